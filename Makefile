@@ -1,0 +1,62 @@
+# Every target sets up what it needs: a virtual environment in .venv, versions from constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
+
+.PHONY: demo test test-slow check bench docs clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed
+	@echo "== incrowd demo: the RAND health survey, planned, randomised, estimated"
+	@$(BIN)/incrowd demo --output demo
+	@echo "== open demo/report.html in a browser"
+
+test: $(VENV)/.dev
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.dev
+	@echo "== long statistical tests"
+	@$(BIN)/python -m pytest -n 2 -m slow
+
+check: $(VENV)/.dev
+	@echo "== lint, format, types, import rules"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_house.py
+
+bench: $(VENV)/.dev
+	@echo "== benchmarks (measured, never failing)"
+	@$(BIN)/python -m bench
+
+docs: $(VENV)/.docs
+	@echo "== manual"
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "== open site/index.html"
+
+$(VENV)/.venv:
+	@echo "== making the virtual environment $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "incrowd needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.venv
+	@echo "== installing incrowd and what it needs (a minute or two the first time)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
+	@echo "== installing incrowd and the tools of its tests (a minute or two the first time)"
+	@$(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
+	@echo "== installing incrowd and the tools of its manual"
+	@$(PIP) -e ".[docs]"
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

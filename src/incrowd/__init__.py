@@ -1,0 +1,109 @@
+"""Ask a sensitive question of many people: the public names, loaded when first used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from incrowd.encoding.answers import load_answers
+    from incrowd.errors import (
+        AnswersError,
+        IncrowdError,
+        PlanError,
+        PrivacyError,
+        ReportsError,
+        SurveyError,
+        TableError,
+        UsageError,
+    )
+    from incrowd.estimation.results import Estimates
+    from incrowd.estimation.tables import TableEstimate
+    from incrowd.plan import Plan
+    from incrowd.report.write import write as save_estimates
+    from incrowd.reports.collection import Collection
+    from incrowd.reports.collection import load as load_reports
+    from incrowd.reports.collection import save as save_reports
+    from incrowd.survey import Survey
+    from incrowd.workflow.estimate import estimate
+    from incrowd.workflow.plan import plan
+    from incrowd.workflow.randomize import randomize
+    from incrowd.workflow.simulate import Simulation, simulate
+
+_HOMES = {
+    "AnswersError": "errors",
+    "Collection": "reports.collection",
+    "Estimates": "estimation.results",
+    "IncrowdError": "errors",
+    "Plan": "plan",
+    "PlanError": "errors",
+    "PrivacyError": "errors",
+    "ReportsError": "errors",
+    "Simulation": "workflow.simulate",
+    "Survey": "survey",
+    "SurveyError": "errors",
+    "TableError": "errors",
+    "TableEstimate": "estimation.tables",
+    "UsageError": "errors",
+    "estimate": "workflow.estimate",
+    "load_answers": "encoding.answers",
+    "load_reports": "reports.collection:load",
+    "plan": "workflow.plan",
+    "randomize": "workflow.randomize",
+    "save_estimates": "report.write:write",
+    "save_reports": "reports.collection:save",
+    "simulate": "workflow.simulate",
+}
+
+__all__ = [
+    "AnswersError",
+    "Collection",
+    "Estimates",
+    "IncrowdError",
+    "Plan",
+    "PlanError",
+    "PrivacyError",
+    "ReportsError",
+    "Simulation",
+    "Survey",
+    "SurveyError",
+    "TableError",
+    "TableEstimate",
+    "UsageError",
+    "estimate",
+    "load_answers",
+    "load_reports",
+    "plan",
+    "randomize",
+    "save_estimates",
+    "save_reports",
+    "simulate",
+]
+
+
+class _Package(ModuleType):
+    """A package whose functions `plan` and `randomize` are not hidden by its modules of that name.
+
+    Importing a module binds it as an attribute of its package, whenever that happens; the public
+    name has to win, in whatever order people import.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        home, _, inside = _HOMES[name].partition(":")
+        found = getattr(importlib.import_module(f"incrowd.{home}"), inside or name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,1 @@
+"""Privacy: what a noise level guarantees, by which analysis."""

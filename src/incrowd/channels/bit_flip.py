@@ -1,0 +1,78 @@
+"""The bit flip: each bit is sent as it is with probability p and reversed with probability q."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.errors import PrivacyError
+
+DENOMINATOR = 2**32
+ROUNDING = 2.0**-50  # more than the relative error of a division and a logarithm
+
+
+@dataclass(frozen=True)
+class BitFlip:
+    """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
+
+    numerator: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.numerator < DENOMINATOR // 2:
+            raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
+
+    @classmethod
+    def at_least(cls, q: float) -> BitFlip:
+        """The smallest noise of the form n / 2^32 that is no less than q: more privacy, not less.
+
+        Raises PrivacyError unless 0 < q < 1/2 after rounding.
+        """
+        if not 0 < q < 0.5:
+            raise PrivacyError.of("noise", q, "should lie strictly between 0 and 1/2")
+        return cls(math.ceil(q * DENOMINATOR))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float) -> BitFlip:
+        """The smallest noise for which one bit is epsilon-differentially private by itself.
+
+        q = 1 / (1 + e^epsilon), Sufficient DP (4.2) with L = 1. Raises PrivacyError if epsilon
+        is not positive or so small that no noise below 1/2 reaches it.
+        """
+        if not epsilon > 0:
+            raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
+        channel = cls.at_least(1 / (1 + math.exp(min(epsilon, 700.0))))
+        while channel.epsilon > epsilon:
+            channel = cls(channel.numerator + 1)
+        return channel
+
+    @property
+    def q(self) -> float:
+        """The flip probability; exact in double precision."""
+        return self.numerator / DENOMINATOR
+
+    @property
+    def p(self) -> float:
+        """1 - q; exact in double precision."""
+        return (DENOMINATOR - self.numerator) / DENOMINATOR
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of one bit, ln(p/q), rounded up."""
+        return math.log1p((self.p - self.q) / self.q) * (1 + ROUNDING)
+
+    @property
+    def phi(self) -> float:
+        """phi = p/q + q/p - 1, Sufficient DP (3.14)."""
+        return self.p / self.q + self.q / self.p - 1
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The 2 x 2 column-stochastic matrix P(report r | answer x)."""
+        return np.array([[self.p, self.q], [self.q, self.p]])
+
+    @property
+    def inverse(self) -> np.ndarray:
+        """The inverse matrix, Vinterbo (theorem 4.4)."""
+        return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)

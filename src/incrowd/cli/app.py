@@ -1,0 +1,193 @@
+"""The command line: one function a command, each a thin layer over the public functions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import print_json, progress, say
+from incrowd.cli.demo import run
+from incrowd.errors import IncrowdError
+from incrowd.report.write import check_ending
+from incrowd.reports.files import replaced
+
+app = typer.Typer(
+    name="incrowd",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Ask a sensitive question of many people.
+
+    Every answer is randomised on the device, travels without a name and hides in the crowd; it
+    still adds up to unbiased tables with honest errors, under a guarantee that is computed.
+
+    \b
+    Example:
+      incrowd plan survey.toml -o plan.json
+      incrowd randomize plan.json answers.csv -o reports.parquet
+      incrowd estimate plan.json reports.parquet -o report.html""",
+)
+
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
+AnswersFile = Annotated[
+    Path, typer.Argument(metavar="ANSWERS", help="Answers, one row a person: .csv or .parquet.")
+]
+ReportsFile = Annotated[
+    Path, typer.Argument(metavar="REPORTS", help="Reports, made by `incrowd randomize`.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
+
+
+@app.command()
+def plan(survey: SurveyFile, output: Output = None, json: AsJson = False) -> None:
+    """Find the smallest noise that keeps a survey's promise.
+
+    \b
+    Example:
+      incrowd plan examples/health.toml -o plan.json
+    """
+    made = incrowd.plan(incrowd.Survey.load(survey))
+    if output:
+        with replaced(output) as temporary:
+            temporary.write_text(made.dumps(), encoding="utf-8")
+        say(f"wrote {output}")
+    show.plan(made, json)
+
+
+@app.command()
+def randomize(
+    plan: PlanFile,
+    answers: AnswersFile,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file to write.")],
+    simulation_seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Randomise and shuffle answers; one row is taken as one person.
+
+    \b
+    Example:
+      incrowd randomize plan.json answers.csv -o reports.parquet
+    """
+    made = incrowd.Plan.load(plan)
+    table = incrowd.load_answers(answers, made.survey)
+    say(f"randomising {table.num_rows:,} answers")
+    reports = incrowd.randomize(made, table, simulation_seed)
+    incrowd.save_reports(reports, output)
+    summary = {"reports": len(reports), "people": table.num_rows, "bits": reports.bits}
+    summary |= {"simulation_seed": reports.seed, "plan": reports.plan, "output": str(output)}
+    if json:
+        print_json(summary)
+    else:
+        say(f"wrote {len(reports):,} reports to {output}")
+
+
+@app.command()
+def estimate(
+    plan: PlanFile,
+    reports: ReportsFile,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Questions of a table, as a,b; may be repeated. Default: the survey's."),
+    ] = None,
+    noise_only: Annotated[
+        bool, typer.Option(help="Errors of the noise alone, the people being fixed.")
+    ] = False,
+    accept_smaller_crowd: Annotated[
+        bool, typer.Option(help="Go on with fewer people than planned; recompute the guarantee.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File: .html, .csv, .json or .parquet.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate tables from reports, unbiased, with standard errors and 95% intervals.
+
+    \b
+    Example:
+      incrowd estimate plan.json reports.parquet --table smoker,health -o report.html
+    """
+    if output:
+        check_ending(output)
+    made = incrowd.Plan.load(plan)
+    tables = [[id.strip() for id in ids.split(",")] for ids in table] if table else None
+    estimates = incrowd.estimate(
+        made, incrowd.load_reports(reports), tables, noise_only, accept_smaller_crowd
+    )
+    if output:
+        incrowd.save_estimates(estimates, output)
+        say(f"wrote {output}")
+    show.estimates(estimates, json)
+
+
+@app.command()
+def simulate(
+    survey: SurveyFile,
+    answers: AnswersFile,
+    trials: Annotated[int, typer.Option(help="Collections to draw.")] = 1000,
+    fixed_people: Annotated[
+        bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Check a survey on known answers: bias, spread and coverage of its estimates.
+
+    Plans once; each trial draws `crowd` people from the answers with replacement, randomises and
+    estimates.
+
+    \b
+    Example:
+      incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
+    """
+    read = incrowd.Survey.load(survey)
+    table = incrowd.load_answers(answers, read)
+    with progress("simulating", trials) as advance:
+        result = incrowd.simulate(read, table, trials, fixed_people, seed, advance)
+    show.simulation(result, json)
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
+    ] = Path("demo"),
+    json: AsJson = False,
+) -> None:
+    """Run the whole path on real data, and compare with the truth.
+
+    \b
+    Example:
+      incrowd demo -o demo
+    """
+    show.estimates(run(output), json)
+
+
+def main() -> None:
+    """Run the command line; a mistake gives its message and exit code, never a traceback."""
+    try:
+        app()
+    except IncrowdError as error:
+        for problem in error.problems:
+            say(f"error: {problem}")
+        sys.exit(error.exit_code)
+    except (OSError, MemoryError) as error:
+        say(f"error: {error or 'out of memory'}")
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("INCROWD_DEBUG"):
+            raise
+        say(f"error: this is a fault in incrowd: {type(error).__name__}: {error}")
+        say("set INCROWD_DEBUG=1 to see where, and please report it")
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""Counts -> estimates with errors."""

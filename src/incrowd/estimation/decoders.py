@@ -1,0 +1,48 @@
+"""One small matrix for each question, from what a report shows to unbiased shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.survey import Choice, Multi, Number, YesNo
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """How one question of a table is read out of the reports.
+
+    mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
+    (1, the report's bits), an unbiased estimate g of "this person gave this answer", and g^2.
+    """
+
+    answers: tuple[str, ...]
+    mean: np.ndarray
+    square: np.ndarray
+
+
+def decoder(question: YesNo | Choice | Multi | Number, inverse: np.ndarray) -> Decoder:
+    """The decoder of a question whose bits went through a channel with that 2 x 2 inverse.
+
+    A report bit s of an option debiases to inverse[1, s], which is (s - q) / (p - q) for the bit
+    flip (Vinterbo, corollary 1 with n = 1). A plain yes/no shows both of its cells.
+    """
+    values = [inverse[1]] * question.domain.bits  # value at s = 0, value at s = 1
+    if question.domain.bits == 1:
+        values = [inverse[0], inverse[1]]
+    places = np.arange(len(values)) % question.domain.bits
+    table = np.array(values)
+    return Decoder(
+        question.answers,
+        _affine(table, places, question.domain.bits),
+        _affine(table**2, places, question.domain.bits),
+    )
+
+
+def _affine(values: np.ndarray, places: np.ndarray, bits: int) -> np.ndarray:
+    """Rows (a, 0, .., b, .., 0) with a + b s = value at s, b at the place of the row's bit."""
+    matrix = np.zeros((len(values), 1 + bits))
+    matrix[:, 0] = values[:, 0]
+    matrix[np.arange(len(values)), 1 + places] = values[:, 1] - values[:, 0]
+    return matrix

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: no state, no files, no randomness."""

@@ -1,0 +1,85 @@
+"""Laws on a lattice: mean-preserving splits and many-fold sums by FFT.
+
+A lattice law is a vector of masses on the points (first + i) * step. All masses here are tilted:
+the mass at v carries the factor exp(theta v). What is split or coarsened is split in the untilted
+law so that the mean is kept; every convex expectation can then only rise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+
+from incrowd.numerics.law import Law
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Tilted masses on the points (first + i) * step."""
+
+    step: float
+    first: int
+    mass: np.ndarray
+
+    @property
+    def points(self) -> np.ndarray:
+        """The points themselves."""
+        return self.step * np.arange(self.first, self.first + len(self.mass))
+
+
+def split(law: Law, step: float, theta: float, cumulant: float) -> Lattice:
+    """Put each atom on its two neighbouring points so that the mean is kept, then tilt.
+
+    The mass at v is multiplied by exp(theta v - cumulant). What lies at zero is left out.
+    """
+    place = law.value / step
+    below = np.floor(place)
+    share = place - below
+    first = int(below.min())
+    size = int(below.max()) - first + 2
+    index = (below - first).astype(np.int64)
+    tilted = np.exp(law.log_mass + theta * step * below - cumulant)
+    mass = np.bincount(index, tilted * (1 - share), size)
+    mass += np.bincount(index + 1, tilted * share * np.exp(theta * step), size)
+    return Lattice(step, first, mass)
+
+
+def coarsen(lattice: Lattice, theta: float) -> Lattice:
+    """Double the step: every odd point gives half its mass to either neighbour."""
+    before = lattice.first % 2
+    padded = np.pad(lattice.mass, (before, (len(lattice.mass) + before) % 2))
+    even, odd = padded[0::2], padded[1::2]
+    lift = np.exp(theta * lattice.step)
+    mass = np.append(even, 0.0)
+    mass[:-1] += odd / (2 * lift)
+    mass[1:] += odd * (lift / 2)
+    return Lattice(2 * lattice.step, (lattice.first - before) // 2, mass)
+
+
+def circle_size(low: int, high: int) -> int:
+    """A fast length for a circle that holds the points low..high."""
+    return int(next_fast_len(high - low + 1, real=True))
+
+
+def transform(lattice: Lattice, size: int) -> np.ndarray:
+    """Fourier transform on a circle of `size` points, zero at index 0."""
+    index = np.arange(lattice.first, lattice.first + len(lattice.mass)) % size
+    return np.asarray(rfft(np.bincount(index, lattice.mass, size)))
+
+
+def inverse(spectrum: np.ndarray, step: float, low: int, size: int) -> Lattice:
+    """The lattice law of a transform, read once round the circle from index `low`."""
+    circle = np.asarray(irfft(spectrum, size))
+    return Lattice(step, low, np.maximum(np.roll(circle, -(low % size)), 0.0))
+
+
+def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
+    """Transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
+
+    (1 + z)^count with z = spectrum - mass, through log1p: z may be tiny and count huge.
+    """
+    z = spectrum - mass
+    log_modulus = 0.5 * np.log1p(z.real * (2 + z.real) + z.imag**2)
+    return np.asarray(np.exp(count * (log_modulus + 1j * np.arctan2(z.imag, 1 + z.real))))

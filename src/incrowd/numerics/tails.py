@@ -1,0 +1,54 @@
+"""Chernoff bounds on where a sum lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.numerics.lattice import Lattice
+from incrowd.numerics.law import Law
+
+LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18 are bounded, not computed
+GRID = 64
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the sum of some draws of a lattice law can lie from zero, but for mass e^-41.
+
+    s: exponents; up and down: the cumulants of one draw at s and -s, with those of the extra
+    spread that later coarsening may add.
+    """
+
+    s: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
+
+    @classmethod
+    def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
+        """For up to `count` draws; what lies off zero is in `draw`, the rest at zero.
+
+        extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
+        """
+        found = np.flatnonzero(draw.mass)
+        law = Law(draw.step * (draw.first + found), np.log(draw.mass[found]))
+        deviation = np.sqrt(law.second_moment + extra_variance)
+        widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
+        s = np.geomspace(1 / widest, 100 / deviation, GRID)
+        extra = s**2 * extra_variance / 2
+        return cls(s, law.cumulant(s) + extra, law.cumulant(-s) + extra)
+
+    def bounds(self, count: int) -> tuple[float, float]:
+        """(low, high): the sum of `count` draws is below or above with probability <= e^-41.
+
+        P[S >= x] <= exp(count K(s) - s x) for every s > 0.
+        """
+        high = np.min((count * self.up + LOG_TAIL) / self.s)
+        low = np.min((count * self.down + LOG_TAIL) / self.s)
+        return -float(max(low, 0.0)), float(max(high, 0.0))
+
+    def width(self, count: int) -> float:
+        """The distance between the two bounds."""
+        low, high = self.bounds(count)
+        return high - low

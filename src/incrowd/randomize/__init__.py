@@ -1,0 +1,1 @@
+"""Entropy and sampling: records become reports, exactly as the plan says."""

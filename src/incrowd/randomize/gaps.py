@@ -1,0 +1,95 @@
+"""Exact gaps between rare flips: work grows with the flips, not with the bits."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.errors import PrivacyError, UsageError
+from incrowd.randomize.bernoulli import bernoulli_words, lanes
+from incrowd.randomize.digits import LazyDigits, power_bounds, share_bounds
+from incrowd.randomize.keystream import Keystream
+
+Integers = npt.NDArray[np.int64]
+
+LARGEST_LIMIT = 2**62
+BATCH_GAPS = 2**17
+# A window of this many expected flips is almost never empty, and needs few binary digits.
+WINDOW_FLIPS = 8
+
+
+def gaps(numerator: int, count: int, keystream: Keystream, limit: int) -> Integers:
+    """`count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
+
+    g is the number of unflipped bits before the next flip. Shape (count,); `limit` in bits.
+    Proof: g = sum of b_j 2^j has P(g) = q prod_j (1 - q)^(b_j 2^j), a product over the binary
+    digits, so they are independent with P(b_j = 1) = x_j / (1 + x_j), x_j = (1 - q)^(2^j);
+    the digits from J on are independent of the lower ones, and P(g >= 2^J) = x_J.
+
+    Raises PrivacyError unless 0 < numerator < 2^32, UsageError unless 1 <= limit <= 2^62.
+    """
+    if not 0 < numerator < DENOMINATOR:
+        raise PrivacyError.of("noise", numerator / DENOMINATOR, "should lie between 0 and 1")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
+    digits = (limit - 1).bit_length()
+    drawn = _low_digits(numerator, digits, count, keystream)
+    beyond = LazyDigits(partial(power_bounds, numerator, digits))
+    drawn[_bernoulli_bits(beyond, count, keystream) == 1] = limit
+    return np.minimum(drawn, limit, out=drawn)
+
+
+def _low_digits(numerator: int, digits: int, count: int, keystream: Keystream) -> Integers:
+    """Geometric numbers modulo 2^digits, the highest binary digit drawn first."""
+    drawn = np.zeros(count, np.int64)
+    for place in reversed(range(digits)):
+        threshold = LazyDigits(partial(share_bounds, numerator, place))
+        drawn <<= 1
+        drawn |= _bernoulli_bits(threshold, count, keystream)
+    return drawn
+
+
+def _bernoulli_bits(
+    threshold: LazyDigits, count: int, keystream: Keystream
+) -> npt.NDArray[np.uint8]:
+    words = bernoulli_words(threshold, -(-count // 64), keystream)
+    return np.unpackbits(lanes(words), count=count, bitorder="little")
+
+
+def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Integers:
+    """Which of `total_bits` bits are flipped, each independently with q = numerator / 2^32.
+
+    Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
+    """
+    found = [np.empty(0, np.int64)]
+    start = 0
+    while start < total_bits:
+        flips, start = _next_flips(numerator, start, total_bits, keystream)
+        found.append(flips)
+    return np.concatenate(found)
+
+
+def _next_flips(
+    numerator: int, start: int, total_bits: int, keystream: Keystream
+) -> tuple[Integers, int]:
+    """One batch of flips at or after `start`, and the first bit on which nothing is decided yet.
+
+    A gap beyond the window says only that the window holds no flip; the law has no memory, so
+    the next gap starts afresh behind the window.
+    """
+    window = min(total_bits - start, 1 << (WINDOW_FLIPS * DENOMINATOR // numerator).bit_length())
+    drawn = gaps(numerator, _batch_size(numerator, total_bits - start), keystream, window)
+    ended = drawn < window
+    after = start + np.cumsum(drawn + ended)
+    flips = after[ended] - 1
+    return flips[flips < total_bits], int(after[-1])
+
+
+def _batch_size(numerator: int, bits: int) -> int:
+    """A little more than the expected number of flips, so that one batch mostly suffices."""
+    expected = bits * numerator // DENOMINATOR
+    return min(BATCH_GAPS, expected + 4 * isqrt(expected) + 8)

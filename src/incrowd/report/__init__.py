@@ -1,0 +1,1 @@
+"""Estimates -> tables for machines, for the terminal and for a page."""

@@ -1,0 +1,36 @@
+"""Proportions as text for people, with as many digits as the errors deserve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
+
+from incrowd.report.data import Cell
+
+
+def digits(cells: Sequence[Cell]) -> int:
+    """Decimals of a percentage that show two significant digits of the largest standard error.
+
+    At least 1 and at most 6, the same for a whole table so that its columns line up.
+    """
+    largest = 100 * max(cell.standard_error for cell in cells)
+    if not 0 < largest < math.inf:
+        return 2
+    return min(max(1 - math.floor(math.log10(largest)), 1), 6)
+
+
+def percent(proportion: float, digits: int) -> str:
+    """A proportion as a percentage, without the sign %: 0.1234 with 1 digit is "12.3"."""
+    text = f"{100 * proportion:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def rounded_up(value: float, significant: int = 3) -> str:
+    """A positive number with so many significant digits, or all of its whole ones, rounded up.
+
+    A privacy figure may look weaker than it is, never stronger: 2980.96 is "2,981".
+    """
+    exact = Decimal(value)
+    step = Decimal(1).scaleb(min(exact.adjusted() - significant + 1, 0))
+    return f"{exact.quantize(step, ROUND_CEILING):,f}"

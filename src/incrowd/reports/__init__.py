@@ -1,0 +1,1 @@
+"""Packed collections of reports, and their Parquet files."""

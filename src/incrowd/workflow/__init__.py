@@ -1,0 +1,1 @@
+"""The public arrows: plan, randomize, estimate, simulate, verify."""

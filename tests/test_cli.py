@@ -1,0 +1,184 @@
+"""The command line as a person meets it: real processes, wrong files, no tracebacks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SURVEY, ANSWERS = str(EXAMPLES / "health.toml"), str(EXAMPLES / "rand_hie.csv")
+
+
+def run(*arguments, cwd=None):
+    command = [sys.executable, "-c", "from incrowd.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    for arguments in (
+        ("plan", SURVEY, "-o", folder / "plan.json"),
+        ("randomize", folder / "plan.json", ANSWERS, "-o", folder / "reports.parquet"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_json_of_plan():
+    facts = json.loads(run("plan", SURVEY, "--json").stdout)
+    assert facts["noise"] == facts["noise_numerator"] / 2**32
+    assert (facts["bits"], facts["distance"], facts["copies"], facts["crowd"]) == (15, 8, 1, 20000)
+    assert len(facts["digest"]) == 64
+
+
+def test_json_of_estimate(made):
+    done = run("estimate", made / "plan.json", made / "reports.parquet", "--json")
+    data = json.loads(done.stdout)
+    assert data["reports"] == 20190
+    assert data["tables"][0]["questions"] == ["physical_limitation"]
+    cell = data["tables"][-1]["cells"][0]
+    assert cell["answer"] == ["no", "excellent"]
+    assert cell["low"] < cell["estimate"] < cell["high"]
+
+
+def test_json_of_simulate():
+    data = json.loads(run("simulate", SURVEY, ANSWERS, "--trials", "5", "--json").stdout)
+    assert data["trials"] == 5
+    keys = {"questions", "coverage", "max_abs_bias", "mean_standard_error"}
+    assert keys <= set(data["tables"][0])
+
+
+def test_people_get_tables(made):
+    done = run("estimate", made / "plan.json", made / "reports.parquet")
+    assert "self_rated_health" in done.stdout and "excellent" in done.stdout
+    assert "%" in done.stdout
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "html"])
+def test_outputs(made, tmp_path, ending):
+    out = tmp_path / f"e.{ending}"
+    done = run("estimate", made / "plan.json", made / "reports.parquet", "-o", out)
+    assert done.returncode == 0
+    assert out.stat().st_size > 100
+
+
+def wrong_uses(made, folder):
+    plan, reports = made / "plan.json", made / "reports.parquet"
+    out = folder / "out.parquet"
+    (folder / "empty").write_bytes(b"")
+    (folder / "short.parquet").write_bytes(reports.read_bytes()[:5000])
+    text = Path(ANSWERS).read_text().splitlines()
+    (folder / "column.csv").write_text("\n".join(line.split(",", 1)[1] for line in text))
+    (folder / "option.csv").write_text("\n".join([*text[:3], text[3].replace("good", "fine")]))
+    (folder / "nan.csv").write_text("\n".join([*text[:2], "no,good,NaN,0,yes"]))
+    (folder / "edited.json").write_text(plan.read_text().replace('"copies": 1', '"copies": 2'))
+    (folder / "few.csv").write_text("\n".join(text[:100]))
+    return {
+        "no survey": (("plan", folder / "none.toml"), 2, "No such file"),
+        "survey is no TOML": (("plan", plan), 2, "is not TOML"),
+        "plan is no plan": (("estimate", SURVEY, reports), 1, "holds no plan"),
+        "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
+        "empty answers": (("randomize", plan, folder / "empty", "-o", out), 1, "cannot be read"),
+        "no column": (
+            ("randomize", plan, folder / "column.csv", "-o", out),
+            1,
+            "'physical_limitation'; needs exactly one column",
+        ),
+        "unknown option": (
+            ("randomize", plan, folder / "option.csv", "-o", out),
+            1,
+            "row 3, self_rated_health: got 'fine'",
+        ),
+        "NaN": (("randomize", plan, folder / "nan.csv", "-o", out), 1, "row 2, chronic_conditions"),
+        "truncated": (("estimate", plan, folder / "short.parquet"), 1, "are no reports"),
+        "reports are answers": (("estimate", plan, ANSWERS), 1, "name a file made by"),
+        "no folder": (
+            ("randomize", plan, ANSWERS, "-o", folder / "a" / "b"),
+            2,
+            "cannot be written",
+        ),
+        "ending": (("estimate", plan, reports, "-o", folder / "e.doc"), 2, "should end in"),
+        "unknown option of the command": (("plan", SURVEY, "--loud"), 2, "--loud"),
+        "no argument": (("plan",), 2, "SURVEY"),
+        "unknown table": (("estimate", plan, reports, "--table", "a,b"), 2, "names no question"),
+        "trials": (("simulate", SURVEY, ANSWERS, "--trials", "1"), 2, "at least 2"),
+    }
+
+
+NAMES = [
+    "no survey",
+    "survey is no TOML",
+    "plan is no plan",
+    "edited plan",
+    "empty answers",
+    "no column",
+    "unknown option",
+    "NaN",
+    "truncated",
+    "reports are answers",
+    "no folder",
+    "ending",
+    "unknown option of the command",
+    "no argument",
+    "unknown table",
+    "trials",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_use(made, tmp_path, name):
+    uses = wrong_uses(made, tmp_path)
+    assert list(uses) == NAMES
+    arguments, code, message = uses[name]
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_a_smaller_crowd(made, tmp_path):
+    text = Path(ANSWERS).read_text().splitlines()
+    (tmp_path / "few.csv").write_text("\n".join(text[:100]))
+    run("randomize", made / "plan.json", tmp_path / "few.csv", "-o", tmp_path / "few.parquet")
+    done = run("estimate", made / "plan.json", tmp_path / "few.parquet")
+    assert done.returncode == 1 and "--accept-smaller-crowd" in done.stderr
+    done = run(
+        "estimate", made / "plan.json", tmp_path / "few.parquet", "--accept-smaller-crowd", "--json"
+    )
+    assert json.loads(done.stdout)["guarantee"]["crowd"] == 99
+
+
+def test_a_seed_is_repeated_by_estimate(made, tmp_path):
+    out = tmp_path / "r.parquet"
+    run("randomize", made / "plan.json", ANSWERS, "-o", out, "--simulation-seed", "7")
+    done = run("estimate", made / "plan.json", out)
+    assert "simulat" in done.stdout.lower() and "7" in done.stdout
+
+
+def test_interrupt_leaves_nothing(tmp_path):
+    command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
+    command += ["simulate", SURVEY, ANSWERS, "--trials", "100000"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    os.kill(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_and_help(tmp_path):
+    done = run("demo", "-o", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo" / "report.html").stat().st_size < 2_000_000
+    for command in ("plan", "randomize", "estimate", "simulate", "demo"):
+        assert "Example" in run(command, "--help").stdout
