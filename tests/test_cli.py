@@ -164,6 +164,77 @@ def test_a_seed_is_repeated_by_estimate(made, tmp_path):
     assert "simulat" in done.stdout.lower() and "7" in done.stdout
 
 
+def test_privacy_as_json():
+    shown = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "120", "--json")
+    data = json.loads(run(*shown, "--epsilon", "0.7", "--analysis", "outlier").stdout)
+    keys = "analysis epsilon delta delta_lower delta_estimate eta noise worst assumption".split()
+    assert set(keys) <= set(data)
+    assert data["presence"]["delta"] == pytest.approx(2.364161e-12, rel=1e-4)
+    assert data["absence"]["eta"] == pytest.approx(7.514439e-07, rel=1e-5)
+    assert data["delta_lower"] <= data["delta_estimate"] <= data["delta"]
+    found = ("privacy", "epsilon", *shown[2:], "--delta", "1e-6")
+    assert 0 < json.loads(run(*found).stdout)["epsilon"] < 2
+    data = json.loads(
+        run("privacy", "noise", "--survey", SURVEY, "--crowd", "5000", "--json").stdout
+    )
+    assert data["delta"] <= 1e-6 and 0.2 < data["noise"] < 0.5
+
+
+@pytest.mark.parametrize("ending", ["csv", "html"])
+def test_privacy_curve(tmp_path, ending):
+    out = tmp_path / f"c.{ending}"
+    options = ("--noise", "0.3", "--bits", "2", "--crowd", "500", "--points", "5", "-o", out)
+    assert run("privacy", "curve", *options).returncode == 0
+    text = out.read_text()
+    assert "blanket" in text and "outlier" in text and "local" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("delta", "--noise", "0.5", "--bits", "2", "--crowd", "9", "--epsilon", "1"), "noise"),
+        (("delta", "--noise", "0.3", "--crowd", "9", "--epsilon", "1"), "--bits"),
+        (("delta", "--noise", "0.3", "--bits", "70", "--crowd", "9", "--epsilon", "1"), "1 to 64"),
+        (("delta", "--noise", "0.3", "--bits", "2", "--crowd", "1", "--epsilon", "1"), "crowd"),
+        (("delta", "--noise", "0.3", "--bits", "2", "--epsilon", "1"), "--crowd"),
+        (("delta", "--noise", "0.3", "--bits", "2", "--crowd", "9"), "--epsilon"),
+        (("noise", "--bits", "2", "--crowd", "9", "--epsilon", "1", "--delta", "0"), "delta"),
+        (("epsilon", "--noise", "0.3", "--bits", "2", "--crowd", "9", "--delta", "2"), "delta"),
+    ],
+)
+def test_privacy_wrong_use(arguments, message):
+    done = run("privacy", *arguments)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_verify(made, tmp_path):
+    plan, reports = made / "plan.json", made / "reports.parquet"
+    assert json.loads(run("verify", plan, "--json").stdout)["holds"] is True
+    found = json.loads(run("verify", plan, reports, "--json").stdout)
+    assert found["holds"] is True and found["reports"] == 20190
+
+
+def test_verify_rejects_less_noise_and_foreign_reports(made, tmp_path):
+    """A plan whose noise was lowered and whose digest was made anew; reports with a stuck bit."""
+    from incrowd import Plan, load_reports, save_reports, verify
+
+    plan = Plan.load(made / "plan.json")
+    message = plan.messages[0]
+    weaker = message.model_copy(update={"noise_numerator": int(message.noise_numerator * 0.98)})
+    (tmp_path / "weak.json").write_text(plan.model_copy(update={"messages": (weaker,)}).dumps())
+    done = run("verify", tmp_path / "weak.json")
+    assert done.returncode == 1 and "DOES NOT HOLD" in done.stderr
+    reports = load_reports(made / "reports.parquet")
+    stuck = reports.packed.copy()
+    stuck[:, 0] |= 1
+    from dataclasses import replace
+
+    save_reports(replace(reports, packed=stuck), tmp_path / "stuck.parquet")
+    done = run("verify", made / "plan.json", tmp_path / "stuck.parquet")
+    assert done.returncode == 1 and "cannot come from" in done.stderr
+    assert [bit for bit, _ in verify(plan, replace(reports, packed=stuck)).impossible] == [0]
+
+
 def test_interrupt_leaves_nothing(tmp_path):
     command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
     command += ["simulate", SURVEY, ANSWERS, "--trials", "100000"]

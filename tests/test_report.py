@@ -45,7 +45,7 @@ def survey(options: int = 3) -> Survey:
             "name": f"Drugs & {EVIL}",
             "crowd": 1000,
             "copies": 2,
-            "privacy": {"epsilon": 2.0},
+            "privacy": {"epsilon": 2.0, "analysis": "local"},
             "question": [
                 {"id": EVIL, "type": "yesno"},
                 {"id": "kind", "type": "choice", "options": names},
@@ -198,13 +198,18 @@ class TestWords:
 
     def test_an_unknown_analysis_is_described_and_not_called_a_guarantee(self) -> None:
         other = Guarantee.model_construct(
-            analysis="outlier", epsilon=1.0, delta=1e-6, crowd=10, assumption="All are alike."
+            analysis="hope", epsilon=1.0, delta=1e-6, crowd=10, assumption="All are alike."
         )
         text = guarantee_sentence(other)
-        assert (
-            "outlier" in text and "1e-06" in text and text.endswith("this assumes: all are alike.")
-        )
+        assert "hope" in text and "1e-06" in text and text.endswith("this assumes: all are alike.")
         assert "uarantee" not in guarantee_heading(other) + text + guarantee_symbols(other)
+
+    def test_a_blanket_is_a_guarantee_and_an_outlier_is_none(self, real: Estimates) -> None:
+        blanket = real.guarantee.model_copy(update={"analysis": "blanket", "delta": 1e-6})
+        assert guarantee_heading(blanket) == "Guarantee"
+        assert ", provided that " in guarantee_sentence(blanket)
+        outlier = real.guarantee.model_copy(update={"analysis": "outlier", "delta": 1e-6})
+        assert guarantee_heading(outlier) == "Privacy, no guarantee"
 
 
 class TestTerminal:

@@ -8,6 +8,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
+    from incrowd.accounting.certificates import Certificate, certify, privacy_curve
+    from incrowd.accounting.composition import PrivacyCurve
+    from incrowd.accounting.schema import Schema
+    from incrowd.channels.bit_flip import BitFlip
     from incrowd.encoding.answers import load_answers
     from incrowd.errors import (
         AnswersError,
@@ -26,60 +31,88 @@ if TYPE_CHECKING:
     from incrowd.reports.collection import Collection
     from incrowd.reports.collection import load as load_reports
     from incrowd.reports.collection import save as save_reports
-    from incrowd.survey import Survey
+    from incrowd.survey import Domain, Survey
     from incrowd.workflow.estimate import estimate
     from incrowd.workflow.plan import plan
+    from incrowd.workflow.privacy import Assessment, assess
     from incrowd.workflow.randomize import randomize
     from incrowd.workflow.simulate import Simulation, simulate
+    from incrowd.workflow.verify import Verification, verify
 
 _HOMES = {
     "AnswersError": "errors",
+    "Assessment": "workflow.privacy",
+    "BitFlip": "channels.bit_flip",
+    "Certificate": "accounting.certificates",
     "Collection": "reports.collection",
+    "Domain": "survey",
     "Estimates": "estimation.results",
     "IncrowdError": "errors",
     "Plan": "plan",
     "PlanError": "errors",
+    "PrivacyCurve": "accounting.composition",
     "PrivacyError": "errors",
     "ReportsError": "errors",
+    "Schema": "accounting.schema",
     "Simulation": "workflow.simulate",
     "Survey": "survey",
     "SurveyError": "errors",
     "TableError": "errors",
     "TableEstimate": "estimation.tables",
     "UsageError": "errors",
+    "Verification": "workflow.verify",
+    "assess": "workflow.privacy",
+    "certify": "accounting.certificates",
     "estimate": "workflow.estimate",
     "load_answers": "encoding.answers",
     "load_reports": "reports.collection:load",
     "plan": "workflow.plan",
+    "privacy_curve": "accounting.certificates",
     "randomize": "workflow.randomize",
     "save_estimates": "report.write:write",
     "save_reports": "reports.collection:save",
     "simulate": "workflow.simulate",
+    "smallest_epsilon": "accounting.calibration",
+    "smallest_noise": "accounting.calibration",
+    "verify": "workflow.verify",
 }
 
 __all__ = [
     "AnswersError",
+    "Assessment",
+    "BitFlip",
+    "Certificate",
     "Collection",
+    "Domain",
     "Estimates",
     "IncrowdError",
     "Plan",
     "PlanError",
+    "PrivacyCurve",
     "PrivacyError",
     "ReportsError",
+    "Schema",
     "Simulation",
     "Survey",
     "SurveyError",
     "TableError",
     "TableEstimate",
     "UsageError",
+    "Verification",
+    "assess",
+    "certify",
     "estimate",
     "load_answers",
     "load_reports",
     "plan",
+    "privacy_curve",
     "randomize",
     "save_estimates",
     "save_reports",
     "simulate",
+    "smallest_epsilon",
+    "smallest_noise",
+    "verify",
 ]
 
 

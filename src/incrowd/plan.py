@@ -36,14 +36,20 @@ class Guarantee(_Frozen):
     """What is promised to each person, by which analysis, for which crowd, on what assumption.
 
     The promise is (epsilon, delta)-differential privacy of the collections as published,
-    neighbours differing in one person's answers.
+    neighbours differing in one person's answers. crowd: honest people, those who may collude
+    taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
+    pair of records (and the crowd) that gave it. proved: whether it holds for every collection;
+    if not, it is no guarantee, and the assumption says what it is.
     """
 
-    analysis: Literal["local"]
-    epsilon: float = Field(gt=0)
+    analysis: Literal["blanket", "outlier", "local"]
+    epsilon: float = Field(ge=0)
     delta: float = Field(ge=0, lt=1)
-    crowd: int = Field(ge=2)
+    certified_delta: float = Field(ge=0, le=1)
+    crowd: int = Field(ge=1)
+    proved: bool
     assumption: str
+    worst: str
 
 
 class Plan(_Frozen):

@@ -150,11 +150,15 @@ Question = Annotated[YesNo | Choice | Multi | Number, Field(discriminator="type"
 
 
 class Privacy(_Frozen):
-    """The wanted guarantee. `delta` is not used by the analysis `local`."""
+    """The wanted guarantee. `delta` is not used by the analysis `local`.
+
+    `blanket` is a guarantee for every collection in which enough honest people take part;
+    `outlier` is the papers' analysis, exact for homogeneous crowds and no guarantee.
+    """
 
     epsilon: FiniteFloat = Field(gt=0)
     delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1)
-    analysis: Literal["local"] = "local"
+    analysis: Literal["blanket", "outlier", "local"] = "blanket"
 
 
 class Table(_Frozen):
@@ -164,10 +168,14 @@ class Table(_Frozen):
 
 
 class Survey(_Frozen):
-    """The questions, the crowd, the wanted guarantee and the wanted tables."""
+    """The questions, the crowd, the wanted guarantee and the wanted tables.
+
+    colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
+    """
 
     name: str = Field(min_length=1)
     crowd: int = Field(ge=2)
+    colluding: int = Field(default=0, ge=0)
     copies: int = Field(default=1, ge=1, le=10_000)
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
@@ -226,6 +234,9 @@ def _cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     for id, count in ids.items():
         if count > 1:
             yield Problem("question.id", id, f"stands {count} times; give each question its own id")
+    crowd, colluding = raw.get("crowd"), raw.get("colluding", 0)
+    if isinstance(crowd, int) and isinstance(colluding, int) and crowd >= 2 > crowd - colluding:
+        yield Problem("colluding", colluding, "should leave at least 2 honest people of the crowd")
     for number, table in enumerate(_mappings(raw.get("table")), 1):
         names = table.get("questions")
         names = list(names) if isinstance(names, list | tuple) else []

@@ -19,9 +19,8 @@ from incrowd.survey import Domain
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
 
 ASSUMPTION = (
-    "The anonymiser removes every link between a report and its sender, and at least the named "
-    "number of honest people take part, each sending as the plan says; nothing is assumed about "
-    "their answers."
+    "The anonymiser removes every link between a report and its sender, and the whole crowd of "
+    "honest people sends as the plan says; nothing is assumed about their answers."
 )
 
 

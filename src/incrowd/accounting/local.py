@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from incrowd.accounting.ratios import Ratios
 from incrowd.channels.bit_flip import BitFlip
 
 ASSUMPTION = "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
@@ -27,3 +30,16 @@ def noise(wanted: float, distance: int, copies: int = 1) -> BitFlip:
     while epsilon(channel, distance, copies) > wanted:
         channel = BitFlip(channel.numerator + 1)
     return channel
+
+
+def delta(ratios: Ratios, wanted: float) -> float:
+    """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd."""
+    loss = ratios.log_a - ratios.log_b
+    excess = -np.expm1(np.minimum(wanted - loss, 0.0))
+    return float(np.exp(ratios.log_mass + ratios.log_a) @ excess)
+
+
+def eta(ratios: Ratios, wanted: float) -> float:
+    """P[P(s|x) > e^epsilon P(s|x')], s a report of x, for a pair without a crowd."""
+    above = ratios.log_a - ratios.log_b > wanted
+    return float(np.exp(ratios.log_mass + ratios.log_a)[above].sum())

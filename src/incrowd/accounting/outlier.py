@@ -20,9 +20,9 @@ from incrowd.survey import Domain
 Relation = tuple[int, int, int]  # bits in which only x, only x', both differ from the crowd's z
 
 ASSUMPTION = (
-    "Exact only if everybody else holds one and the same record; a lower bound on the worst case, "
-    "so no guarantee. The anonymiser removes every link between a report and its sender, and at "
-    "least the named number of honest people take part."
+    "This is exact for homogeneous crowds, in which everybody else holds the same record; a lower "
+    "bound on the worst case, so no guarantee; and the anonymiser removes every link between a "
+    "report and its sender."
 )
 
 

@@ -13,10 +13,11 @@ from functools import reduce
 
 import numpy as np
 
+from incrowd.errors import PrivacyError
 from incrowd.numerics.law import Law
 
 GRAIN = 1e-9  # logarithms of ratios closer than this are the same number up to rounding
-MOST_ATOMS = 1 << 20
+LARGEST = 340.0  # squares of ratios have to be numbers too
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,20 @@ class Ratios:
     log_b: np.ndarray
     log_mass: np.ndarray
 
+    @property
+    def swapped(self) -> Ratios:
+        """The same pair in the other order."""
+        return Ratios(self.log_b, self.log_a, self.log_mass)
+
     def law(self, epsilon: float) -> Law:
-        """The law of G = A - e^epsilon B; the cover's missing mass lies at zero."""
+        """The law of G = A - e^epsilon B; the cover's missing mass lies at zero.
+
+        Raises PrivacyError if a ratio is beyond double precision.
+        """
+        largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
+        if largest > LARGEST:
+            allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
+            raise PrivacyError.of("likelihood ratio", f"e^{largest:.0f}", allowed)
         return Law(np.exp(self.log_a) - np.exp(epsilon + self.log_b), self.log_mass)
 
 

@@ -13,7 +13,7 @@ DENOMINATOR = 2**32
 ROUNDING = 2.0**-50  # more than the relative error of a division and a logarithm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class BitFlip:
     """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
 
@@ -34,6 +34,17 @@ class BitFlip:
         return cls(math.ceil(q * DENOMINATOR))
 
     @classmethod
+    def from_logit(cls, logit: float) -> BitFlip:
+        """The noise nearest to ln(q/p) = `logit` < 0 from above, kept within what can be sent."""
+        numerator = math.ceil(DENOMINATOR / (1 + math.exp(min(-logit, 700.0))))
+        return cls(min(max(numerator, 1), DENOMINATOR // 2 - 1))
+
+    @property
+    def logit(self) -> float:
+        """ln(q/p)."""
+        return math.log(self.q) - math.log(self.p)
+
+    @classmethod
     def from_epsilon(cls, epsilon: float) -> BitFlip:
         """The smallest noise for which one bit is epsilon-differentially private by itself.
 
@@ -46,6 +57,16 @@ class BitFlip:
         while channel.epsilon > epsilon:
             channel = cls(channel.numerator + 1)
         return channel
+
+    @classmethod
+    def from_phi(cls, phi: float) -> BitFlip:
+        """The smallest noise whose phi is at most `phi` > 1, up to rounding: Sufficient DP (3.16).
+
+        Raises PrivacyError unless 0 < q < 1/2 after rounding.
+        """
+        half = (phi + 1) / 2
+        odds = half + math.sqrt(max(half * half - 1, 0.0))
+        return cls.at_least(1 / (1 + odds))
 
     @property
     def q(self) -> float:

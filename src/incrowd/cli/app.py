@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli import show
+from incrowd.cli import privacy, show
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.demo import run
 from incrowd.errors import IncrowdError
@@ -34,6 +34,8 @@ app = typer.Typer(
       incrowd randomize plan.json answers.csv -o reports.parquet
       incrowd estimate plan.json reports.parquet -o report.html""",
 )
+
+app.add_typer(privacy.app, name="privacy")
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
@@ -132,6 +134,29 @@ def estimate(
 
 
 @app.command()
+def verify(
+    plan: PlanFile,
+    reports: Annotated[
+        Path | None, typer.Argument(metavar="[REPORTS]", help="Reports to check as well.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Recompute a plan's certificate; check that reports can come from the plan.
+
+    Exit code 1 if the plan's promise does not hold or the reports cannot come from it.
+
+    \b
+    Example:
+      incrowd verify plan.json reports.parquet
+    """
+    made = incrowd.Plan.load(plan)
+    found = incrowd.verify(made, incrowd.load_reports(reports) if reports else None)
+    show.verification(made, found, json)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+@app.command()
 def simulate(
     survey: SurveyFile,
     answers: AnswersFile,
@@ -183,7 +208,7 @@ def main() -> None:
             say(f"error: {problem}")
         sys.exit(error.exit_code)
     except (OSError, MemoryError) as error:
-        say(f"error: {error or 'out of memory'}")
+        say(f"error: {str(error) or 'out of memory'}")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("INCROWD_DEBUG"):

@@ -14,6 +14,7 @@ from incrowd.report import terminal
 from incrowd.report.data import as_json
 from incrowd.report.words import guarantee_sentence
 from incrowd.workflow.simulate import Simulation, TableQuality
+from incrowd.workflow.verify import Verification
 
 
 def plan(made: Plan, json: bool) -> None:
@@ -54,6 +55,41 @@ def estimates(found: Estimates, json: bool) -> None:
         print_json(as_json(found))
     else:
         out.print(terminal.terminal(found))
+
+
+def verification(made: Plan, found: Verification, json: bool) -> None:
+    """Whether a plan holds, and whether reports can come from it."""
+    certificate, promised = found.certificate, made.guarantee
+    if json:
+        print_json(
+            {
+                "holds": found.holds,
+                "plan_holds": found.plan_holds,
+                "analysis": certificate.analysis,
+                "epsilon": certificate.epsilon,
+                "delta": float(certificate.delta.upper),
+                "promised_delta": promised.delta,
+                "crowd": promised.crowd,
+                "guarantee": certificate.proved,
+                "assumption": certificate.assumption,
+                "digest": made.digest,
+                "reports": found.reports,
+                "impossible_bits": None if found.impossible is None else list(found.impossible),
+            }
+        )
+        return
+    verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
+    say(
+        f"the plan {verdict}: {certificate.analysis}, epsilon {certificate.epsilon:.6g}, "
+        f"delta {certificate.delta.upper:.6g} (promised {promised.delta:.6g}), "
+        f"crowd {promised.crowd:,}"
+    )
+    say(guarantee_sentence(promised))
+    if found.impossible is not None:
+        for bit, rate in found.impossible:
+            say(f"bit {bit}: set in {rate:.4%} of the reports, which the noise cannot give")
+        fit = "cannot come from" if found.impossible else "can come from"
+        say(f"the {found.reports:,} reports {fit} this plan")
 
 
 def simulation(result: Simulation, json: bool) -> None:

@@ -33,41 +33,44 @@ class Tilted:
 def fold(tilted: Tilted, count: int, block: int) -> Lattice:
     """The tilted law of the sum of `count` draws; exact up to the lattice if block >= count."""
     if block >= count:
-        return _direct(tilted, count, count)
+        return _direct(tilted, [count], count)[0]
     blocks, rest = divmod(count, block)
-    total, unit, size = _direct(tilted, rest, block), _direct(tilted, block, block), block
-    for digit, more in _digits(blocks):
-        total = _product(tilted, [(total, 1), (unit, digit)], rest := rest + digit * size)
-        if more:
-            size *= 4
-            unit = coarsen(_product(tilted, [(unit, 4)], size), tilted.theta)
-            total = coarsen(total, tilted.theta)
+    total, unit = _direct(tilted, [rest, block], block)
+    for digit, size in _digits(blocks, block):
+        rest += digit * size
+        last = rest == count
+        total, unit = _add(tilted, total, unit, digit, rest if last else 4 * size, last)
     return total
 
 
-def _digits(number: int) -> Iterator[tuple[int, bool]]:
-    """Digits in base 4 from the lowest, and whether more follow."""
+def _digits(number: int, size: int) -> Iterator[tuple[int, int]]:
+    """Digits in base 4 from the lowest, and how many draws each stands for."""
     while number:
         number, digit = divmod(number, 4)
-        yield digit, number > 0
+        yield digit, size
+        size *= 4
 
 
-def _direct(tilted: Tilted, count: int, reach: int) -> Lattice:
-    """The sum of `count` draws on the finest lattice, on a circle that holds `reach` draws."""
+def _direct(tilted: Tilted, counts: list[int], reach: int) -> list[Lattice]:
+    """The sums of so many draws on the finest lattice, on a circle that holds `reach` draws."""
     step = tilted.draw.step
     low, high = tilted.span(reach, step)
     size = circle_size(low, high)
-    spectrum = power(transform(tilted.draw, size), float(tilted.draw.mass.sum()), count)
-    return inverse(spectrum, step, low, size)
+    one, mass = transform(tilted.draw, size), float(tilted.draw.mass.sum())
+    return [inverse(power(one, mass, count), step, low, size) for count in counts]
 
 
-def _product(tilted: Tilted, factors: list[tuple[Lattice, int]], count: int) -> Lattice:
-    """The sum of independent lattice laws, each drawn some times; `count` draws in all."""
-    step = factors[0][0].step
-    low, high = tilted.span(count, step)
+def _add(
+    tilted: Tilted, total: Lattice, unit: Lattice, digit: int, reach: int, last: bool
+) -> tuple[Lattice, Lattice]:
+    """Add `digit` units to the total; unless it is the last time, make the unit four times as
+    large and double the step of both. `reach` draws fit the circle."""
+    low, high = tilted.span(reach, total.step)
     size = circle_size(low, high)
-    spectrum = np.ones(size // 2 + 1, complex)
-    for lattice, times in factors:
-        if times:
-            spectrum = spectrum * transform(lattice, size) ** times
-    return inverse(spectrum, step, low, size)
+    one = transform(unit, size)
+    if digit:
+        total = inverse(transform(total, size) * one**digit, total.step, low, size)
+    if last:
+        return total, unit
+    four = inverse(one**4, total.step, low, size)
+    return coarsen(total, tilted.theta), coarsen(four, tilted.theta)

@@ -61,23 +61,29 @@ class Law:
         return np.asarray(np.where(np.isfinite(direct), direct, safe))
 
 
+def log_sum_exp(exponents: np.ndarray) -> float:
+    """ln of the sum of exponentials of a vector."""
+    top = float(exponents.max())
+    return top + float(np.log(np.exp(exponents - top).sum()))
+
+
 def saddlepoint(law: Law) -> float:
     """The theta at which the tilted law has mean zero; needs atoms of both signs.
 
     The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
     """
     up, down = law.value > 0, law.value < 0
-    log_up = law.log_mass[up] + np.log(law.value[up])
-    log_down = law.log_mass[down] + np.log(-law.value[down])
+    value_up, value_down = law.value[up], law.value[down]
+    log_up = law.log_mass[up] + np.log(value_up)
+    log_down = law.log_mass[down] + np.log(-value_down)
 
     def balance(theta: float) -> float:
-        rising = logsumexp(log_up + theta * law.value[up])
-        return float(rising - logsumexp(log_down + theta * law.value[down]))
+        return log_sum_exp(log_up + theta * value_up) - log_sum_exp(log_down + theta * value_down)
 
     step = 1.0 / float(np.abs(law.value).max())
-    low, high = (-step, step)
+    low, high = -step, step
     while balance(high) < 0:
-        high *= 4
+        low, high = high, 4 * high
     while balance(low) > 0:
-        low *= 4
-    return float(brentq(balance, low, high, xtol=1e-300, rtol=1e-13))
+        low, high = 4 * low, low
+    return float(brentq(balance, low, high, xtol=1e-300, rtol=1e-10))

@@ -3,9 +3,8 @@
 X is zero with some probability and else one of finitely many values. The method keeps the result
 an upper bound at every step: values are split between lattice points so that the mean is kept
 (max(0, .) is convex), values far below are raised, values too heavy for the lattice are treated
-by (a + b)_+ <= a_+ + b_+ around a safe distance, and what leaves the window is bounded by
-Chernoff. Splitting comes first and the exponential tilt after it, so that 1e-80 has as many right
-digits as 1e-3.
+by max(0, s) = s + max(0, -s), and what leaves the window is bounded by Chernoff. Splitting comes
+first and the exponential tilt after it, so that 1e-80 has as many right digits as 1e-3.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law, saddlepoint
 from incrowd.numerics.tails import LOG_TAIL, Reach
 
-TOLERANCE = 1e-4  # relative looseness aimed at; the result is an upper bound whatever it is
+TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
+EXACT = 1e-7  # relative looseness reached while the lattice stays small
 COARSEST = 1e-3  # relative rise of the bound that the first lattice step may cause, roughly
-MOST_HALVINGS = 12
+MOST_HALVINGS = 14
 SAFE = 12.0  # standard deviations that the sum of the light values does not leave
 ROUNDOFF = 2.0**-50
-FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 22
+FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
 SMALLEST = 1e-300
 LOG_SMALLEST = math.log(SMALLEST)
 
@@ -43,37 +43,101 @@ class Bounds:
         return Bounds(self.lower * factor, self.estimate * factor, self.upper * factor)
 
 
+@dataclass(frozen=True)
+class Aim:
+    """How a law's sum will be computed: the tilt, the coarsest step, the first block of draws."""
+
+    law: Law
+    count: int
+    theta: float
+    cumulant: float
+    step: float
+    block: int
+    reach: Reach
+
+    @property
+    def points(self) -> float:
+        """Lattice points of one draw or of the first block, the more of them, at this step."""
+        return max(self.reach.width(self.block), float(np.ptp(self.law.value))) / self.step
+
+    @property
+    def most_halvings(self) -> int:
+        """How often the step may be halved before the lattice no longer fits in memory."""
+        return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
+
+
 def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
 
-    The lattice step is halved until that lowers the bound by less than `tolerance` of it. The
-    lattices are nested and the error is of second order, so a third of the last drop remains.
+    The lattice step is halved until that lowers the bound by less than `tolerance` of it, and
+    further while the lattice is small. The lattices are nested and the error is of second order,
+    so that a third of the last drop remains.
     """
-    coarse = upper_bound(law, count)
-    for halvings in range(1, MOST_HALVINGS + 1):
-        fine = upper_bound(law, count, halvings)
-        drop = max(coarse - fine, 0.0)
-        if drop <= tolerance * fine:
+    constant, aim = _prepare(law, count)
+    slack = _roundoff(law, count)
+    if aim is None:
+        return Bounds(constant * (1 - slack), constant, constant * (1 + slack))
+    coarse = constant + _folded(aim, 0)
+    for halvings in range(1, aim.most_halvings + 1):
+        fine = constant + _folded(aim, halvings)
+        drop, coarse = max(coarse - fine, 0.0), fine
+        cheap = aim.points * 2**halvings < FEW_POINTS
+        if drop <= (EXACT if cheap else tolerance) * fine:
             break
-        coarse = fine
-    lower = max(fine - drop - fine * _roundoff(law, count), 0.0)
-    return Bounds(lower, max(fine - drop / 3, lower), fine)
+    lower = max(fine - drop - fine * slack, 0.0)
+    return Bounds(lower, max(fine - drop / 3, lower), max(fine * (1 + slack), SMALLEST))
 
 
-def upper_bound(law: Law, count: int, halvings: int = 0) -> float:
-    """A certified upper bound of E[max(0, X_1 + ... + X_count)].
+def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
+    """A certified upper bound of E[max(0, X_1 + ... + X_count)], quickly: the coarsest lattice.
 
-    halvings: how often the coarsest useful lattice step is halved; never raises the bound by more
-    than roundoff.
+    sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
+    is enough and quicker where the bound is far out in the tail and will hardly count.
     """
-    light, heavy = _set_apart(law, count)
-    value = _light_part(light, count, halvings)
-    if len(heavy.value):
-        value += _heavy_part(light, heavy, count)
-    return max(value * (1 + _roundoff(law, count)), SMALLEST)
+    constant, aim = _prepare(law, count, sharp)
+    value = constant if aim is None else max(constant + _folded(aim, 0), SMALLEST)
+    return value * (1 + _roundoff(law, count))
 
 
-def _set_apart(law: Law, count: int) -> tuple[Law, Law]:
+def chernoff_bound(law: Law, count: int) -> float:
+    """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, for a first look.
+
+    max(0, s) <= exp(theta s - 1) / theta, theta the saddlepoint.
+    """
+    constant, light, theta, cumulant = _saddle(law, count)
+    if light is None:
+        return constant * (1 + _roundoff(law, count))
+    exponent = min(count * cumulant - 1 - math.log(theta), 700.0)
+    return (constant + math.exp(exponent)) * (1 + _roundoff(law, count))
+
+
+def _saddle(law: Law, count: int) -> tuple[float, Law | None, float, float]:
+    """What is known in closed form, the law of the rest (if any), its tilt and its cumulant.
+
+    The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
+    """
+    light, heavy = set_apart(law, count)
+    constant = heavy_part(light, heavy, count) if len(heavy.value) else 0.0
+    if light.mean > 0:
+        constant += count * light.mean * math.pow(light.total, count - 1)
+        light = light.negated()
+    if not (light.value > 0).any():
+        return constant, None, 0.0, 0.0
+    theta = max(saddlepoint(light), 1e-3 / math.sqrt(count * light.second_moment))
+    return constant, light, theta, float(light.cumulant(theta))
+
+
+def _prepare(law: Law, count: int, sharp: bool = True) -> tuple[float, Aim | None]:
+    """What is known in closed form, and how to compute the rest, if there is one."""
+    constant, light, theta, cumulant = _saddle(law, count)
+    if light is None:
+        return constant, None
+    if count * cumulant - 1 - math.log(theta) < LOG_SMALLEST:
+        return constant + SMALLEST, None  # (s)_+ <= exp(theta s - 1) / theta
+    return constant, take_aim(light, count, theta, cumulant, sharp)
+
+
+def set_apart(law: Law, count: int) -> tuple[Law, Law]:
     """Split a law into values the lattice can hold and values too heavy for it.
 
     A heavy value lifts the sum above zero wherever the light ones are. Values so low that the sum
@@ -94,58 +158,37 @@ def _set_apart(law: Law, count: int) -> tuple[Law, Law]:
     return raised.where(light, law.total - heavy_mass), law.where(heavy, 1.0)
 
 
-def _light_part(law: Law, count: int, halvings: int) -> float:
-    """E[max(0, S)] for values that fit a lattice. If the mean is positive, of -S instead:
-    max(0, s) = s + max(0, -s)."""
-    if not (law.value > 0).any():
-        return 0.0
-    if law.mean > 0:
-        kept = math.pow(law.total, count - 1)
-        mirrored = _light_part(law.negated(), count, halvings)
-        return count * law.mean * kept + mirrored
-    theta = max(saddlepoint(law), 1e-3 / math.sqrt(count * law.second_moment))
-    cumulant = float(law.cumulant(theta))
-    if count * cumulant - 1 - math.log(theta) < LOG_SMALLEST:  # (s)_+ <= exp(theta s - 1) / theta
-        return SMALLEST
-    tilted, log_scale, block = _prepare(law, count, theta, cumulant, halvings)
-    total = fold(tilted, count, block)
-    positive = total.points > 0
-    values = total.points[positive]
-    mean = float(np.sum(values * np.exp(-theta * values) * total.mass[positive]))
-    outside = math.exp(-LOG_TAIL) * (count / block + 1) / (math.e * theta)
-    return math.exp(log_scale) * (mean + outside)
+def heavy_part(light: Law, heavy: Law, count: int) -> float:
+    """An upper bound of E[max(0, S); some value is heavy].
+
+    There max(0, S) = S + max(0, -S) <= S + max(0, -(L + top)), L the sum of the light values and
+    top the lightest heavy one; the last term is bounded by Chernoff: (-x)_+ <= exp(-t x - 1) / t.
+    """
+    chance = float(heavy.mass.sum())
+    some = -math.expm1((count - 1) * math.log1p(-chance))
+    mean = count * heavy.mean + count * light.mean * some
+    top = float(heavy.value.min())
+    t = np.geomspace(1e-2, 1e3, 40) / top
+    log_miss = (count - 1) * light.cumulant(-t) - t * top - 1 - np.log(t)
+    return max(mean, 0.0) + count * chance * math.exp(min(float(log_miss.min()), 700.0))
 
 
-def _prepare(
-    law: Law, count: int, theta: float, cumulant: float, halvings: int
-) -> tuple[Tilted, float, int]:
-    """The tilted lattice law of one draw, ln E[exp(theta S)], and the size of the first block.
+def take_aim(law: Law, count: int, theta: float, cumulant: float, sharp: bool = True) -> Aim:
+    """Choose the step and the block for a law tilted by theta.
 
     Extra variance of a draw, from splitting, raises ln E[exp(theta S)] by N theta^2 / 2 times it.
     """
     weight = np.exp(law.log_mass + theta * law.value - cumulant)
     variance = float(weight @ law.value**2)
-    allowed = COARSEST * variance / (1 + count * theta**2 * variance / 2)
-    step = _step(law.value, weight, allowed)
+    allowed = COARSEST * variance / (1 + sharp * count * theta**2 * variance / 2)
+    step = max(_step(law.value, weight, allowed), 4 * float(np.ptp(law.value)) / MOST_POINTS)
     while True:
-        draw, excess = _draw(law, step, theta, cumulant, weight)
+        draw, _ = _draw(law, theta, cumulant, step)
         reach = Reach.of(draw, count, 2 * allowed)
         block = _block(reach, count, step, allowed)
-        if reach.width(block) <= MOST_POINTS * step:
-            break
+        if 4 * reach.width(block) <= MOST_POINTS * step:
+            return Aim(law, count, theta, cumulant, step, block, reach)
         step *= 2
-    if halvings:
-        draw, excess = _draw(law, step / 2**halvings, theta, cumulant, weight)
-    return Tilted(draw, theta, reach), count * (cumulant + math.log1p(excess)), block
-
-
-def _draw(
-    law: Law, step: float, theta: float, cumulant: float, weight: np.ndarray
-) -> tuple[Lattice, float]:
-    """One draw on the lattice, tilted to total mass one, and by how much splitting raised it."""
-    draw = split(law, step, theta, cumulant)
-    excess = float(draw.mass.sum() - weight.sum())
-    return Lattice(step, draw.first, draw.mass / (1 + excess)), excess
 
 
 def _step(value: np.ndarray, weight: np.ndarray, allowed: float) -> float:
@@ -157,7 +200,7 @@ def _step(value: np.ndarray, weight: np.ndarray, allowed: float) -> float:
     size = np.abs(value)
     largest = float(size.max())
     low, high = 1e-12 * largest, 4 * largest
-    for _ in range(60):
+    while high > 1.05 * low:
         middle = math.sqrt(low * high)
         added = float(weight @ np.minimum(middle**2 / 4, size * middle))
         low, high = (middle, high) if added <= allowed else (low, middle)
@@ -173,24 +216,28 @@ def _block(reach: Reach, count: int, step: float, allowed: float) -> int:
     """
     levels = max(1.0, math.log(count, 4))
     block = math.ceil(levels * step**2 / (2 * allowed))
-    while block < count and reach.width(2 * block) <= FEW_POINTS * step:
+    while block < count and reach.width(2 * block) <= FEW_POINTS / 4 * step:
         block *= 2
     return min(block, count)
 
 
-def _heavy_part(light: Law, heavy: Law, count: int) -> float:
-    """An upper bound of E[max(0, S); some value is heavy].
+def _draw(law: Law, theta: float, cumulant: float, step: float) -> tuple[Lattice, float]:
+    """One draw on the lattice, tilted to total mass one, and its cumulant after splitting."""
+    draw = split(law, step, theta, cumulant)
+    weight = np.exp(law.log_mass + theta * law.value - cumulant)
+    excess = float(draw.mass.sum() - weight.sum())
+    return Lattice(step, draw.first, draw.mass / (1 + excess)), cumulant + math.log1p(excess)
 
-    There max(0, S) = S + max(0, -S) <= S + max(0, -(L + top)), L the sum of the light values and
-    top the lightest heavy one; the last term is bounded by Chernoff: (-x)_+ <= exp(-t x - 1) / t.
-    """
-    chance = float(heavy.mass.sum())
-    some = -math.expm1((count - 1) * math.log1p(-chance))
-    mean = count * heavy.mean + count * light.mean * some
-    top = float(heavy.value.min())
-    t = np.geomspace(1e-2, 1e3, 40) / top
-    log_miss = (count - 1) * light.cumulant(-t) - t * top - 1 - np.log(t)
-    return max(mean, 0.0) + count * chance * math.exp(min(float(log_miss.min()), 700.0))
+
+def _folded(aim: Aim, halvings: int) -> float:
+    """E[max(0, S)] from the lattice law of the sum, the step halved some times."""
+    draw, cumulant = _draw(aim.law, aim.theta, aim.cumulant, aim.step / 2**halvings)
+    total = fold(Tilted(draw, aim.theta, aim.reach), aim.count, aim.block)
+    positive = total.points > 0
+    values = total.points[positive]
+    mean = float(np.sum(values * np.exp(-aim.theta * values) * total.mass[positive]))
+    outside = math.exp(-LOG_TAIL) * (aim.count / aim.block + 1) / (math.e * aim.theta)
+    return math.exp(aim.count * cumulant) * (mean + outside)
 
 
 def _roundoff(law: Law, count: int) -> float:

@@ -35,6 +35,11 @@ _CONFIG = {
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
 
 
+def config() -> dict[str, Any]:
+    """How charts look, for others that draw."""
+    return _CONFIG
+
+
 class Size(NamedTuple):
     """Pixels: the whole width of a chart, and what the labels down the side may take of it."""
 
@@ -54,10 +59,10 @@ def chart_svg(item: Shown, size: Size, label: str) -> str:
     """
     spec = _chart(item, size).to_dict(validate=False)  # its parts were, when they were made
     svg = vl_convert.vegalite_to_svg(spec, config=_CONFIG, allowed_base_urls=[])
-    return _inline(svg, label)
+    return inline(svg, label)
 
 
-def _inline(svg: str, label: str) -> str:
+def inline(svg: str, label: str) -> str:
     """Make the picture scale with the page, and name it for those who cannot see it."""
     view = re.search(r'viewBox="[^"]*"', svg)
     width = re.search(r'width="([\d.]+)"', svg)

@@ -34,17 +34,25 @@ def _local(guarantee: Guarantee) -> str:
     )
 
 
-def _unknown(guarantee: Guarantee) -> str:
-    chance = f" plus {guarantee.delta:.3g}" if guarantee.delta else ""
+def _crowd(guarantee: Guarantee) -> str:
     return (
-        f'By the analysis "{guarantee.analysis}", no conclusion from the published reports is more '
-        f"than {_factor(guarantee)} times as likely{chance} as it would be if one person had "
-        "answered differently"
+        "Whatever is concluded from the published reports is at most "
+        f"{_factor(guarantee)} times as likely (plus a chance of {guarantee.delta:.3g}) as if any "
+        "one person had answered differently"
     )
 
 
+def _unknown(guarantee: Guarantee) -> str:
+    claim = _crowd(guarantee)
+    return f'By the analysis "{guarantee.analysis}": {claim[:1].lower()}{claim[1:]}'
+
+
 # An analysis that is not listed is described, but not called a guarantee.
-_WORDINGS = {"local": Wording("Guarantee", _local, "; ")}
+_WORDINGS = {
+    "local": Wording("Guarantee", _local, "; "),
+    "blanket": Wording("Guarantee", _crowd, ", provided that "),
+    "outlier": Wording("Privacy, no guarantee", _unknown, "; "),
+}
 _FALLBACK = Wording("Privacy", _unknown, "; this assumes: ")
 
 

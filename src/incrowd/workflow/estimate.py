@@ -87,21 +87,30 @@ def check_tables(plan: Plan, tables: Sequence[TableNames] | None) -> tuple[tuple
 
 def check_reports(plan: Plan, reports: Collection, accept_smaller_crowd: bool) -> Guarantee:
     """The guarantee for the crowd that arrived. Raises ReportsError if they may not be used."""
+    check_origin(plan, reports)
+    people = len(reports) // plan.messages[reports.message].copies
+    if people < plan.survey.crowd and not accept_smaller_crowd:
+        raise ReportsError.of("reports", f"a crowd of {people:,}", _too_few(plan))
+    return guarantee_for(plan, people)
+
+
+def check_origin(plan: Plan, reports: Collection) -> None:
+    """Raises ReportsError unless the reports name this plan and have its length."""
     if reports.plan != plan.digest:
         made = "were made by another plan; use the plan whose digest this is"
         raise ReportsError.of("reports", reports.plan, made)
-    message = plan.messages[reports.message]
-    if reports.bits != plan.bits(message):
-        raise ReportsError.of("reports", f"{reports.bits} bits", f"need {plan.bits(message)} bits")
-    crowd = len(reports) // message.copies
-    if crowd < plan.guarantee.crowd and not accept_smaller_crowd:
-        raise ReportsError.of("reports", f"a crowd of {crowd:,}", _too_few(plan))
-    return guarantee_for(plan, crowd)
+    if not 0 <= reports.message < len(plan.messages):
+        raise ReportsError.of("reports", f"message {reports.message}", "is none of the plan's")
+    bits = plan.bits(plan.messages[reports.message])
+    if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
+        raise ReportsError.of("reports", f"{reports.bits} bits", f"need {bits} bits")
+    if len(reports) == 0:
+        raise ReportsError.of("reports", 0, "reports; there is nothing to estimate from")
 
 
 def _too_few(plan: Plan) -> str:
     return (
-        f"the plan's guarantee counts on {plan.guarantee.crowd:,} people; collect more reports, or "
+        f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, or "
         "use --accept-smaller-crowd (accept_smaller_crowd=True) to recompute a weaker guarantee"
     )
 

@@ -1,0 +1,176 @@
+"""Privacy curves that can be combined: copies, messages, rounds.
+
+A pair of neighbouring collections is described by its privacy loss ln(P/Q) under P, in both
+orders. The law is built from delta(epsilon) on a grid by connecting the dots (Doroshenko, Ghazi,
+Kamath, Kumar, Manurangsi 2022): the curve between grid points is replaced by its chord in
+e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.optimize import brentq
+
+from incrowd.errors import PrivacyError
+
+TAIL = 1e-18  # losses beyond are called infinite
+ROUNDOFF = 2.0**-52
+SPARSE = 4
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """Privacy loss of one order: masses on (first + i) * step, and what counts as infinite loss."""
+
+    step: float
+    first: int
+    mass: np.ndarray
+    infinite: float
+
+    @property
+    def losses(self) -> np.ndarray:
+        """The points of the lattice."""
+        return self.step * np.arange(self.first, self.first + len(self.mass))
+
+    def delta(self, epsilon: float) -> float:
+        """P[loss > epsilon] less e^epsilon Q[loss > epsilon], with an allowance for roundoff."""
+        excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
+        allowance = ROUNDOFF * np.sqrt(len(self.mass))
+        return float(min(excess @ self.mass + self.infinite + allowance, 1.0))
+
+    def times(self, other: LossLaw) -> LossLaw:
+        """The loss of two independent collections; `other` is put on this law's lattice."""
+        other = other.on(self.step)
+        size = len(self.mass) + len(other.mass) - 1
+        fast = next_fast_len(size, real=True)
+        mass = irfft(rfft(self.mass, fast) * rfft(other.mass, fast), fast)[:size]
+        infinite = 1 - (1 - self.infinite) * (1 - other.infinite)
+        return _trimmed(self.step, self.first + other.first, mass, infinite)
+
+    def power(self, count: int) -> LossLaw:
+        """The loss of `count` independent collections."""
+        size = count * (len(self.mass) - 1) + 1
+        fast = next_fast_len(size, real=True)
+        mass = irfft(rfft(self.mass, fast) ** count, fast)[:size]
+        infinite = -np.expm1(count * np.log1p(-self.infinite))
+        return _trimmed(self.step, count * self.first, mass, float(infinite))
+
+    def on(self, step: float) -> LossLaw:
+        """The same law on another lattice; each mass goes to its two neighbours so that P and Q
+        both keep their mass, which can only raise delta."""
+        if step == self.step:
+            return self
+        losses, place = self.losses, self.losses / step
+        below = np.floor(place)
+        gap = losses - below * step
+        share = np.expm1(-gap) / np.expm1(-step)  # of the upper neighbour
+        first = int(below[0])
+        index = (below - first).astype(np.int64)
+        size = int(index[-1]) + 2
+        mass = np.bincount(index, self.mass * (1 - share), size)
+        mass += np.bincount(index + 1, self.mass * share, size)
+        return LossLaw(step, first, mass, self.infinite)
+
+
+def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> LossLaw:
+    """Cut tails that weigh nothing: high losses become infinite, low ones are raised."""
+    mass = np.maximum(mass, 0.0)
+    above = np.cumsum(mass[::-1])[::-1]
+    keep = max(int(np.searchsorted(-above, -TAIL)), 1)
+    infinite += float(above[keep]) if keep < len(above) else 0.0
+    mass = mass[:keep]
+    start = min(int(np.searchsorted(np.cumsum(mass), TAIL)), len(mass) - 1)
+    raised = mass[start:].copy()
+    raised[0] += mass[:start].sum()
+    return LossLaw(step, first + start, raised, min(infinite, 1.0))
+
+
+@dataclass(frozen=True)
+class PrivacyCurve:
+    """The privacy of a pair of neighbours, both orders kept apart."""
+
+    forward: LossLaw
+    backward: LossLaw
+
+    def __mul__(self, other: PrivacyCurve) -> PrivacyCurve:
+        """Both collections published."""
+        return PrivacyCurve(self.forward.times(other.forward), self.backward.times(other.backward))
+
+    def __pow__(self, count: int) -> PrivacyCurve:
+        """So many collections of the same kind published."""
+        return PrivacyCurve(self.forward.power(count), self.backward.power(count))
+
+    def delta(self, epsilon: float) -> float:
+        """An upper bound of delta at epsilon, the worse of the two orders."""
+        return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon at which the bound of delta is at most `delta`.
+
+        Raises PrivacyError if no finite epsilon reaches it.
+        """
+        highest = max(self.forward.losses[-1], self.backward.losses[-1])
+        if self.delta(highest) > delta:
+            reachable = f"the smallest that this composition reaches is {self.delta(highest):.3g}"
+            raise PrivacyError.of("delta", delta, reachable)
+        if self.delta(0.0) <= delta:
+            return 0.0
+        root = brentq(lambda e: self.delta(e) - delta, 0.0, highest, xtol=1e-12)
+        while self.delta(root) > delta:
+            root = root * (1 + 1e-12) + 1e-12
+        return float(root)
+
+
+Delta = Callable[[float], float]
+
+
+def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> PrivacyCurve:
+    """A privacy curve from bounds of delta at 0, step, 2 step, ... in both orders.
+
+    forward, backward: equally long. Below zero each order follows from the other:
+    delta_PQ(-e) = 1 - exp(-e) + exp(-e) delta_QP(e).
+    """
+    return PrivacyCurve(_loss_law(forward, backward, step), _loss_law(backward, forward, step))
+
+
+def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw:
+    count = len(forward) - 1
+    negative = np.exp(-step * np.arange(count, 0, -1))
+    curve = np.concatenate([1 - negative + negative * backward[:0:-1], forward])
+    ratio = np.exp(step * np.arange(-count, count + 1))
+    curve = _convex_envelope(np.append(0.0, ratio), np.append(1.0, curve))
+    slope = np.diff(curve) / np.diff(np.append(0.0, ratio))
+    mass = ratio * np.diff(np.append(slope, 0.0))
+    return LossLaw(step, -count, np.maximum(mass, 0.0), float(curve[-1]))
+
+
+def _convex_envelope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The largest convex function below the points: still above the convex curve they bound."""
+    hull = [0]
+    for i in range(1, len(x)):
+        while len(hull) > 1 and _bends_down(x, y, hull[-2], hull[-1], i):
+            hull.pop()
+        hull.append(i)
+    return np.asarray(np.interp(x, x[hull], y[hull]))
+
+
+def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
+    return bool((y[b] - y[a]) * (x[c] - x[b]) >= (y[c] - y[b]) * (x[b] - x[a]))
+
+
+def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> np.ndarray:
+    """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`, `most` at the most.
+
+    After `dense` points only every fourth is computed; the chord in e^epsilon bounds the others.
+    """
+    index, found = [0], [delta(0.0)]
+    while found[-1] > enough and index[-1] < most:
+        index.append(index[-1] + (1 if index[-1] < dense else SPARSE))
+        found.append(min(delta(index[-1] * step), found[-1]))
+    every = np.arange(index[-1] + 1)
+    chords = np.interp(np.exp(step * every), np.exp(step * np.array(index)), found)
+    return np.asarray(chords)

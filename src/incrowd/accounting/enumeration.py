@@ -1,0 +1,202 @@
+"""The analysis `enumerate`: exact delta and eta over all collections, for few bits and people.
+
+The law of the multiset of reports, over the count vectors (how many reports of each kind), is
+built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations_with_replacement, product
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import comb as binomials
+
+from incrowd.accounting.schema import check_crowd, check_epsilon
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.errors import PrivacyError
+from incrowd.survey import Domain
+
+MOST_STEPS = 1 << 30  # collections times count vectors times kinds of reports: under a minute
+MOST_ENTRIES = 1 << 24  # of the tables of all count vectors, 4 bytes each
+MOST_PEOPLE = 500  # depth of the recursion
+ROUNDOFF = 1e-9  # relative; delta is rounded up by it
+TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
+
+ASSUMPTION = (
+    "The anonymiser removes every link between a report and its sender, and at least the named "
+    "number of honest people take part, each sending as the plan says. Every collection of their "
+    "answers was tried."
+)
+
+Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
+Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
+Chosen = tuple[int, ...]
+ONE = np.ones(1)  # the law of no reports
+
+
+class Case(NamedTuple):
+    """A figure, the records (x, x') it tells apart, and (record, how many) of the others."""
+
+    value: float
+    pair: Pair
+    others: Others
+
+
+class Worst(NamedTuple):
+    """The largest delta and the largest eta; their collections need not be the same."""
+
+    delta: Case
+    eta: Case
+
+
+def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) -> Worst:
+    """The largest delta(epsilon) and eta(epsilon) over all collections and pairs of records.
+
+    crowd: N. domain: the records one question allows. Every multiset of the others' records is
+    tried, with one of the pairs that differ only by the order of the options (or, if every record
+    is allowed, by reversed bits). delta is rounded up by 1e-9 of it. DESIGN 3.3.
+    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many collections.
+    """
+    check_epsilon(epsilon)
+    check_crowd(crowd)
+    records = allowed_records(domain)
+    _check_size(domain, len(records), crowd)
+    sent = _sent(domain.bits, channel, records)
+    tables = [_predecessors(people, 1 << domain.bits) for people in range(1, crowd + 1)]
+    pairs = list(_pairs(domain))
+    columns = np.array([[records.index(record) for record in pair] for pair in pairs]).T
+    best = [Case(-1.0, (0, 0), ()), Case(-1.0, (0, 0), ())]
+    for others, law in _laws(tables[:-1], sent):
+        figures = _divergences(_joined(tables[-1], law, sent), columns, epsilon)
+        for i, figure in enumerate(figures):
+            if figure.max() > best[i].value:
+                held = Counter(records[place] for place in others)
+                pair = pairs[int(figure.argmax())]
+                best[i] = Case(float(figure.max()), pair, tuple(held.items()))
+    return Worst(*best)
+
+
+def enumerate_one(
+    bits: int, channel: BitFlip, pair: Pair, others: Others, epsilon: float
+) -> tuple[float, float]:
+    """(delta, eta) of the pair x, x' for one collection; others: (record, how many hold it).
+
+    Exact, as in `enumerate_all`, and as slow as the number of count vectors of 2^bits kinds.
+    Raises PrivacyError unless 0 <= epsilon < 700, or if there are too many count vectors.
+    """
+    check_epsilon(epsilon)
+    held = [record for record, people in others for _ in range(people)]
+    _check_size(Domain(bits, 0, 0), 1, len(held) + 1)
+    law = ONE
+    for people, record in enumerate(held, 1):
+        sent = _sent(bits, channel, [record])[:, 0]
+        law = _joined(_predecessors(people, 1 << bits), law, sent)
+    reports = _joined(_predecessors(len(held) + 1, 1 << bits), law, _sent(bits, channel, pair))
+    delta, eta = _divergences(reports, np.array([[0], [1]]), epsilon)
+    return float(delta[0]), float(eta[0])
+
+
+def allowed_records(domain: Domain) -> list[int]:
+    """The allowed records in order, bit i at 2^i."""
+    fits = range(domain.fewest, domain.most + 1)
+    return [record for record in range(1 << domain.bits) if record.bit_count() in fits]
+
+
+def _pairs(domain: Domain) -> Iterator[Pair]:
+    """One ordered pair of records for each number of options in x only, in x' only, in both."""
+    seen = set()
+    records = allowed_records(domain)
+    free = len(records) == 1 << domain.bits  # reversing bits makes x' = 0
+    for other, x in product(records[:1] if free else records, records):
+        kind = ((x & ~other).bit_count(), (other & ~x).bit_count(), (x & other).bit_count())
+        if x != other and kind not in seen:
+            seen.add(kind)
+            yield x, other
+
+
+def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
+    """P(report | record), shape (2^bits, records)."""
+    apart = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.array(list(records)))
+    return np.asarray(channel.q**apart * channel.p ** (bits - apart))
+
+
+def _laws(
+    tables: list[np.ndarray], sent: np.ndarray, chosen: Chosen = (), law: np.ndarray = ONE
+) -> Iterator[tuple[Chosen, np.ndarray]]:
+    """Every multiset of records (columns of `sent`), one a table, with the law of its reports.
+
+    chosen, law: the records chosen so far, in order, and the law of their reports.
+    """
+    if len(chosen) == len(tables):
+        yield chosen, law
+        return
+    first = chosen[-1] if chosen else 0
+    laws = _joined(tables[len(chosen)], law, sent[:, first:])
+    for place, next_law in enumerate(laws.T, first):
+        yield from _laws(tables, sent, (*chosen, place), next_law)
+
+
+def _joined(table: np.ndarray, law: np.ndarray, sent: np.ndarray) -> np.ndarray:
+    """The law of the count vector when one more person sends a report."""
+    return np.asarray(np.append(law, 0.0)[table] @ sent)
+
+
+def _divergences(
+    reports: np.ndarray, columns: np.ndarray, epsilon: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """delta and eta for pairs of columns (2, pairs) of the laws of count vectors."""
+    here, there = reports[:, columns[0]], np.exp(epsilon) * reports[:, columns[1]]
+    delta = np.maximum(here - there, 0).sum(axis=0) * (1 + ROUNDOFF)
+    return delta, np.where(here > there * (1 + TIE), here, 0.0).sum(axis=0)
+
+
+def _predecessors(people: int, kinds: int) -> np.ndarray:
+    """For every count vector of so many reports, the places of those with one report less.
+
+    Shape (vectors, kinds); where there is no such report to take away, one place past the end.
+    """
+    chosen = chain.from_iterable(combinations_with_replacement(range(kinds), people))
+    kind = np.fromiter(chosen, np.int32).reshape(-1, people)[::-1]
+    counts = np.zeros((len(kind), kinds), np.int32)
+    np.add.at(counts, (np.arange(len(kind))[:, None], kind), 1)
+    table = np.full((len(kind), kinds), comb(people + kinds - 2, kinds - 1), np.int32)
+    for report in range(kinds):
+        has = counts[:, report] > 0
+        table[has, report] = _rank(counts[has] - (np.arange(kinds) == report))
+    return table
+
+
+def _rank(counts: np.ndarray) -> np.ndarray:
+    """Place of each count vector in lexicographic order among those of its sum.
+
+    With r reports left for k kinds, C(r - c + k - 1, k - 1) vectors begin with c or more.
+    """
+    more = np.arange(counts.shape[1])[::-1]
+    left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
+    steps = binomials(left + more, more) - binomials(left - counts + more, more)
+    return np.asarray(steps.sum(axis=1).astype(np.int64))
+
+
+def _check_size(domain: Domain, records: int, crowd: int) -> None:
+    """Raises PrivacyError, with what would work, if the count vectors or collections are many."""
+    if not _fits(domain.bits, records, crowd):
+        most = max((n for n in range(1, MOST_PEOPLE) if _fits(domain.bits, records, n)), default=0)
+        collections = comb(crowd + records - 2, records - 1)
+        allowed = (
+            f"makes {collections:,} collections of answers on {domain.bits} bits, too many to try; "
+            f"enumerate at most {most} people (any number on one bit), or use the analysis blanket"
+        )
+        raise PrivacyError.of("crowd", crowd, allowed)
+
+
+def _fits(bits: int, records: int, crowd: int) -> bool:
+    if bits > 5 or crowd > MOST_PEOPLE:
+        return False
+    kinds = 1 << bits
+    entries = kinds * comb(crowd + kinds, kinds)
+    steps = comb(crowd + records - 2, records - 1) * comb(crowd + kinds - 1, crowd) * kinds
+    return entries <= MOST_ENTRIES and steps <= MOST_STEPS

@@ -1,0 +1,78 @@
+"""k-ary response: the answer itself, or each of the other options with equal probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.channels.channel import ExactChannel, Integers, Matrix, first_within, scaled
+from incrowd.errors import PrivacyError
+
+
+@dataclass(frozen=True)
+class KAry(ExactChannel):
+    """One of `options` answers is kept with probability keep / 2^32.
+
+    Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).
+    Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
+    """
+
+    keep: int
+    options: int
+
+    def __post_init__(self) -> None:
+        if type(self.options) is not int or self.options < 2:
+            raise PrivacyError.of("options", self.options, "should be an integer of at least 2")
+        least = -(-DENOMINATOR // self.options)
+        if type(self.keep) is not int or not least <= self.keep < DENOMINATOR:
+            allowed = f"should be an integer numerator over 2^32 from {least} to {DENOMINATOR - 1}"
+            raise PrivacyError.of("keep", self.keep, allowed)
+
+    @classmethod
+    def from_probabilities(cls, keep: float, options: int) -> KAry:
+        """The channel that keeps an answer with probability `keep`, rounded down: more privacy.
+
+        Raises PrivacyError unless 1 / options <= keep < 1 after rounding.
+        """
+        return cls(math.floor(scaled("keep", keep)), options)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float, options: int) -> KAry:
+        """The largest keep whose report is epsilon-differentially private by itself.
+
+        keep = e^epsilon / (e^epsilon + options - 1), Kairouz, Oh and Viswanath (2014). Raises
+        PrivacyError if epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
+        """
+        wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
+        # One more than the formula's, so that its rounding cannot hide the largest.
+        most = min(math.floor(wanted) + 1, DENOMINATOR - 1)
+        keeps = range(most, -(-DENOMINATOR // options) - 1, -1)
+        return first_within(epsilon, (cls(keep, options) for keep in keeps))
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`, shape (options, options)."""
+        result = np.full((self.options, self.options), DENOMINATOR - self.keep, dtype=object)
+        np.fill_diagonal(result, self.keep * (self.options - 1))
+        return result
+
+    @property
+    def denominator(self) -> int:
+        """2^32 (options - 1)."""
+        return DENOMINATOR * (self.options - 1)
+
+    @property
+    def inverse(self) -> Matrix:
+        """The inverse matrix: C = u I + v J with u + v options = 1 has (I - v J) / u.
+
+        Raises PrivacyError if all options are equally likely whatever the answer.
+        """
+        other, own = DENOMINATOR - self.keep, self.keep * (self.options - 1)
+        if own == other:
+            raise self.not_invertible()
+        result = np.full((self.options, self.options), -other / (own - other))
+        np.fill_diagonal(result, (self.denominator - other) / (own - other))
+        return result

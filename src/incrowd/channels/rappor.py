@@ -1,0 +1,112 @@
+"""RAPPOR: a permanent response that is remembered, and an instantaneous one for each report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from incrowd.channels.bit import Bit
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.channel import ExactChannel, Integers
+from incrowd.channels.two_stage import TwoStage
+from incrowd.errors import PrivacyError
+
+
+@dataclass(frozen=True)
+class Rappor(ExactChannel):
+    """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).
+
+    permanent: the bit flip with q = f / 2, drawn once for each device and answer.
+    instantaneous: the bit channel of each report; None is the one-time mode.
+    """
+
+    permanent: BitFlip
+    instantaneous: Bit | None = None
+
+    @classmethod
+    def one_time(cls, f: float) -> Rappor:
+        """The permanent response alone, q = f / 2 rounded up: more privacy.
+
+        Raises PrivacyError unless 0 < f < 1.
+        """
+        if not 0 < f < 1:
+            raise PrivacyError.of("f", f, "should lie strictly between 0 and 1")
+        return cls(BitFlip.at_least(f / 2))
+
+    @classmethod
+    def from_probabilities(cls, f: float, p_ir: float, q_ir: float) -> Rappor:
+        """Both stages: p_ir = P(report 1 | permanent 0), q_ir = P(report 1 | permanent 1).
+
+        f is rounded up, p_ir and q_ir towards each other: more privacy. Raises PrivacyError
+        unless 0 < f < 1 and the others lie between 0 and 1.
+        """
+        return cls(cls.one_time(f).permanent, Bit.from_probabilities(p_ir, q_ir))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float, instantaneous: Bit | None = None) -> Rappor:
+        """The smallest f for which all reports of one bit together are epsilon-private.
+
+        Only the permanent stage counts for that. Raises PrivacyError as BitFlip.from_epsilon.
+        """
+        return cls(BitFlip.from_epsilon(epsilon), instantaneous)
+
+    @property
+    def stages(self) -> tuple[ExactChannel, ...]:
+        """The permanent stage, then the instantaneous one if there is one."""
+        return self._channel.stages
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator` for one report, shape (2, 2)."""
+        return self._channel.numerators
+
+    @property
+    def denominator(self) -> int:
+        """2^32 for the one-time mode, 2^64 for two stages."""
+        return self._channel.denominator
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a report is a bit flip: one-time, or p_ir = 1 - q_ir."""
+        return self.instantaneous is None or self.instantaneous.symmetric
+
+    @property
+    def crowd_noise(self) -> BitFlip:
+        """The noise a crowd may count on, however many rounds there are.
+
+        Reports of all rounds come from the same permanent bits, so they leak at most what one
+        collection of the permanent bits would. Never compose the guarantee of one round.
+        """
+        return self.permanent
+
+    @property
+    def permanent_epsilon(self) -> float:
+        """What all reports of one bit together leak locally at most, rounded up."""
+        return self.permanent.epsilon
+
+    def epsilon_of_all_reports(self, hash_bits: int) -> float:
+        """2 h ln((1 - f/2) / (f/2)), rounded up: all reports of a value of h hash bits.
+
+        RAPPOR (Erlingsson, Pihur and Korolova 2014), theorem 1. Holds while the value stays the
+        same. Raises PrivacyError unless h >= 1.
+        """
+        return math.nextafter(2 * _checked(hash_bits) * self.permanent.epsilon, math.inf)
+
+    def epsilon_of_one_report(self, hash_bits: int) -> float:
+        """h ln(q* (1 - p*) / (p* (1 - q*))), rounded up: one report of a value of h hash bits.
+
+        p* and q* are P(report 1 | answer 0) and P(report 1 | answer 1) through both stages;
+        RAPPOR, theorem 2. Raises PrivacyError unless h >= 1.
+        """
+        return math.nextafter(_checked(hash_bits) * sum(self.log_ratios), math.inf)
+
+    @property
+    def _channel(self) -> ExactChannel:
+        remembered = Bit.from_flip(self.permanent)
+        return TwoStage(remembered, self.instantaneous) if self.instantaneous else remembered
+
+
+def _checked(hash_bits: int) -> int:
+    if hash_bits < 1:
+        raise PrivacyError.of("hash bits", hash_bits, "should be at least 1")
+    return hash_bits

@@ -1,0 +1,297 @@
+"""`incrowd privacy`: what a noise guarantees, what it has to be, and how delta falls."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from incrowd.accounting.calibration import (
+    smallest_epsilon,
+    smallest_noise,
+    smallest_noise_for_eta,
+)
+from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Schema
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.cli.console import out, print_json, say
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.reports.files import replaced
+from incrowd.survey import Domain, Survey
+from incrowd.workflow.privacy import ALL_ANALYSES, Assessment, Order, assess, curves
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The accountant: what a noise guarantees in a crowd, by every analysis.",
+)
+
+Noise = Annotated[float, typer.Option(help="Chance that a bit is flipped, rounded up to n/2^32.")]
+Bits = Annotated[int | None, typer.Option(help="Yes/no questions (free bits) in one report.")]
+SurveyFile = Annotated[
+    Path | None, typer.Option("--survey", help="Survey whose questions travel together.")
+]
+Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's crowd.")]
+Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
+Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
+Analysis = Annotated[str, typer.Option(help=f"One of {', '.join(ALL_ANALYSES)}.")]
+Copies = Annotated[int | None, typer.Option(help="Reports from each person; default 1.")]
+Colluding = Annotated[int | None, typer.Option(help="People who may work with the analyst.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+class Setting:
+    """The questions, crowd and copies that the options (or a survey) name."""
+
+    def __init__(
+        self,
+        bits: int | None,
+        survey: Path | None,
+        crowd: int | None,
+        copies: int | None,
+        colluding: int | None,
+    ) -> None:
+        if (bits is None) == (survey is None):
+            raise UsageError.of("--bits, --survey", bits, "name one of them, not both")
+        self.survey = Survey.load(survey) if survey else None
+        self.domains = self._domains(bits)
+        self.copies = copies or (self.survey.copies if self.survey else 1)
+        people = crowd if crowd is not None else self._default("crowd")
+        named = colluding if colluding is not None else None
+        self.crowd = people - (named if named is not None else self._default("colluding", 0))
+        if self.copies < 1:
+            raise UsageError.of("--copies", copies, "should be at least 1")
+
+    def _domains(self, bits: int | None) -> list[Domain]:
+        if self.survey:
+            return [question.domain for question in self.survey.questions]
+        if not 1 <= (bits or 0) <= MOST_FREE_BITS:
+            raise UsageError.of("--bits", bits, f"should be 1 to {MOST_FREE_BITS}")
+        return [FREE_BIT] * (bits or 0)
+
+    def _default(self, name: str, otherwise: int | None = None) -> int:
+        value = getattr(self.survey, name) if self.survey else otherwise
+        if value is None:
+            raise UsageError.of(f"--{name}", value, "is needed where no survey names it")
+        return int(value)
+
+    def wanted(self, name: str, value: float | None) -> float:
+        """An option's value, or the survey's."""
+        if value is None and self.survey:
+            value = getattr(self.survey.privacy, name)
+        if value is None:
+            raise UsageError.of(f"--{name}", value, "is needed where no survey names it")
+        return value
+
+    def schema(self, channel: BitFlip) -> Schema:
+        """The questions with that noise."""
+        return Schema.uniform(self.domains, channel)
+
+
+@app.command()
+def delta(
+    noise: Noise,
+    bits: Bits = None,
+    survey: SurveyFile = None,
+    crowd: Crowd = None,
+    epsilon: Epsilon = None,
+    analysis: Analysis = "blanket",
+    copies: Copies = None,
+    colluding: Colluding = None,
+    json: AsJson = False,
+) -> None:
+    """Delta (and eta) that a noise gives at epsilon.
+
+    \b
+    Example:
+      incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
+    """
+    setting = Setting(bits, survey, crowd, copies, colluding)
+    _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
+
+
+@app.command()
+def epsilon(
+    noise: Noise,
+    bits: Bits = None,
+    survey: SurveyFile = None,
+    crowd: Crowd = None,
+    delta: Delta = None,
+    analysis: Analysis = "blanket",
+    copies: Copies = None,
+    colluding: Colluding = None,
+    json: AsJson = False,
+) -> None:
+    """The smallest epsilon that a noise gives at delta.
+
+    \b
+    Example:
+      incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
+    """
+    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    wanted = setting.wanted("delta", delta)
+    schema = setting.schema(channel)
+    found = smallest_epsilon(analysis, schema, setting.crowd, wanted, setting.copies)
+    _show(
+        setting, channel, found, analysis, json, lambda a: _epsilon_of(a, setting, schema, wanted)
+    )
+
+
+@app.command()
+def noise(
+    bits: Bits = None,
+    survey: SurveyFile = None,
+    crowd: Crowd = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    eta: Annotated[
+        float | None,
+        typer.Option(help="Instead of delta: chance that the ratio exceeds e^epsilon."),
+    ] = None,
+    analysis: Analysis = "blanket",
+    copies: Copies = None,
+    colluding: Colluding = None,
+    json: AsJson = False,
+) -> None:
+    """The smallest noise that gives (epsilon, delta), or (epsilon, eta).
+
+    \b
+    Example:
+      incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
+    """
+    setting = Setting(bits, survey, crowd, copies, colluding)
+    wanted = setting.wanted("epsilon", epsilon)
+    if eta is not None and delta is not None:
+        raise UsageError.of("--eta", eta, "goes without --delta")
+    target = setting.wanted("delta", delta) if eta is None else eta
+    find = smallest_noise if eta is None else smallest_noise_for_eta
+    channel = find(analysis, setting.domains, setting.crowd, wanted, target, setting.copies)
+    _show(setting, channel, wanted, analysis, json)
+
+
+@app.command()
+def curve(
+    noise: Noise,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File: .html or .csv.")],
+    bits: Bits = None,
+    survey: SurveyFile = None,
+    crowd: Crowd = None,
+    epsilon: Annotated[float, typer.Option(help="Largest epsilon drawn.")] = 3.0,
+    copies: Copies = None,
+    colluding: Colluding = None,
+    points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
+) -> None:
+    """Draw delta against epsilon for all analyses.
+
+    \b
+    Example:
+      incrowd privacy curve --noise 0.28 --survey examples/health.toml -o curve.html
+    """
+    if output.suffix.lower() not in (".html", ".csv"):
+        raise UsageError.of("-o", str(output), "should end in .html or .csv")
+    if not epsilon > 0:
+        raise UsageError.of("--epsilon", epsilon, "should be greater than 0")
+    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    epsilons = np.linspace(0, epsilon, points)
+    found = curves(setting.schema(channel), setting.crowd, list(epsilons), setting.copies)
+    with replaced(output) as temporary:
+        if output.suffix.lower() == ".csv":
+            _write_csv(temporary, epsilons, found)
+        else:
+            from incrowd.report.curves import curve_page  # drawing is slow to import
+
+            title = f"{channel.q:.6g} noise, {setting.crowd:,} people, {setting.copies} copies"
+            temporary.write_text(curve_page(title, epsilons, found), encoding="utf-8")
+    say(f"wrote {output}")
+
+
+def _write_csv(path: Path, epsilons: np.ndarray, found: dict[str, np.ndarray]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["epsilon", *found])
+        writer.writerows(zip(epsilons.tolist(), *(v.tolist() for v in found.values()), strict=True))
+
+
+def _epsilon_of(analysis: str, setting: Setting, schema: Schema, delta: float) -> float:
+    return smallest_epsilon(analysis, schema, setting.crowd, delta, setting.copies)
+
+
+def _show(
+    setting: Setting,
+    channel: BitFlip,
+    epsilon: float,
+    analysis: str,
+    json: bool,
+    epsilon_of: Any = None,
+) -> None:
+    """The asked analysis as JSON, or all analyses side by side."""
+    schema = setting.schema(channel)
+    asked = assess(analysis, schema, setting.crowd, epsilon, setting.copies)
+    if json:
+        print_json(facts(asked, channel))
+        return
+    table = Table(title=f"noise {channel.q:.8g}, crowd {setting.crowd:,}, copies {setting.copies}")
+    for name in ("analysis", "epsilon", "delta", "eta", "what it is"):
+        table.add_column(name, justify="right" if name in ("epsilon", "delta", "eta") else "left")
+    for other in ALL_ANALYSES:
+        table.add_row(*_row(other, asked, setting, schema, epsilon_of))
+    out.print(table)
+    _print_pair(asked)
+    say(f"{asked.analysis}: worst where {asked.worst}")
+    say(asked.assumption)
+
+
+def _row(
+    analysis: str, asked: Assessment, setting: Setting, schema: Schema, epsilon_of: Any
+) -> tuple[str, ...]:
+    """One analysis in the table for people; what it cannot do is said there."""
+    what = "guarantee" if analysis != "outlier" else "exact for homogeneous crowds; a lower bound"
+    try:
+        if analysis == asked.analysis:
+            found = asked
+        else:
+            at = epsilon_of(analysis) if epsilon_of and analysis != "enumerate" else asked.epsilon
+            found = assess(analysis, schema, setting.crowd, at, setting.copies)
+    except IncrowdError as error:
+        return (analysis, "", "", "", str(error.problems[0].allowed))
+    return (
+        analysis,
+        f"{found.epsilon:.6g}",
+        f"{found.delta.upper:.6g}",
+        f"{found.eta:.6g}",
+        what if found.proved or analysis == "outlier" else "",
+    )
+
+
+def _print_pair(asked: Assessment) -> None:
+    for name, order in (("presence", asked.presence), ("absence", asked.absence)):
+        if order:
+            say(f"the papers' own pair, {name}: delta {order.delta:.6g}, eta {order.eta:.6g}")
+
+
+def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
+    """An assessment as JSON-ready data."""
+    return {
+        "analysis": found.analysis,
+        "epsilon": found.epsilon,
+        "delta": float(found.delta.upper),
+        "delta_lower": float(found.delta.lower),
+        "delta_estimate": float(found.delta.estimate),
+        "eta": float(found.eta),
+        "noise": channel.q,
+        "noise_numerator": channel.numerator,
+        "crowd": found.crowd,
+        "copies": found.copies,
+        "presence": _order(found.presence),
+        "absence": _order(found.absence),
+        "worst": found.worst,
+        "assumption": found.assumption,
+        "guarantee": found.proved,
+    }
+
+
+def _order(order: Order | None) -> dict[str, float] | None:
+    return {"delta": float(order.delta), "eta": float(order.eta)} if order else None

@@ -1,0 +1,41 @@
+"""The papers' way to noise: the smallest one at which a left side is at most lambda."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import PrivacyError
+
+
+def check_limit(limit: float) -> None:
+    """Raises PrivacyError unless lambda = e^epsilon, a ratio without a unit, is above 1."""
+    if not limit > 1:
+        raise PrivacyError.of("lambda", limit, "should be greater than 1")
+
+
+def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFlip:
+    """The smallest noise n / 2^32 with left_side(noise) <= limit, by bisection over n.
+
+    left_side: falls as the noise rises; limit: lambda = e^epsilon, above 1. Raises PrivacyError if
+    lambda is not, or if no noise below 1/2 is enough. Sufficient DP, section 3.2.
+    """
+    check_limit(limit)
+    too_little, enough = 0, DENOMINATOR // 2 - 1
+    if not _holds(left_side, BitFlip(enough), limit):
+        raise PrivacyError.of("lambda", limit, "cannot be kept by any noise below 1/2")
+    while enough - too_little > 1:
+        middle = (too_little + enough) // 2
+        if _holds(left_side, BitFlip(middle), limit):
+            enough = middle
+        else:
+            too_little = middle
+    return BitFlip(enough)
+
+
+def _holds(left_side: Callable[[BitFlip], float], channel: BitFlip, limit: float) -> bool:
+    """Whether the condition holds; a left side too large for a float does not."""
+    try:
+        return left_side(channel) <= limit
+    except OverflowError:
+        return False

@@ -1,0 +1,131 @@
+"""Permanent responses: the same device and answer give the same randomised bits in every round."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.errors import AnswersError, IncrowdError, UsageError
+
+SECRET_BYTES = 32
+NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
+LENGTH_BYTES = 8
+DOMAIN = b"incrowd permanent response 1"
+HEADER = "incrowd device key 1"
+PRIVATE = 0o600
+
+
+@dataclass(frozen=True)
+class DeviceKey:
+    """The secret of one device, 32 bytes. It never leaves the device and is never printed.
+
+    Whoever has it can undo the device's permanent responses. Raises UsageError unless the secret
+    is 32 bytes.
+    """
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.secret, bytes) or len(self.secret) != SECRET_BYTES:
+            allowed = f"should hold a secret of {SECRET_BYTES} bytes; use DeviceKey.create()"
+            raise UsageError.of("device key", "another secret", allowed)
+
+    @classmethod
+    def create(cls) -> DeviceKey:
+        """A new key from the operating system."""
+        return cls(os.urandom(SECRET_BYTES))
+
+    def save(self, path: str | Path) -> None:
+        """Write the key to a new file that only its owner may read (mode 0600).
+
+        Raises UsageError if the file cannot be written or exists: another key would draw the
+        permanent responses anew, and every new draw leaks more.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        try:
+            with open(os.open(path, flags, PRIVATE), "w", encoding="ascii") as file:
+                file.write(f"{HEADER}\n{self.secret.hex()}\n")
+        except FileExistsError:
+            raise UsageError.of("device key", str(path), "exists; load it, keep it") from None
+        except OSError as error:
+            raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> DeviceKey:
+        """Read a key that `save` wrote.
+
+        Raises UsageError if there is no such file, if it holds no key, or if others may use it.
+        """
+        try:
+            text = Path(path).read_text(encoding="ascii")
+            mode = Path(path).stat().st_mode & 0o777
+        except OSError as error:
+            raise UsageError.of("device key", str(path), f"not read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise _no_key(path) from None
+        if os.name == "posix" and mode & ~PRIVATE:
+            allowed = f"is open to others (mode {mode:o}); use chmod 600, if nobody has read it"
+            raise UsageError.of("device key", str(path), allowed)
+        return cls(_secret(text, path))
+
+
+def _secret(text: str, path: str | Path) -> bytes:
+    header, _, rest = text.partition("\n")
+    digits = rest.removesuffix("\n")
+    if header != HEADER or len(digits) != 2 * SECRET_BYTES:
+        raise _no_key(path)
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise _no_key(path) from None
+
+
+def _no_key(path: str | Path) -> IncrowdError:
+    return UsageError.of("device key", str(path), "is not a key file of incrowd")
+
+
+def permanent_bits(
+    key: DeviceKey,
+    bits: Sequence[int] | npt.NDArray[np.uint8],
+    noise: BitFlip,
+    survey_digest: str,
+    question: str,
+    value: str,
+) -> npt.NDArray[np.uint8]:
+    """RAPPOR's permanent response to one answer (Erlingsson, Pihur and Korolova 2014, section 2).
+
+    `bits` encode the answer `value` to `question`, 0 or 1, shape (bits,). Each is flipped with
+    probability exactly noise.numerator / 2^32, and always alike for the same key, survey,
+    question and value. Returns uint8 of that shape. `survey_digest` names the survey and has to
+    be the same in every round, else the bits are drawn anew.
+
+    All rounds together leak at most what one collection of these bits does as long as the answer
+    stays the same; an answer that changes leaks once more for each new value.
+
+    Raises AnswersError if `bits` is not a row of 0 and 1.
+    """
+    row = np.asarray(bits)
+    if row.ndim != 1 or not np.isin(row, (0, 1)).all():
+        raise AnswersError.of("bits", bits, "should be a row of 0 and 1")
+    prefix = b"".join(map(_framed, (DOMAIN, *map(str.encode, (survey_digest, question, value)))))
+    numbers = [uniform_number(key, prefix, index) for index in range(row.size)]
+    flips = np.array(numbers, np.uint64) < noise.numerator
+    return row.astype(np.uint8) ^ flips.astype(np.uint8)
+
+
+def uniform_number(key: DeviceKey, prefix: bytes, index: int) -> int:
+    """The first 32 bits of HMAC-SHA256 (RFC 2104) of the prefix and an index: a keyed number."""
+    digest = hmac.digest(key.secret, prefix + index.to_bytes(LENGTH_BYTES, "big"), "sha256")
+    return int.from_bytes(digest[:NUMBER_BYTES], "big")
+
+
+def _framed(text: bytes) -> bytes:
+    """A text with its length before it, so that no two sequences of texts are written alike."""
+    return len(text).to_bytes(LENGTH_BYTES, "big") + text
