@@ -1,0 +1,192 @@
+"""The covariance of all cells of a table: of the noise alone, or of noise plus sampling.
+
+A report contributes a product g of debiased values to every cell, and the estimate is the mean of
+g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
+linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
+question acts along its axis of the counts of `incrowd.tally.pairs`; nothing is approximated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from incrowd.errors import TableError
+from incrowd.estimation.decoders import decoder
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.survey import Choice, Multi, Number, YesNo
+
+MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
+
+
+@dataclass(frozen=True)
+class PairDecoder:
+    """How one question of a table, and its pairs of answers, are read out of the reports.
+
+    Sparse matrices; their columns are the entries of the question's axis of the counts. total:
+    one row, the constant 1. mean: a row for each answer, an unbiased estimate g of "this person
+    gave this answer". product: a row for each pair of answers (the second runs faster), g g'.
+    both: the same rows, an unbiased estimate of "this person gave both". exclusive: each person
+    gives exactly one of the answers. margin: after the answers comes the entry "any answer".
+    """
+
+    answers: tuple[str, ...]
+    exclusive: bool
+    margin: bool
+    total: sparse.csr_array
+    mean: sparse.csr_array
+    product: sparse.csr_array
+    both: sparse.csr_array
+
+
+@dataclass(frozen=True)
+class JointEstimate:
+    """The estimated cells of a table with the covariance of all of them.
+
+    estimate: proportions of the people, one axis for each question; an axis with a margin has
+    one more entry, the last, for "any answer". covariance: shape (cells, cells), cells in C order
+    of `estimate`. errors: whether the people count as a sample or as fixed. exclusive, margins:
+    for each axis, see PairDecoder.
+    """
+
+    questions: tuple[str, ...]
+    answers: tuple[tuple[str, ...], ...]
+    exclusive: tuple[bool, ...]
+    margins: tuple[bool, ...]
+    estimate: np.ndarray
+    covariance: np.ndarray
+    errors: str
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Square roots of the variances, in the shape of the table."""
+        variances = np.maximum(np.diagonal(self.covariance), 0)
+        return np.asarray(np.sqrt(variances).reshape(self.estimate.shape))
+
+
+def pair_decoder(
+    question: YesNo | Choice | Multi | Number, inverse: np.ndarray, margin: bool = False
+) -> PairDecoder:
+    """The pair decoder of a question whose bits went through a channel with that 2 x 2 inverse.
+
+    It acts on the counts of `incrowd.tally.pairs.pair_moments`. margin: add "any answer", which
+    is read without noise; sums of the noisy cells of a choice are not.
+    """
+    single = decoder(question, inverse)
+    rows = np.vstack([single.mean, _first(1 + question.domain.bits)]) if margin else single.mean
+    means, fold = sparse.csr_array(rows), _fold(question.domain.bits)
+    product = sparse.kron(means, means, "csr") @ fold
+    mean = means @ fold[: means.shape[1]]  # the first rows of fold are 1 x (1, bits)
+    total = sparse.csr_array(_first(fold.shape[1])[None])
+    exclusive = not isinstance(question, Multi)
+    both = _both(mean, product, exclusive, margin)
+    return PairDecoder(single.answers, exclusive, margin, total, mean, product, both)
+
+
+def histogram_decoder(
+    answers: Sequence[str], inverse: np.ndarray, margin: bool = False
+) -> PairDecoder:
+    """The pair decoder of a question of exclusive answers, for counts of its report cells.
+
+    inverse: shape (answers, report cells), a left inverse of the channel matrix P(report cell |
+    answer); for k-ary response its inverse. The axis of the counts is the histogram of reports.
+    """
+    ones = np.ones((1, inverse.shape[1]))
+    mean = np.vstack([inverse, ones]) if margin else np.asarray(inverse)
+    product = sparse.csr_array((mean[:, None] * mean[None]).reshape(-1, mean.shape[1]))
+    means, total = sparse.csr_array(mean), sparse.csr_array(ones)
+    both = _both(means, product, True, margin)
+    return PairDecoder(tuple(answers), True, margin, total, means, product, both)
+
+
+def estimate_joint(
+    questions: Sequence[str],
+    decoders: Sequence[PairDecoder],
+    counts: np.ndarray,
+    copies: int = 1,
+    noise_only: bool = False,
+) -> JointEstimate:
+    """Estimate a table without bias, with the covariance of all its cells.
+
+    counts: the tensor on whose axes the decoders act, of m = k N reports; copies: k. With S the
+    mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
+    that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
+    people adds (B - pi pi^T) / N: DESIGN 3.2, after Vinterbo, section 3.2; for yes/no questions S
+    is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
+    """
+    cells = math.prod(d.mean.shape[0] for d in decoders)
+    if cells > MOST_CELLS:
+        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
+        raise TableError.of("table", f"{cells:,} cells", allowed)
+    reports = float(_along_axes([d.total for d in decoders], counts).item())
+    shares = counts / reports
+    estimate = _along_axes([d.mean for d in decoders], shares)
+    second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
+    both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
+    covariance = (second - both) / reports
+    if not noise_only:
+        covariance += (both - np.outer(estimate, estimate)) * (copies / reports)
+    return JointEstimate(
+        questions=tuple(questions),
+        answers=tuple(d.answers for d in decoders),
+        exclusive=tuple(d.exclusive for d in decoders),
+        margins=tuple(d.margin for d in decoders),
+        estimate=estimate,
+        covariance=covariance,
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+    )
+
+
+def _first(size: int) -> np.ndarray:
+    return np.asarray(np.eye(1, size)[0])
+
+
+def _fold(bits: int) -> sparse.csr_array:
+    """Products of two of (1, bits), ((1 + bits)^2 rows), as entries of the pair moments.
+
+    A bit times itself is itself, and the order does not matter.
+    """
+    place = np.zeros((1 + bits, 1 + bits), np.int64)
+    first, second = np.triu_indices(bits, 1)
+    place[0] = place[:, 0] = np.arange(1 + bits)
+    place[np.arange(1 + bits), np.arange(1 + bits)] = np.arange(1 + bits)
+    place[first + 1, second + 1] = place[second + 1, first + 1] = 1 + bits + np.arange(len(first))
+    rows, shape = np.arange(place.size), (place.size, 1 + bits + len(first))
+    return sparse.csr_array((np.ones(place.size), (rows, place.ravel())), shape=shape)
+
+
+def _both(
+    mean: sparse.csr_array, product: sparse.csr_array, exclusive: bool, margin: bool
+) -> sparse.csr_array:
+    """Unbiased for the product of two indicators of answers of one person.
+
+    An answer with itself, or with "any answer", which stands last, is the answer. Two answers of
+    which a person gives one are never both given. Else different bits carry them, whose noise is
+    independent, so that the product of g's is unbiased.
+    """
+    size = mean.shape[0]
+    first, second = np.divmod(np.arange(size**2), size)
+    single = (first == second) | (margin & (np.maximum(first, second) == size - 1))
+    alone = sparse.diags_array(single * 1.0) @ mean[np.minimum(first, second)]
+    if exclusive:
+        return alone.tocsr()
+    return (alone + sparse.diags_array(~single * 1.0) @ product).tocsr()
+
+
+def _along_axes(matrices: Sequence[sparse.csr_array], tensor: np.ndarray) -> np.ndarray:
+    """One matrix along each axis; an axis goes in first and comes out last: all come round."""
+    for matrix in matrices:
+        applied = matrix @ tensor.reshape(len(tensor), -1)
+        tensor = applied.T.reshape(*tensor.shape[1:], -1)
+    return tensor
+
+
+def _square(pairs: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Axes of pairs of answers of each question as one axis of cells by another."""
+    split = pairs.reshape([size for size in shape for _ in range(2)])
+    order = [*range(0, split.ndim, 2), *range(1, split.ndim, 2)]
+    return split.transpose(order).reshape(math.prod(shape), -1)

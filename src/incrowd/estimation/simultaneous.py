@@ -1,0 +1,93 @@
+"""Intervals that hold for all cells of a table at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.tables import LEVEL
+
+DRAWS = 50_000
+CHUNK_NUMBERS = 1 << 22
+SEED = 20160224  # any fixed number: the same data give the same intervals
+
+Method = Literal["max-t", "bonferroni"]
+
+
+@dataclass(frozen=True)
+class SimultaneousIntervals:
+    """Intervals that hold the true shares of all cells together with probability `level`.
+
+    estimate, low, high: arrays of the shape of the table; not cut at zero or one. multiplier:
+    how many standard errors they reach. accuracy: one standard error of the joint probability
+    from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or more.
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    level: float
+    method: Method
+    multiplier: float
+    accuracy: float
+    errors: str
+
+
+def simultaneous_intervals(
+    joint: JointEstimate, level: float = LEVEL, method: Method = "max-t"
+) -> SimultaneousIntervals:
+    """Simultaneous intervals of all cells: estimate -+ multiplier x standard error.
+
+    "bonferroni": the multiplier of a level 1 - (1 - level) / cells, whatever the correlations.
+    "max-t": the `level` quantile of the largest |z| of a normal vector with the correlations of
+    the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
+    95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni.
+    """
+    widest = float(ndtri(1 - (1 - level) / (2 * joint.estimate.size)))
+    simulated = method == "max-t"
+    multiplier = min(widest, _largest(joint.covariance, level)) if simulated else widest
+    accuracy = float(np.sqrt(level * (1 - level) / DRAWS)) if simulated else 0.0
+    reach = multiplier * joint.standard_error
+    return SimultaneousIntervals(
+        estimate=joint.estimate,
+        low=joint.estimate - reach,
+        high=joint.estimate + reach,
+        level=level,
+        method=method,
+        multiplier=multiplier,
+        accuracy=accuracy,
+        errors=joint.errors,
+    )
+
+
+def _largest(covariance: np.ndarray, level: float) -> float:
+    """The quantile of the largest |z|; cells without an error do not count."""
+    known = np.diagonal(covariance) <= 0
+    factor = _factor(covariance[~known][:, ~known]).astype(np.float32)  # ample, twice as fast
+    if not factor.size:
+        return 0.0
+    generator = np.random.default_rng(SEED)
+    width = factor.shape[1]
+    rows = max(1, CHUNK_NUMBERS // len(factor))
+    sizes = [min(rows, DRAWS - start) for start in range(0, DRAWS, rows)]
+    largest = [
+        np.abs(generator.standard_normal((size, width), np.float32) @ factor.T).max(axis=1)
+        for size in sizes
+    ]
+    return float(np.quantile(np.concatenate(largest), level))
+
+
+def _factor(covariance: np.ndarray) -> np.ndarray:
+    """A matrix F with F F^T = the correlations; the rows are scaled to unit length.
+
+    The covariance can be singular (cells that sum to one) and, as an estimate, slightly negative
+    in some direction: eigenvalues below zero are taken as zero.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > values.max(initial=0) * 1e-12
+    factor = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(factor / np.linalg.norm(factor, axis=1, keepdims=True))
