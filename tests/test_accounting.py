@@ -17,13 +17,14 @@ from incrowd.accounting.calibration import (
 from incrowd.accounting.candidates import blanket_candidates, outlier_candidates, papers_pair
 from incrowd.accounting.certificates import certify, eta_bound, privacy_curve
 from incrowd.accounting.composition import connect_the_dots, sampled
+from incrowd.accounting.eta import pair_eta
 from incrowd.accounting.schema import FREE_BIT, Part, Schema
 from incrowd.accounting.worst import delta, worst_delta
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics import positive_part as engine
 from incrowd.survey import Domain
-from incrowd.workflow.privacy import assess, pair_eta
+from incrowd.workflow.privacy import assess
 
 
 def choice(options):

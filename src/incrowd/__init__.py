@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from incrowd.reports.collection import load as load_reports
     from incrowd.reports.collection import save as save_reports
     from incrowd.survey import Domain, Survey
+    from incrowd.workflow.compare import TwoWay, compare
     from incrowd.workflow.estimate import estimate
+    from incrowd.workflow.forecast import TableForecast, forecast
     from incrowd.workflow.plan import plan
     from incrowd.workflow.privacy import Assessment, assess
     from incrowd.workflow.randomize import randomize
@@ -59,11 +61,15 @@ _HOMES = {
     "SurveyError": "errors",
     "TableError": "errors",
     "TableEstimate": "estimation.tables",
+    "TableForecast": "workflow.forecast",
+    "TwoWay": "workflow.compare",
     "UsageError": "errors",
     "Verification": "workflow.verify",
     "assess": "workflow.privacy",
     "certify": "accounting.certificates",
+    "compare": "workflow.compare",
     "estimate": "workflow.estimate",
+    "forecast": "workflow.forecast",
     "load_answers": "encoding.answers",
     "load_reports": "reports.collection:load",
     "plan": "workflow.plan",
@@ -97,11 +103,15 @@ __all__ = [
     "SurveyError",
     "TableError",
     "TableEstimate",
+    "TableForecast",
+    "TwoWay",
     "UsageError",
     "Verification",
     "assess",
     "certify",
+    "compare",
     "estimate",
+    "forecast",
     "load_answers",
     "load_reports",
     "plan",

@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from incrowd.accounting import local
-from incrowd.accounting.certificates import certify, delta_bound, eta_bound, privacy_curve
+from incrowd.accounting.certificates import CANDIDATES, certify, delta_bound, privacy_curve
+from incrowd.accounting.eta import eta as eta_of
 from incrowd.accounting.schema import Schema, check_crowd, check_epsilon
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
@@ -63,7 +64,7 @@ def smallest_noise_for_eta(
     eta: float,
     copies: int = 1,
 ) -> BitFlip:
-    """The smallest noise for which P[privacy ratio > e^epsilon] is at most eta, by `eta_bound`.
+    """The smallest noise for which P[privacy ratio > e^epsilon] is at most eta, as `eta` finds it.
 
     Raises PrivacyError if no noise below 1/2 gives it.
     """
@@ -71,7 +72,7 @@ def smallest_noise_for_eta(
 
     def promise(channel: BitFlip) -> float:
         schema = Schema.uniform(domains, channel)
-        return _log_ratio(eta_bound(analysis, schema, crowd, epsilon, copies), eta)
+        return _log_ratio(eta_of(analysis, schema, crowd, epsilon, copies), eta)
 
     return _search(promise, promise, _guess(domains, crowd, epsilon, eta, copies))
 
@@ -176,7 +177,7 @@ def smallest_epsilon(
     Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
     """
     _check(crowd, 0.0, delta)
-    if analysis != "local" and copies > 1:
+    if copies > 1 and analysis in CANDIDATES:
         return (privacy_curve(analysis, schema, crowd, copies)[0] ** copies).epsilon(delta)
 
     def margin(epsilon: float) -> float:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from incrowd.accounting import blanket, local, outlier
+from incrowd.accounting import blanket, enumeration, local, outlier
 from incrowd.accounting.candidates import (
     Candidate,
     blanket_candidates,
@@ -17,18 +17,21 @@ from incrowd.accounting.candidates import (
     papers_pair,
 )
 from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
+from incrowd.accounting.enumerated import ANALYSIS, enumerate_schema
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Schema, check_crowd, check_epsilon
 from incrowd.accounting.worst import largest_bound, worst_delta
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
 
-ANALYSES = ("blanket", "outlier", "local")
-PROVED = {"blanket": True, "local": True, "outlier": False}
+ANALYSES = ("blanket", "outlier", "local", ANALYSIS)
+SCALABLE = ANALYSES[:3]  # for any schema and crowd
+PROVED = {"blanket": True, "local": True, "outlier": False, ANALYSIS: True}
 ASSUMPTIONS = {
     "blanket": blanket.ASSUMPTION,
     "outlier": outlier.ASSUMPTION,
     "local": local.ASSUMPTION,
+    ANALYSIS: enumeration.ASSUMPTION,
 }
 CANDIDATES: dict[str, Callable[[Schema], list[Candidate]]] = {
     "blanket": blanket_candidates,
@@ -66,6 +69,8 @@ def certify(
     check_epsilon(epsilon)
     if analysis == "local":
         delta, worst = _local(schema, epsilon, copies)
+    elif analysis == ANALYSIS:
+        delta, _, worst = enumerate_schema(schema, crowd, epsilon, copies)
     elif copies == 1:
         found = worst_delta(candidates(analysis, schema), crowd, epsilon)
         delta, worst = found.delta, found.words
@@ -96,6 +101,8 @@ def delta_bound(
     """A certified upper bound of delta alone, quickly; `steps` as in `privacy_curve`."""
     if analysis == "local":
         return _local(schema, epsilon, copies)[0].upper
+    if analysis == ANALYSIS:
+        return enumerate_schema(schema, crowd, epsilon, copies).delta.upper
     if copies > 1:
         return (privacy_curve(analysis, schema, crowd, copies, steps)[0] ** copies).delta(epsilon)
     return largest_bound(candidates(analysis, schema), crowd, epsilon)

@@ -134,6 +134,31 @@ def estimate(
 
 
 @app.command()
+def compare(
+    plan: PlanFile,
+    reports: ReportsFile,
+    first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
+    noise_only: Annotated[
+        bool, typer.Option(help="Errors of the noise alone, the people being fixed.")
+    ] = False,
+    accept_smaller_crowd: Annotated[
+        bool, typer.Option(help="Go on with fewer people than planned; recompute the guarantee.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Compare groups: independence, Cramer's V, shares, differences, odds ratios, with errors.
+
+    \b
+    Example:
+      incrowd compare plan.json reports.parquet physical_limitation self_rated_health
+    """
+    made, loaded = incrowd.Plan.load(plan), incrowd.load_reports(reports)
+    found = incrowd.compare(made, loaded, first, second, noise_only, accept_smaller_crowd)
+    show.comparison(found, json)
+
+
+@app.command()
 def verify(
     plan: PlanFile,
     reports: Annotated[

@@ -15,13 +15,14 @@ from incrowd.accounting.calibration import (
     smallest_noise,
     smallest_noise_for_eta,
 )
+from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Schema
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.cli.console import out, print_json, say
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import replaced
 from incrowd.survey import Domain, Survey
-from incrowd.workflow.privacy import ALL_ANALYSES, Assessment, Order, assess, curves
+from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -37,7 +38,7 @@ SurveyFile = Annotated[
 Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's crowd.")]
 Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
 Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
-Analysis = Annotated[str, typer.Option(help=f"One of {', '.join(ALL_ANALYSES)}.")]
+Analysis = Annotated[str, typer.Option(help=f"One of {', '.join(ANALYSES)}.")]
 Copies = Annotated[int | None, typer.Option(help="Reports from each person; default 1.")]
 Colluding = Annotated[int | None, typer.Option(help="People who may work with the analyst.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -236,7 +237,7 @@ def _show(
     table = Table(title=f"noise {channel.q:.8g}, crowd {setting.crowd:,}, copies {setting.copies}")
     for name in ("analysis", "epsilon", "delta", "eta", "what it is"):
         table.add_column(name, justify="right" if name in ("epsilon", "delta", "eta") else "left")
-    for other in ALL_ANALYSES:
+    for other in ANALYSES:
         table.add_row(*_row(other, asked, setting, schema, epsilon_of))
     out.print(table)
     _print_pair(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,18 @@ from incrowd.estimation.results import Estimates
 from incrowd.plan import Plan
 from incrowd.report import terminal
 from incrowd.report.data import as_json
-from incrowd.report.words import guarantee_sentence
+from incrowd.report.words import guarantee_sentence, simulation_warning
+from incrowd.workflow.compare import TwoWay
+from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.simulate import Simulation, TableQuality
 from incrowd.workflow.verify import Verification
 
 
 def plan(made: Plan, json: bool) -> None:
     """What was planned."""
-    facts = plan_facts(made)
+    facts, expected = plan_facts(made), forecast(made)
     if json:
-        print_json(facts)
+        print_json(facts | {"tables": [_forecast_facts(table) for table in expected]})
         return
     grid = Table.grid(padding=(0, 2))
     for name, value in facts.items():
@@ -29,6 +32,21 @@ def plan(made: Plan, json: bool) -> None:
     out.print(made.survey.name, style="bold", markup=False)
     out.print(grid)
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
+    table = Table(title=f"what {made.survey.crowd:,} people will tell, if all answers are alike")
+    for name in ("table", "standard error", "as good as, asked openly"):
+        table.add_column(name, justify="left" if name == "table" else "right")
+    for item in expected:
+        people = f"{item.as_good_as:,.0f} people"
+        table.add_row(", ".join(item.questions), f"{item.standard_error:.2%}", people)
+    out.print(table)
+
+
+def _forecast_facts(item: TableForecast) -> dict[str, Any]:
+    return {
+        "questions": list(item.questions),
+        "standard_error": item.standard_error,
+        "as_good_as": item.as_good_as,
+    }
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:
@@ -55,6 +73,44 @@ def estimates(found: Estimates, json: bool) -> None:
         print_json(as_json(found))
     else:
         out.print(terminal.terminal(found))
+
+
+def comparison(found: TwoWay, json: bool) -> None:
+    """What two questions have to do with each other."""
+    if json:
+        data = dataclasses.asdict(found) | {"guarantee": found.guarantee.model_dump()}
+        print_json(_without_nan(data))
+        return
+    say(guarantee_sentence(found.guarantee))
+    if found.seed is not None:
+        say(simulation_warning(found.seed))
+    test = found.independence
+    if test.estimable:
+        chi = f"chi-square {test.statistic:.4g} on {test.degrees_of_freedom} degrees of freedom"
+        out.print(f"independence: {chi}, p = {test.p_value:.3g}", markup=False, highlight=False)
+    else:
+        say(f"independence: not estimable: {test.reason}")
+    table = Table(title=f"{found.questions[1]} by {found.questions[0]}, 95% intervals")
+    for name in ("figure", "estimate", "95% interval"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    v = (found.cramers_v,) if found.cramers_v else ()
+    for item in (*v, *found.shares, *found.differences, *found.odds_ratios):
+        shown = (f"{item.estimate:.4f}", f"{item.low:.4f} to {item.high:.4f}")
+        table.add_row(item.name, *(shown if item.estimable else ("not estimable", "")))
+    out.print(table)
+    reasons = {item.reason for item in (*v, *found.shares) if not item.estimable}
+    for reason in sorted(reasons):
+        say(f"not estimable: {reason}")
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no nan (null here), and no numbers of numpy."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and value != value else value
 
 
 def verification(made: Plan, found: Verification, json: bool) -> None:

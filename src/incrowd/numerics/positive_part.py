@@ -26,6 +26,7 @@ MOST_HALVINGS = 14
 SAFE = 12.0  # standard deviations that the sum of the light values does not leave
 ROUNDOFF = 2.0**-50
 FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
+EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
 SMALLEST = 1e-300
 LOG_SMALLEST = math.log(SMALLEST)
 
@@ -81,7 +82,8 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     for halvings in range(1, aim.most_halvings + 1):
         fine = constant + _folded(aim, halvings)
         drop, coarse = max(coarse - fine, 0.0), fine
-        cheap = aim.points * 2**halvings < FEW_POINTS
+        most = EXACT_POINTS if aim.block >= count else FEW_POINTS
+        cheap = aim.points * 2**halvings < most
         if drop <= (EXACT if cheap else tolerance) * fine:
             break
     lower = max(fine - drop - fine * slack, 0.0)
@@ -214,6 +216,8 @@ def _block(reach: Reach, count: int, step: float, allowed: float) -> int:
     and four times the b, as much for each draw: levels h^2 / (2 b) in all. More draws than that
     needs are taken as long as the lattice stays small.
     """
+    if reach.width(count) <= FEW_POINTS * step:
+        return count
     levels = max(1.0, math.log(count, 4))
     block = math.ceil(levels * step**2 / (2 * allowed))
     while block < count and reach.width(2 * block) <= FEW_POINTS / 4 * step:
@@ -236,7 +240,8 @@ def _folded(aim: Aim, halvings: int) -> float:
     positive = total.points > 0
     values = total.points[positive]
     mean = float(np.sum(values * np.exp(-aim.theta * values) * total.mass[positive]))
-    outside = math.exp(-LOG_TAIL) * (aim.count / aim.block + 1) / (math.e * aim.theta)
+    # every block, at every size, may lose that much beyond its window; s_+ e^(-ts) <= 1 / (e t)
+    outside = math.exp(-LOG_TAIL) * (2 * aim.count / aim.block + 64) / (math.e * aim.theta)
     return math.exp(aim.count * cumulant) * (mean + outside)
 
 

@@ -1,7 +1,8 @@
 """P[X_0 + X_1 + ... + X_M > 0]: the probability behind eta. Exact for few values, else estimated.
 
 An indicator is not convex, so that splitting values between lattice points bounds nothing here:
-on a lattice the result is an ESTIMATE. Half weight at zero makes its error of second order.
+on a lattice the result is an ESTIMATE. Half weight at zero makes its error of second order where
+sums lie close together.
 """
 
 from __future__ import annotations

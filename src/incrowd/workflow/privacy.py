@@ -7,30 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.accounting import enumeration, local, one_bit
 from incrowd.accounting.candidates import papers_pair
 from incrowd.accounting.certificates import (
-    ANALYSES,
     ASSUMPTIONS,
     PROVED,
+    SCALABLE,
     candidates,
     certify,
     delta_bound,
-    eta_bound,
 )
+from incrowd.accounting.enumerated import enumerate_schema
+from incrowd.accounting.eta import eta, largest_eta, pair_eta
 from incrowd.accounting.ratios import Ratios
-from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.accounting.schema import Schema, check_crowd
 from incrowd.accounting.worst import delta, worst_delta
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
-from incrowd.numerics.law import Law
 from incrowd.numerics.positive_part import Bounds
-from incrowd.numerics.tail import positive_chance
-from incrowd.survey import Domain
-
-ENUMERATE = "enumerate"
-MOST_ENUMERATED = 5  # bits
-ALL_ANALYSES = (*ANALYSES, ENUMERATE)
 
 
 @dataclass(frozen=True)
@@ -71,85 +62,31 @@ def assess(
     crowd: honest people. Raises PrivacyError for values out of range, an unknown analysis, or a
     crowd too large to enumerate.
     """
-    bounds, eta, worst = _figures(analysis, schema, crowd, epsilon, copies)
+    check_crowd(crowd)
+    bounds, chance, worst = _figures(analysis, schema, crowd, epsilon, copies)
     presence, absence = (
         _order(papers_pair(schema, first), crowd, epsilon) if copies == 1 else None
         for first in (True, False)
     )
-    assumption = {**ASSUMPTIONS, ENUMERATE: enumeration.ASSUMPTION}[analysis]
-    proved = {**PROVED, ENUMERATE: True}[analysis]
-    return Assessment(
-        analysis, epsilon, crowd, copies, bounds, eta, worst, assumption, proved, presence, absence
-    )
+    said = (worst, ASSUMPTIONS[analysis], PROVED[analysis])
+    return Assessment(analysis, epsilon, crowd, copies, bounds, chance, *said, presence, absence)
 
 
 def _figures(
     analysis: str, schema: Schema, crowd: int, epsilon: float, copies: int
 ) -> tuple[Bounds, float, str]:
-    if analysis not in ALL_ANALYSES:
-        raise PrivacyError.of("analysis", analysis, f"use one of {', '.join(ALL_ANALYSES)}")
-    if analysis == ENUMERATE:
-        return _enumerated(schema, crowd, epsilon, copies)
+    """delta, eta and the worst case; where one computation gives both, it is made once."""
+    if analysis == "enumerate":
+        return enumerate_schema(schema, crowd, epsilon, copies)
     if analysis == "outlier" and copies == 1:
         worst = worst_delta(candidates(analysis, schema), crowd, epsilon)
-        return worst.delta, _largest_eta(worst.ratios, schema, crowd, epsilon), worst.words
+        return worst.delta, largest_eta(worst.ratios, schema, crowd, epsilon), worst.words
     certificate = certify(analysis, schema, crowd, epsilon, copies)
-    if analysis == "local":
-        pair = papers_pair(schema.times(copies), presence=True)
-        return certificate.delta, local.eta(pair, epsilon), certificate.worst
-    eta = eta_bound(analysis, schema, crowd, epsilon, copies)
-    return certificate.delta, eta, certificate.worst
+    return certificate.delta, eta(analysis, schema, crowd, epsilon, copies), certificate.worst
 
 
 def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
     return Order(delta(ratios, crowd, epsilon).estimate, pair_eta(ratios, crowd, epsilon))
-
-
-def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
-    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z (DESIGN 3.3).
-
-    For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
-    """
-    law = ratios.law(epsilon)
-    return positive_chance(Law(law.value, ratios.log_mass + ratios.log_a), law, crowd - 1)
-
-
-def _largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
-    """The largest eta of the relation with the worst delta and of the papers' own pair."""
-    tried = (worst, papers_pair(schema, presence=True), papers_pair(schema, presence=False))
-    return max(pair_eta(ratios, crowd, epsilon) for ratios in tried)
-
-
-def _enumerated(
-    schema: Schema, crowd: int, epsilon: float, copies: int
-) -> tuple[Bounds, float, str]:
-    domain, channel = _single(schema, copies)
-    if domain == FREE_BIT:
-        found = one_bit.one_bit(channel, crowd, epsilon)
-        largest, eta = found.worst_delta, found.worst_eta.value
-    else:
-        largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
-        eta = eta_case.value
-    exact, others = largest.value, sorted(largest.others)
-    crowd_words = ", ".join(f"{n:,} x {r:0{domain.bits}b}" for r, n in others if n)
-    x, other = (f"{record:0{domain.bits}b}" for record in largest.pair)
-    words = f"x = {x}, x' = {other}, the others hold {crowd_words or 'nothing'}"
-    return Bounds(exact * (1 - 2e-9), exact * (1 - 1e-9), exact), eta, words
-
-
-def _single(schema: Schema, copies: int) -> tuple[Domain, BitFlip]:
-    """The one question (or the free bits) of a schema that can be enumerated."""
-    if copies > 1 or len(schema.parts) > 1:
-        what = "several copies" if copies > 1 else "questions of several kinds"
-        raise PrivacyError.of("analysis", ENUMERATE, f"cannot do {what}; use blanket")
-    (part, count), *_ = schema.parts
-    if count > 1 and part.domain != FREE_BIT:
-        raise PrivacyError.of("analysis", ENUMERATE, "does one question (or bits); use blanket")
-    domain = Domain(count, 0, count) if count > 1 else part.domain
-    if domain.bits > MOST_ENUMERATED:
-        allowed = f"does at most {MOST_ENUMERATED} bits, not {domain.bits}; use blanket"
-        raise PrivacyError.of("analysis", ENUMERATE, allowed)
-    return domain, part.channel
 
 
 def curves(
@@ -158,5 +95,5 @@ def curves(
     """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
     return {
         analysis: np.array([delta_bound(analysis, schema, crowd, e, copies) for e in epsilons])
-        for analysis in ANALYSES
+        for analysis in SCALABLE
     }

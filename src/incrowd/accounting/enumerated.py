@@ -1,0 +1,61 @@
+"""The analysis `enumerate` for a schema: one question, or a few free bits, with one noise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from incrowd.accounting import enumeration, one_bit
+from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.errors import PrivacyError
+from incrowd.numerics.positive_part import Bounds
+from incrowd.survey import Domain
+
+ANALYSIS = "enumerate"
+MOST_BITS = 5
+
+
+class Enumerated(NamedTuple):
+    """The largest delta and eta over all collections, and the collection of that delta."""
+
+    delta: Bounds
+    eta: float
+    worst: str
+
+
+def enumerate_schema(schema: Schema, crowd: int, epsilon: float, copies: int = 1) -> Enumerated:
+    """Exact delta and eta over all collections.
+
+    Raises PrivacyError for several copies, several kinds of questions, or too many collections.
+    """
+    domain, channel = _single(schema, copies)
+    if domain == FREE_BIT:
+        found = one_bit.one_bit(channel, crowd, epsilon)
+        largest, eta = found.worst_delta, found.worst_eta.value
+    else:
+        largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
+        eta = eta_case.value
+    exact, slack = largest.value, enumeration.ROUNDOFF
+    bounds = Bounds(exact * (1 - 2 * slack), exact * (1 - slack), exact)
+    return Enumerated(bounds, eta, _words(largest, domain.bits))
+
+
+def _words(case: enumeration.Case, bits: int) -> str:
+    others = ", ".join(f"{n:,} x {record:0{bits}b}" for record, n in sorted(case.others) if n)
+    x, other = (f"{record:0{bits}b}" for record in case.pair)
+    return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
+
+
+def _single(schema: Schema, copies: int) -> tuple[Domain, BitFlip]:
+    """The one question (or the free bits) of a schema that can be enumerated."""
+    if copies > 1 or len(schema.parts) > 1:
+        what = "several copies" if copies > 1 else "questions of several kinds"
+        raise PrivacyError.of("analysis", ANALYSIS, f"cannot do {what}; use blanket")
+    (part, count), *_ = schema.parts
+    if count > 1 and part.domain != FREE_BIT:
+        raise PrivacyError.of("analysis", ANALYSIS, "does one question (or bits); use blanket")
+    domain = Domain(count, 0, count) if count > 1 else part.domain
+    if domain.bits > MOST_BITS:
+        allowed = f"does at most {MOST_BITS} bits, not {domain.bits}; use blanket"
+        raise PrivacyError.of("analysis", ANALYSIS, allowed)
+    return domain, part.channel

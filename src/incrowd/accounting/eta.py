@@ -1,0 +1,45 @@
+"""eta, the papers' cut-off: the probability that the privacy ratio exceeds e^epsilon."""
+
+from __future__ import annotations
+
+from incrowd.accounting import local
+from incrowd.accounting.candidates import outlier_candidates, papers_pair
+from incrowd.accounting.certificates import eta_bound
+from incrowd.accounting.enumerated import enumerate_schema
+from incrowd.accounting.ratios import Ratios
+from incrowd.accounting.schema import Schema
+from incrowd.accounting.worst import worst_delta
+from incrowd.numerics.law import Law
+from incrowd.numerics.tail import positive_chance
+
+
+def eta(analysis: str, schema: Schema, crowd: int, epsilon: float, copies: int = 1) -> float:
+    """P[privacy ratio > e^epsilon] of everything one person sends.
+
+    `local` and `enumerate`: exact. `blanket`: a bound for every collection. `outlier`: the largest
+    of the relation with the worst delta and of the papers' own pair in both orders, numerical;
+    with several copies a bound. Raises PrivacyError as `certify` does.
+    """
+    if analysis == "local":
+        return local.eta(papers_pair(schema.times(copies), presence=True), epsilon)
+    if analysis == "enumerate":
+        return enumerate_schema(schema, crowd, epsilon, copies).eta
+    if analysis == "outlier" and copies == 1:
+        worst = worst_delta(outlier_candidates(schema), crowd, epsilon).ratios
+        return largest_eta(worst, schema, crowd, epsilon)
+    return eta_bound(analysis, schema, crowd, epsilon, copies)
+
+
+def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
+    """The largest eta of one relation and of the papers' own pair, in a homogeneous crowd."""
+    tried = (worst, papers_pair(schema, presence=True), papers_pair(schema, presence=False))
+    return max(pair_eta(ratios, crowd, epsilon) for ratios in tried)
+
+
+def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
+    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z (DESIGN 3.3).
+
+    For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
+    """
+    law = ratios.law(epsilon)
+    return positive_chance(Law(law.value, ratios.log_mass + ratios.log_a), law, crowd - 1)
