@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, outlier
+from incrowd.accounting import blanket, enumeration, outlier
 from incrowd.accounting.enumeration import allowed_records, enumerate_all, enumerate_one
 from incrowd.accounting.one_bit import one_bit, one_bit_at
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -281,10 +281,26 @@ def test_a_mixed_crowd_exceeds_the_papers_pair():
     assert case.value == pytest.approx(mixed, rel=FIGURES)
 
 
-@pytest.mark.parametrize(("domain", "crowd"), [(THREE_BITS, 40), (Domain(20, 0, 20), 3)])
-def test_too_many_collections_are_refused_with_what_would_work(domain, crowd):
-    with pytest.raises(PrivacyError, match=r"too many to try; enumerate at most \d+ people"):
+@pytest.mark.parametrize(
+    ("domain", "crowd", "allowed"),
+    [
+        (THREE_BITS, 40, r"too many to try; enumerate at most [1-9]\d* people"),
+        (CHOICE, 600, r"enumerate at most \d+ people"),
+        (Domain(40, 0, 40), 3, "too many to try; one yes/no question, or use the analysis blanket"),
+    ],
+)
+def test_too_many_collections_are_refused_with_what_would_work(domain, crowd, allowed):
+    with pytest.raises(PrivacyError, match=allowed):
         enumerate_all(domain, BitFlip.at_least(0.2), crowd, 1.0)
+
+
+def test_the_largest_crowd_offered_is_not_refused():
+    with pytest.raises(PrivacyError) as refused:
+        enumerate_all(CHOICE, BitFlip.at_least(0.2), 100, 1.0)
+    most = int(str(refused.value).split("at most ")[1].split()[0])
+    enumeration._check_size(3, 3, most)
+    with pytest.raises(PrivacyError):
+        enumeration._check_size(3, 3, most + 1)
 
 
 # The other analyses

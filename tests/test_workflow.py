@@ -130,6 +130,43 @@ def test_a_smaller_crowd_is_refused_unless_accepted(made, answers):
     assert estimates.guarantee.crowd == 500
 
 
+def test_reports_that_no_client_sends_are_refused(made, reports):
+    from dataclasses import replace
+
+    packed = reports.packed.copy()
+    packed[5, -1] |= 0x80
+    with pytest.raises(ReportsError, match="padding"):
+        incrowd.estimate(made, replace(reports, packed=packed))
+    with pytest.raises(ReportsError, match="none of the plan's"):
+        incrowd.estimate(made, replace(reports, message=1))
+    with pytest.raises(ReportsError, match="bits"):
+        incrowd.estimate(made, replace(reports, bits=14))
+
+
+def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey, answers):
+    """The same noise for half the people: a larger epsilon at the same delta, which verifies."""
+    raw = survey.model_dump(by_alias=True) | {"colluding": 1000}
+    made = incrowd.plan(incrowd.Survey.of(raw))
+    assert made.guarantee.crowd == 19_000
+    assert made.messages[0].noise_numerator > incrowd.plan(survey).messages[0].noise_numerator
+    reports = incrowd.randomize(made, answers.slice(0, 10_000), 1)
+    weaker = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
+    assert weaker.crowd == 9_000 and weaker.epsilon > made.guarantee.epsilon
+    schema = incrowd.Schema.uniform(
+        [q.domain for q in made.survey.questions], made.messages[0].channel
+    )
+    found = incrowd.certify("blanket", schema, 9_000, weaker.epsilon)
+    assert found.delta.upper <= weaker.delta * (1 + 1e-9)
+
+
+def test_a_crowd_of_one_has_the_local_guarantee_left(made, answers):
+    reports = incrowd.randomize(made, answers.slice(0, 1), 1)
+    left = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
+    channel = made.messages[0].channel
+    assert left.analysis == "local"
+    assert left.epsilon == pytest.approx(8 * np.log(channel.p / channel.q), rel=1e-9)
+
+
 @pytest.mark.parametrize("tables", [[["nothing"]], [[]], [["doctor_visits", "doctor_visits"]]])
 def test_tables_that_cannot_be_made(made, reports, tables):
     with pytest.raises(TableError):

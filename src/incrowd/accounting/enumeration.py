@@ -34,7 +34,7 @@ ASSUMPTION = (
 
 Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
-Chosen = tuple[int, ...]
+Chosen = tuple[int, ...]  # places of records, in order
 ONE = np.ones(1)  # the law of no reports
 
 
@@ -63,8 +63,9 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
     """
     check_epsilon(epsilon)
     check_crowd(crowd)
+    sizes = range(domain.fewest, domain.most + 1)
+    _check_size(domain.bits, sum(comb(domain.bits, size) for size in sizes), crowd)
     records = allowed_records(domain)
-    _check_size(domain, len(records), crowd)
     sent = _sent(domain.bits, channel, records)
     tables = [_predecessors(people, 1 << domain.bits) for people in range(1, crowd + 1)]
     pairs = list(_pairs(domain))
@@ -90,7 +91,7 @@ def enumerate_one(
     """
     check_epsilon(epsilon)
     held = [record for record, people in others for _ in range(people)]
-    _check_size(Domain(bits, 0, 0), 1, len(held) + 1)
+    _check_size(bits, 1, len(held) + 1)
     law = ONE
     for people, record in enumerate(held, 1):
         sent = _sent(bits, channel, [record])[:, 0]
@@ -102,14 +103,13 @@ def enumerate_one(
 
 def allowed_records(domain: Domain) -> list[int]:
     """The allowed records in order, bit i at 2^i."""
-    fits = range(domain.fewest, domain.most + 1)
-    return [record for record in range(1 << domain.bits) if record.bit_count() in fits]
+    sizes = range(domain.fewest, domain.most + 1)
+    return [record for record in range(1 << domain.bits) if record.bit_count() in sizes]
 
 
 def _pairs(domain: Domain) -> Iterator[Pair]:
     """One ordered pair of records for each number of options in x only, in x' only, in both."""
-    seen = set()
-    records = allowed_records(domain)
+    seen, records = set(), allowed_records(domain)
     free = len(records) == 1 << domain.bits  # reversing bits makes x' = 0
     for other, x in product(records[:1] if free else records, records):
         kind = ((x & ~other).bit_count(), (other & ~x).bit_count(), (x & other).bit_count())
@@ -178,19 +178,20 @@ def _rank(counts: np.ndarray) -> np.ndarray:
     more = np.arange(counts.shape[1])[::-1]
     left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
     steps = binomials(left + more, more) - binomials(left - counts + more, more)
-    return np.asarray(steps.sum(axis=1).astype(np.int64))
+    return np.asarray(np.rint(steps.sum(axis=1)).astype(np.int64))
 
 
-def _check_size(domain: Domain, records: int, crowd: int) -> None:
+def _check_size(bits: int, records: int, crowd: int) -> None:
     """Raises PrivacyError, with what would work, if the count vectors or collections are many."""
-    if not _fits(domain.bits, records, crowd):
-        most = max((n for n in range(1, MOST_PEOPLE) if _fits(domain.bits, records, n)), default=0)
-        collections = comb(crowd + records - 2, records - 1)
-        allowed = (
-            f"makes {collections:,} collections of answers on {domain.bits} bits, too many to try; "
-            f"enumerate at most {most} people (any number on one bit), or use the analysis blanket"
-        )
-        raise PrivacyError.of("crowd", crowd, allowed)
+    if _fits(bits, records, crowd):
+        return
+    most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)
+    fewer = f"enumerate at most {most} people, " if most > 1 else ""
+    allowed = (
+        f"makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
+        f"too many to try; {fewer}one yes/no question, or use the analysis blanket"
+    )
+    raise PrivacyError.of("crowd", crowd, allowed)
 
 
 def _fits(bits: int, records: int, crowd: int) -> bool:
@@ -198,5 +199,5 @@ def _fits(bits: int, records: int, crowd: int) -> bool:
         return False
     kinds = 1 << bits
     entries = kinds * comb(crowd + kinds, kinds)
-    steps = comb(crowd + records - 2, records - 1) * comb(crowd + kinds - 1, crowd) * kinds
+    steps = comb(crowd + records - 2, crowd - 1) * comb(crowd + kinds - 1, crowd) * kinds
     return entries <= MOST_ENTRIES and steps <= MOST_STEPS

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from incrowd.accounting.candidates import Candidate
 from incrowd.accounting.ratios import Ratios
@@ -19,12 +20,11 @@ from incrowd.numerics.positive_part import (
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest delta: its bounds, who gave it, and the candidates with their cheap bounds."""
+    """The largest delta: its bounds, and the candidate that gave it."""
 
     delta: Bounds
     words: str
     ratios: Ratios
-    ranked: tuple[tuple[float, Candidate], ...]
 
 
 def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> Bounds:
@@ -39,41 +39,38 @@ def worst_delta(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> Worst:
     """The largest delta over the candidates; its upper bound bounds every one of them."""
-    ranked = _ranked(candidates, crowd, epsilon)
-    best: tuple[Bounds, Candidate] | None = None
-    upper = 0.0
-    for bound, candidate in ranked:
-        if best is not None and bound <= best[0].upper:
+    (_, first), *others = _bounded(candidates, crowd, epsilon)
+    best, bounds = first, delta(first[1], crowd, epsilon, tolerance)
+    upper = bounds.upper
+    for quick, candidate in others:
+        if quick <= upper:
             break
-        law = candidate[1].law(epsilon)
-        if best is not None and upper_bound(law, crowd) / crowd <= best[0].upper:
-            continue
         found = delta(candidate[1], crowd, epsilon, tolerance)
         upper = max(upper, found.upper)
-        if best is None or found.estimate > best[0].estimate:
-            best = found, candidate
-    assert best is not None
-    bounds, (words, ratios) = best
-    return Worst(Bounds(bounds.lower, bounds.estimate, upper), words, ratios, ranked)
+        if found.estimate > bounds.estimate:
+            best, bounds = candidate, found
+    return Worst(Bounds(bounds.lower, bounds.estimate, upper), *best)
 
 
 def largest_bound(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
 ) -> float:
     """A certified bound of the largest delta, quickly: see `positive_part.upper_bound`."""
-    largest = 0.0
-    for bound, (_, ratios) in _ranked(candidates, crowd, epsilon):
-        if bound <= largest:
-            break
-        largest = max(largest, upper_bound(ratios.law(epsilon), crowd, sharp) / crowd)
-    return largest
+    return _bounded(candidates, crowd, epsilon, sharp)[0][0]
 
 
-def _ranked(
-    candidates: Sequence[Candidate], crowd: int, epsilon: float
-) -> tuple[tuple[float, Candidate], ...]:
-    """Candidates by a bound in closed form, the largest first; a single one needs none."""
-    if len(candidates) == 1:
-        return ((math.inf, candidates[0]),)
-    bounds = (chernoff_bound(ratios.law(epsilon), crowd) / crowd for _, ratios in candidates)
-    return tuple(sorted(zip(bounds, candidates, strict=True), key=lambda item: -item[0]))
+def _bounded(
+    candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
+) -> list[tuple[float, Candidate]]:
+    """Quick bounds of the candidates that can be the worst, the largest first.
+
+    The one with the widest upward spread is likely to be the worst; those whose bound in closed
+    form is no larger than its quick bound are left out.
+    """
+    laws = [ratios.law(epsilon) for _, ratios in candidates]
+    likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)
+    found = {likely: upper_bound(laws[likely], crowd, sharp) / crowd}
+    for i, law in enumerate(laws):
+        if i != likely and chernoff_bound(law, crowd) / crowd > found[likely]:
+            found[i] = upper_bound(law, crowd, sharp) / crowd
+    return sorted(((bound, candidates[i]) for i, bound in found.items()), key=lambda f: -f[0])

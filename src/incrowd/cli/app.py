@@ -11,7 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli import privacy, show
-from incrowd.cli.console import print_json, progress, say
+from incrowd.cli.console import print_json, progress, say, working
 from incrowd.cli.demo import run
 from incrowd.errors import IncrowdError
 from incrowd.report.write import check_ending
@@ -57,7 +57,9 @@ def plan(survey: SurveyFile, output: Output = None, json: AsJson = False) -> Non
     Example:
       incrowd plan examples/health.toml -o plan.json
     """
-    made = incrowd.plan(incrowd.Survey.load(survey))
+    read = incrowd.Survey.load(survey)
+    with working("searching the smallest noise"):
+        made = incrowd.plan(read)
     if output:
         with replaced(output) as temporary:
             temporary.write_text(made.dumps(), encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.status import Status
 
 out = Console()
 err = Console(stderr=True)
@@ -24,6 +25,11 @@ def print_json(data: Any) -> None:
 def say(text: str) -> None:
     """A line about what is being done, on standard error."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def working(text: str) -> Status:
+    """A sign of life on standard error for work of unknown length; a context manager."""
+    return err.status(text)
 
 
 @contextmanager

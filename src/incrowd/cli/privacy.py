@@ -18,7 +18,7 @@ from incrowd.accounting.calibration import (
 from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Schema
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli.console import out, print_json, say
+from incrowd.cli.console import out, print_json, say, working
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import replaced
 from incrowd.survey import Domain, Survey
@@ -169,7 +169,8 @@ def noise(
         raise UsageError.of("--eta", eta, "goes without --delta")
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
-    channel = find(analysis, setting.domains, setting.crowd, wanted, target, setting.copies)
+    with working("searching the smallest noise"):
+        channel = find(analysis, setting.domains, setting.crowd, wanted, target, setting.copies)
     _show(setting, channel, wanted, analysis, json)
 
 
@@ -197,7 +198,8 @@ def curve(
         raise UsageError.of("--epsilon", epsilon, "should be greater than 0")
     setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
-    found = curves(setting.schema(channel), setting.crowd, list(epsilons), setting.copies)
+    with working("drawing"):
+        found = curves(setting.schema(channel), setting.crowd, list(epsilons), setting.copies)
     with replaced(output) as temporary:
         if output.suffix.lower() == ".csv":
             _write_csv(temporary, epsilons, found)
@@ -230,15 +232,17 @@ def _show(
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
     schema = setting.schema(channel)
-    asked = assess(analysis, schema, setting.crowd, epsilon, setting.copies)
+    with working("computing"):
+        asked = assess(analysis, schema, setting.crowd, epsilon, setting.copies)
     if json:
         print_json(facts(asked, channel))
         return
     table = Table(title=f"noise {channel.q:.8g}, crowd {setting.crowd:,}, copies {setting.copies}")
     for name in ("analysis", "epsilon", "delta", "eta", "what it is"):
         table.add_column(name, justify="right" if name in ("epsilon", "delta", "eta") else "left")
-    for other in ANALYSES:
-        table.add_row(*_row(other, asked, setting, schema, epsilon_of))
+    with working("comparing the analyses"):
+        for other in ANALYSES:
+            table.add_row(*_row(other, asked, setting, schema, epsilon_of))
     out.print(table)
     _print_pair(asked)
     say(f"{asked.analysis}: worst where {asked.worst}")

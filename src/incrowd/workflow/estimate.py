@@ -106,6 +106,14 @@ def check_origin(plan: Plan, reports: Collection) -> None:
         raise ReportsError.of("reports", f"{reports.bits} bits", f"need {bits} bits")
     if len(reports) == 0:
         raise ReportsError.of("reports", 0, "reports; there is nothing to estimate from")
+    _check_padding(reports)
+
+
+def _check_padding(reports: Collection) -> None:
+    """Raises ReportsError if a bit beyond the plan's is set: no client sends that."""
+    spare = reports.bits % 8
+    if spare and (reports.packed[:, -1] >> spare).any():
+        raise ReportsError.of("reports", "a padding bit that is set", "no plan's client sends that")
 
 
 def _too_few(plan: Plan) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
-from incrowd.errors import ReportsError
 from incrowd.plan import Plan
 from incrowd.planning.planner import recertify
 from incrowd.reports.collection import Collection
@@ -49,15 +48,7 @@ def verify(plan: Plan, reports: Collection | None = None) -> Verification:
     if reports is None:
         return Verification(certificate, holds)
     check_origin(plan, reports)
-    check_padding(reports)
     return Verification(certificate, holds, len(reports), _impossible(plan, reports))
-
-
-def check_padding(reports: Collection) -> None:
-    """Raises ReportsError if a bit beyond the plan's is set: no client sends that."""
-    spare = reports.bits % 8
-    if spare and (reports.packed[:, -1] >> spare).any():
-        raise ReportsError.of("reports", "a padding bit that is set", "no plan's client sends that")
 
 
 def _impossible(plan: Plan, reports: Collection) -> tuple[tuple[int, float], ...]:
