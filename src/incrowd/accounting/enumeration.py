@@ -75,9 +75,8 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
         figures = _divergences(_joined(tables[-1], law, sent), columns, epsilon)
         for i, figure in enumerate(figures):
             if figure.max() > best[i].value:
-                held = Counter(records[place] for place in others)
-                pair = pairs[int(figure.argmax())]
-                best[i] = Case(float(figure.max()), pair, tuple(held.items()))
+                held = tuple(Counter(records[place] for place in others).items())
+                best[i] = Case(float(figure.max()), pairs[int(figure.argmax())], held)
     return Worst(*best)
 
 
@@ -94,11 +93,10 @@ def enumerate_one(
     _check_size(bits, 1, len(held) + 1)
     law = ONE
     for people, record in enumerate(held, 1):
-        sent = _sent(bits, channel, [record])[:, 0]
-        law = _joined(_predecessors(people, 1 << bits), law, sent)
+        law = _joined(_predecessors(people, 1 << bits), law, _sent(bits, channel, [record])[:, 0])
     reports = _joined(_predecessors(len(held) + 1, 1 << bits), law, _sent(bits, channel, pair))
-    delta, eta = _divergences(reports, np.array([[0], [1]]), epsilon)
-    return float(delta[0]), float(eta[0])
+    (delta,), (eta,) = _divergences(reports, np.array([[0], [1]]), epsilon)
+    return float(delta), float(eta)
 
 
 def allowed_records(domain: Domain) -> list[int]:
@@ -195,9 +193,7 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
 
 
 def _fits(bits: int, records: int, crowd: int) -> bool:
-    if bits > 5 or crowd > MOST_PEOPLE:
-        return False
     kinds = 1 << bits
     entries = kinds * comb(crowd + kinds, kinds)
     steps = comb(crowd + records - 2, crowd - 1) * comb(crowd + kinds - 1, crowd) * kinds
-    return entries <= MOST_ENTRIES and steps <= MOST_STEPS
+    return crowd <= MOST_PEOPLE and entries <= MOST_ENTRIES and steps <= MOST_STEPS
