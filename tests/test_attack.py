@@ -70,16 +70,16 @@ SETTINGS = {
 every_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 
 
-def reports_of(setting, x, others, seed, channel=None):
-    """Randomised collections of x and the others, shape (COLLECTIONS, N): reports as numbers."""
+def reports_of(setting, x, others, seed, channel=None, runs=COLLECTIONS):
+    """Randomised collections of x and the others, shape (runs, N): reports as numbers."""
     held = [x, *(record for record, people in others for _ in range(people))]
-    records = np.tile(np.array(held, np.uint8), COLLECTIONS)[:, None]
+    records = np.tile(np.array(held, np.uint8), runs)[:, None]
     plan = setting.plan
     numerator = (channel or setting.channel).numerator
     message = plan.messages[0].model_copy(update={"noise_numerator": numerator, "copies": 1})
     assert plan.bits(message) == setting.domain.bits
     sent = randomize_records(records, plan, message, Keystream.for_simulation(seed))
-    return sent.reshape(COLLECTIONS, len(held))
+    return sent.reshape(runs, len(held))
 
 
 def law_of(bits, channel, held):
@@ -120,16 +120,16 @@ class Attack(NamedTuple):
     error: float
 
 
-def attack(setting, pair, others, epsilon, seed, channel=None):
+def attack(setting, pair, others, epsilon, seed, channel=None, runs=COLLECTIONS):
     """Run the attack at epsilon on fresh collections of x and of x'."""
     says = accused(setting, pair, others, epsilon)
     hit, miss = (
-        share_accused(setting, reports_of(setting, x, others, seed + i, channel), says)
+        share_accused(setting, reports_of(setting, x, others, seed + i, channel, runs), says)
         for i, x in enumerate(pair)
     )
     factor = math.exp(epsilon)
     variance = hit * (1 - hit) + factor**2 * miss * (1 - miss)
-    return Attack(hit - factor * miss, math.sqrt(variance / COLLECTIONS))
+    return Attack(hit - factor * miss, math.sqrt(variance / runs))
 
 
 def blanket_delta(setting):
@@ -160,7 +160,7 @@ def test_no_attack_on_other_collections_beats_a_claim(setting):
     enumeration, proof = enumerated(setting).value, blanket_delta(setting)
     assert proof >= enumeration
     for number, (pair, others) in enumerate(collections(setting)):
-        found = attack(setting, pair, others, setting.epsilon, seed=100 + 2 * number)
+        found = attack(setting, pair, others, setting.epsilon, 100 + 2 * number, runs=30_000)
         assert found.delta < enumeration + SIGMAS * found.error
         assert found.delta < proof + SIGMAS * found.error
 

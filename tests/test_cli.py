@@ -167,7 +167,17 @@ def test_a_seed_is_repeated_by_estimate(made, tmp_path):
 def test_privacy_as_json():
     shown = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "120", "--json")
     data = json.loads(run(*shown, "--epsilon", "0.7", "--analysis", "outlier").stdout)
-    keys = "analysis epsilon delta delta_lower delta_estimate eta noise worst assumption".split()
+    keys = [
+        "analysis",
+        "epsilon",
+        "delta",
+        "delta_lower",
+        "delta_estimate",
+        "eta",
+        "noise",
+        "worst",
+        "assumption",
+    ]
     assert set(keys) <= set(data)
     assert data["presence"]["delta"] == pytest.approx(2.364161e-12, rel=1e-4)
     assert data["absence"]["eta"] == pytest.approx(7.514439e-07, rel=1e-5)

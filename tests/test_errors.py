@@ -24,8 +24,7 @@ from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import estimate_table
 from incrowd.survey import Choice, Multi, YesNo
-from incrowd.tally.moments import moments
-from incrowd.tally.pairs import histogram, pair_moments, pairs_of_histogram
+from incrowd.tally.moments import histogram, moments, pair_moments, pairs_of_histogram
 
 FLIP = BitFlip.at_least(0.2)
 TRIALS = 4000
@@ -72,9 +71,9 @@ def test_pair_moments_count_what_they_say(axes):
 @pytest.mark.parametrize("limit", [0, 20])
 def test_both_ways_of_counting_pairs_agree(limit, monkeypatch):
     bits = np.random.default_rng(2).integers(0, 2, (999, 7))
-    monkeypatch.setattr("incrowd.tally.pairs.MOST_BITS", limit)
-    monkeypatch.setattr("incrowd.tally.pairs.CHUNK_NUMBERS", 1 << 10)
-    monkeypatch.setattr("incrowd.tally.pairs.CHUNK", 100)
+    monkeypatch.setattr("incrowd.tally.moments.MOST_BITS", limit)
+    monkeypatch.setattr("incrowd.tally.moments.CHUNK_NUMBERS", 1 << 10)
+    monkeypatch.setattr("incrowd.tally.moments.CHUNK", 100)
     assert np.array_equal(pair_moments(pack(bits), AXES), brute_pairs(bits, AXES))
 
 

@@ -47,7 +47,12 @@ def test_both_ways_of_counting_agree():
 
     bits = np.random.default_rng(1).integers(0, 2, (999, 9)).astype(np.uint8)
     for widths in ([4, 5], [2, 3, 4], [9], [1] * 9):
-        assert np.array_equal(module._by_histogram(bits, widths), module._by_products(bits, widths))
+        ends = np.cumsum([0, *widths])
+        axes = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        for conditions in (module._singles, module._with_pairs):
+            histogram = module.histogram(pack(bits), axes)
+            one = module._by_histogram(histogram, conditions)
+            assert np.array_equal(one, module._by_products(pack(bits), axes, conditions))
 
 
 def test_yes_no_tables_are_the_inverse_kronecker_product():

@@ -19,7 +19,7 @@ from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.tables import along_axes
 from incrowd.survey import Choice, Multi, YesNo
-from incrowd.tally.pairs import histogram, pair_moments
+from incrowd.tally.moments import histogram, pair_moments
 
 FLIP = BitFlip.at_least(0.2)
 NOISY = BitFlip.at_least(0.3)

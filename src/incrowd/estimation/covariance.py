@@ -3,7 +3,7 @@
 A report contributes a product g of debiased values to every cell, and the estimate is the mean of
 g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
 linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
-question acts along its axis of the counts of `incrowd.tally.pairs`; nothing is approximated.
+question acts along its axis of the counts of `incrowd.tally.moments`; nothing is approximated.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def pair_decoder(
 ) -> PairDecoder:
     """The pair decoder of a question whose bits went through a channel with that 2 x 2 inverse.
 
-    It acts on the counts of `incrowd.tally.pairs.pair_moments`. margin: add "any answer", which
+    It acts on the counts of `incrowd.tally.moments.pair_moments`. margin: add "any answer", which
     is read without noise; sums of the noisy cells of a choice are not.
     """
     single = decoder(question, inverse)

@@ -1,4 +1,4 @@
-"""Channels of whole questions, for histograms of report patterns (`incrowd.tally.pairs`)."""
+"""Channels of whole questions, for histograms of report patterns (`incrowd.tally.moments`)."""
 
 from __future__ import annotations
 

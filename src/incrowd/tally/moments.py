@@ -1,19 +1,27 @@
 """Joint counts of set bits: all that a table needs to know of a collection.
 
-Each question of a table is an axis with the entries (no condition, bit 1 is set, bit 2 is
-set, ...). An entry of the tensor counts the reports that meet the conditions of all axes. For
-yes/no questions alone it is the histogram of their bits, summed over supersets.
+Each question of a table is an axis whose entries are conditions: none, bit 1 is set, bit 2 is
+set, ...; for covariances also each pair of bits being set. An entry of the tensor counts the
+reports that meet the conditions of all axes. For yes/no questions alone it is the histogram of
+their bits, summed over supersets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
 
-DENSE_BITS = 20  # up to here the joint histogram of the bits fits in memory with ease
-CHUNK = 1 << 15
+from incrowd.errors import TableError
+
+MOST_BITS = 20  # of a whole histogram: 2^20 counts
+WIDE_BITS = 12  # of one question: beyond, products row by row cost less than 2^bits patterns
+CHUNK = 1 << 18
+CHUNK_NUMBERS = 1 << 25  # of one chunk of products, in single precision: 128 MB
+
+Conditions = Callable[[np.ndarray], np.ndarray]  # bits (rows, w) to met conditions (rows, entries)
 
 
 def moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
@@ -22,12 +30,34 @@ def moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
     packed: uint8, shape (reports, bytes). axes: the bits of each question of the table.
     Returns int64, shape (1 + bits of the first axis, 1 + bits of the second, ...).
     """
-    widths = [axis.stop - axis.start for axis in axes]
-    columns = np.concatenate([np.arange(axis.start, axis.stop) for axis in axes])
-    count = _by_histogram if sum(widths) <= DENSE_BITS and len(axes) > 1 else _by_products
-    chunks = (packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK))
-    start = np.zeros([1 + w for w in widths], np.int64)
-    return sum((count(extract(chunk, columns), widths) for chunk in chunks), start)
+    return _joint_counts(packed, axes, _singles)
+
+
+def pair_moments(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
+    """Joint counts of single set bits and of pairs of set bits of the same question.
+
+    packed, axes: as in `moments`. Returns int64; a question of w bits has an axis of
+    1 + w + w (w - 1) / 2 entries, pairs in the order of `numpy.triu_indices`.
+    """
+    return _joint_counts(packed, axes, _with_pairs)
+
+
+def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
+    """How many reports show each pattern of bits.
+
+    packed, axes: as in `moments`. Returns int64, shape (2^bits of the first axis, ...); the first
+    bit of a question is the most significant digit of its pattern. Raises TableError above 20
+    bits.
+    """
+    widths, columns = _layout(axes)
+    if sum(widths) > MOST_BITS:
+        raise TableError.of("table", f"{sum(widths)} bits", f"histograms hold {MOST_BITS} at most")
+    weights = 1 << np.arange(sum(widths))[::-1]
+    counts = np.zeros(1 << sum(widths), np.int64)
+    for i in range(0, len(packed), CHUNK):
+        codes = extract(packed[i : i + CHUNK], columns) @ weights
+        counts += np.bincount(codes, minlength=len(counts))
+    return counts.reshape([1 << width for width in widths])
 
 
 def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -37,33 +67,63 @@ def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _by_histogram(bits: np.ndarray, widths: Sequence[int]) -> np.ndarray:
-    codes = bits @ (1 << np.arange(bits.shape[1])[::-1])
-    counts = np.bincount(codes, minlength=1 << bits.shape[1])
-    tensor = counts.reshape([1 << w for w in widths])
-    for axis, width in enumerate(widths):
-        tensor = np.moveaxis(np.tensordot(_conditions(width), tensor, (1, axis)), 0, axis)
-    return tensor
+def pairs_of_histogram(counts: np.ndarray) -> np.ndarray:
+    """The pair moments of a histogram with axes of 2^bits patterns, as `pair_moments`."""
+    return _by_histogram(counts, _with_pairs)
 
 
-def _conditions(width: int) -> np.ndarray:
-    """Which bit patterns meet each condition, shape (1 + width, 2^width)."""
-    patterns = np.arange(1 << width)
-    set_bits = (patterns >> np.arange(width)[::-1, None]) & 1
-    return np.vstack([np.ones_like(patterns), set_bits])
+def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
+    """Two ways to the same counts: by all patterns of few bits, or row by row."""
+    widths = [axis.stop - axis.start for axis in axes]
+    if sum(widths) <= MOST_BITS and max(widths) <= WIDE_BITS:
+        return _by_histogram(histogram(packed, axes), conditions)
+    return _by_products(packed, axes, conditions)
 
 
-def _by_products(bits: np.ndarray, widths: Sequence[int]) -> np.ndarray:
-    """Products of the conditions row by row, summed over rows by one matrix product.
+def _layout(axes: Sequence[slice]) -> tuple[list[int], np.ndarray]:
+    widths = [axis.stop - axis.start for axis in axes]
+    return widths, np.concatenate([np.arange(axis.start, axis.stop) for axis in axes])
 
-    Sums of 0 and 1 over a chunk are exact in single precision.
+
+def _singles(bits: np.ndarray) -> np.ndarray:
+    """(1, the bits) of each row."""
+    return np.hstack([np.ones((len(bits), 1), bits.dtype), bits])
+
+
+def _with_pairs(bits: np.ndarray) -> np.ndarray:
+    """(1, the bits, the products of two bits) of each row."""
+    first, second = np.triu_indices(bits.shape[1], 1)
+    return np.hstack([_singles(bits), bits[:, first] * bits[:, second]])
+
+
+def _by_histogram(counts: np.ndarray, conditions: Conditions) -> np.ndarray:
+    """Sum the patterns that meet each condition, axis by axis."""
+    for axis, size in enumerate(counts.shape):
+        width = size.bit_length() - 1
+        patterns = np.arange(size)[:, None] >> np.arange(width)[::-1]
+        met = conditions((patterns & 1).astype(np.int64))
+        counts = np.moveaxis(np.tensordot(met, counts, (0, axis)), 0, axis)
+    return counts
+
+
+def _by_products(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
+    """Products of met conditions row by row, summed over rows by one matrix product.
+
+    Sums of 0 and 1 over a chunk, which has fewer than 2^24 rows, are exact in single precision.
     """
-    ends = np.cumsum(widths)[:-1]
-    ones = np.ones((len(bits), 1), np.float32)
-    axes = [np.hstack([ones, block]) for block in np.split(bits, ends, axis=1)]
-    half = max(1, len(axes) // 2)
-    left, right = (reduce(_rowwise, part, ones) for part in (axes[:half], axes[half:]))
-    return (left.T @ right).round().astype(np.int64).reshape([1 + w for w in widths])
+    widths, columns = _layout(axes)
+    sizes = [conditions(np.zeros((1, width))).shape[1] for width in widths]
+    half = max(1, len(sizes) // 2)
+    left, right = math.prod(sizes[:half]), math.prod(sizes[half:])
+    total = np.zeros((left, right), np.int64)
+    rows = max(1, min(CHUNK, CHUNK_NUMBERS // (left + right)))
+    for i in range(0, len(packed), rows):
+        bits = extract(packed[i : i + rows], columns).astype(np.float32)
+        met = [conditions(block) for block in np.split(bits, np.cumsum(widths)[:-1], axis=1)]
+        ones = np.ones((len(bits), 1), np.float32)
+        sides = [reduce(_rowwise, part, ones) for part in (met[:half], met[half:])]
+        total += (sides[0].T @ sides[1]).round().astype(np.int64)
+    return total.reshape(sizes)
 
 
 def _rowwise(a: np.ndarray, b: np.ndarray) -> np.ndarray:

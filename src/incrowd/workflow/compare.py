@@ -12,7 +12,7 @@ from incrowd.estimation.covariance import JointEstimate, estimate_joint, pair_de
 from incrowd.estimation.delta_method import Comparison
 from incrowd.plan import Guarantee, Plan
 from incrowd.reports.collection import Collection
-from incrowd.tally.pairs import pair_moments
+from incrowd.tally.moments import pair_moments
 from incrowd.workflow.estimate import check_reports, check_tables
 
 
