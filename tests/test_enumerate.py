@@ -24,8 +24,8 @@ from incrowd.survey import Domain
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
 FIGURES = 1e-11  # relative error of a figure before that
 BOUNDS = 1e-11  # relative roundoff in what is compared with a bound
-ESTIMATE = 1e-4  # relative error of `positive_part`'s estimate where nothing is heavy
-HEAVY = 2e-2  # the same where a few heavy values make the crowd useless (q below 0.05, few people)
+ESTIMATE = 1e-5  # relative error of `positive_part`'s estimate where nothing is heavy
+HEAVY = 1e-4  # the same where a few heavy values make the crowd useless (q below 0.05, few people)
 PRINTED = 5e-7  # relative error of seven printed digits
 NEAR_TIE = 1e-8
 

@@ -13,6 +13,7 @@ from incrowd.survey import Domain
 
 ANALYSIS = "enumerate"
 MOST_BITS = 5
+MOST_PEOPLE = 1_000_000  # half a minute
 
 
 class Enumerated(NamedTuple):
@@ -29,6 +30,9 @@ def enumerate_schema(schema: Schema, crowd: int, epsilon: float, copies: int = 1
     Raises PrivacyError for several copies, several kinds of questions, or too many collections.
     """
     domain, channel = _single(schema, copies)
+    if crowd > MOST_PEOPLE:
+        allowed = f"enumerate at most {MOST_PEOPLE:,} people, or use blanket"
+        raise PrivacyError.of("crowd", crowd, allowed)
     if domain == FREE_BIT:
         found = one_bit.one_bit(channel, crowd, epsilon)
         largest, eta = found.worst_delta, found.worst_eta.value

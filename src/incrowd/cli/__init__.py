@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from incrowd.cli.app import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line. An interrupt ends it quietly, also while it is still loading."""
+    try:
+        from incrowd.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)

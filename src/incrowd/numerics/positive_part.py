@@ -26,6 +26,8 @@ MOST_HALVINGS = 14
 SAFE = 12.0  # standard deviations that the sum of the light values does not leave
 ROUNDOFF = 2.0**-50
 FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
+SMALL_CROWD = 2000
+HEAVY_POINTS = 1 << 14  # across all values, at the coarsest step
 EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
 SMALLEST = 1e-300
 LOG_SMALLEST = math.log(SMALLEST)
@@ -119,14 +121,33 @@ def _saddle(law: Law, count: int) -> tuple[float, Law | None, float, float]:
     The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
     """
     light, heavy = set_apart(law, count)
+    if len(heavy.value) and _fits(law, count):
+        light, heavy = law, law.where(law.value > math.inf, 1.0)
     constant = heavy_part(light, heavy, count) if len(heavy.value) else 0.0
     if light.mean > 0:
         constant += count * light.mean * math.pow(light.total, count - 1)
         light = light.negated()
     if not (light.value > 0).any():
         return constant, None, 0.0, 0.0
-    theta = max(saddlepoint(light), 1e-3 / math.sqrt(count * light.second_moment))
-    return constant, light, theta, float(light.cumulant(theta))
+    return constant, light, *_tilt(light, count)
+
+
+def _tilt(law: Law, count: int) -> tuple[float, float]:
+    """The saddlepoint, but above zero, and the cumulant there."""
+    theta = max(saddlepoint(law), 1e-3 / math.sqrt(count * law.second_moment))
+    return theta, float(law.cumulant(theta))
+
+
+def _fits(law: Law, count: int) -> bool:
+    """Whether a lattice of moderate size holds the heavy values too: then nothing is set apart.
+
+    Asked of small crowds only, in which a dozen standard deviations are not yet safe.
+    """
+    law = law.negated() if law.mean > 0 else law
+    if count > SMALL_CROWD or not ((law.value < 0).any() and (law.value > 0).any()):
+        return False
+    theta, cumulant = _tilt(law, count)
+    return float(np.ptp(law.value)) <= HEAVY_POINTS * _wanted_step(law, count, theta, cumulant)[0]
 
 
 def _prepare(law: Law, count: int, sharp: bool = True) -> tuple[float, Aim | None]:
@@ -171,7 +192,8 @@ def heavy_part(light: Law, heavy: Law, count: int) -> float:
     mean = count * heavy.mean + count * light.mean * some
     top = float(heavy.value.min())
     t = np.geomspace(1e-2, 1e3, 40) / top
-    log_miss = (count - 1) * light.cumulant(-t) - t * top - 1 - np.log(t)
+    others = np.logaddexp(light.cumulant(-t), math.log(chance) - t * top)
+    log_miss = (count - 1) * others - t * top - 1 - np.log(t)
     return max(mean, 0.0) + count * chance * math.exp(min(float(log_miss.min()), 700.0))
 
 
@@ -180,10 +202,8 @@ def take_aim(law: Law, count: int, theta: float, cumulant: float, sharp: bool = 
 
     Extra variance of a draw, from splitting, raises ln E[exp(theta S)] by N theta^2 / 2 times it.
     """
-    weight = np.exp(law.log_mass + theta * law.value - cumulant)
-    variance = float(weight @ law.value**2)
-    allowed = COARSEST * variance / (1 + sharp * count * theta**2 * variance / 2)
-    step = max(_step(law.value, weight, allowed), 4 * float(np.ptp(law.value)) / MOST_POINTS)
+    step, allowed = _wanted_step(law, count, theta, cumulant, sharp)
+    step = max(step, 4 * float(np.ptp(law.value)) / MOST_POINTS)
     while True:
         draw, _ = _draw(law, theta, cumulant, step)
         reach = Reach.of(draw, count, 2 * allowed)
@@ -191,6 +211,16 @@ def take_aim(law: Law, count: int, theta: float, cumulant: float, sharp: bool = 
         if 4 * reach.width(block) <= MOST_POINTS * step:
             return Aim(law, count, theta, cumulant, step, block, reach)
         step *= 2
+
+
+def _wanted_step(
+    law: Law, count: int, theta: float, cumulant: float, sharp: bool = True
+) -> tuple[float, float]:
+    """The coarsest useful step, and the extra variance of a draw that it may cause."""
+    weight = np.exp(law.log_mass + theta * law.value - cumulant)
+    variance = float(weight @ law.value**2)
+    allowed = COARSEST * variance / (1 + sharp * count * theta**2 * variance / 2)
+    return _step(law.value, weight, allowed), allowed
 
 
 def _step(value: np.ndarray, weight: np.ndarray, allowed: float) -> float:
