@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.numerics.compositions import compositions, ways, with_zero
 from incrowd.numerics.folding import Tilted, fold
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law, saddlepoint
@@ -26,6 +27,8 @@ MOST_HALVINGS = 14
 SAFE = 12.0  # standard deviations that the sum of the light values does not leave
 ROUNDOFF = 2.0**-50
 FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
+FEW_WAYS = 400_000
+EXACT_ROUNDOFF = 1e-12
 SMALL_CROWD = 2000
 HEAVY_POINTS = 1 << 14  # across all values, at the coarsest step
 EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
@@ -74,8 +77,10 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
 
     The lattice step is halved until that lowers the bound by less than `tolerance` of it, and
     further while the lattice is small. The lattices are nested and the error is of second order,
-    so that a third of the last drop remains.
+    so that a third of the last drop remains. Where the draws can fall in few ways all are tried.
     """
+    if ways(len(with_zero(law)[0]), count) <= FEW_WAYS:
+        return _exact(law, count)
     constant, aim = _prepare(law, count)
     slack = _roundoff(law, count)
     if aim is None:
@@ -90,6 +95,17 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
             break
     lower = max(fine - drop - fine * slack, 0.0)
     return Bounds(lower, max(fine - drop / 3, lower), max(fine * (1 + slack), SMALLEST))
+
+
+def _exact(law: Law, count: int) -> Bounds:
+    """Every way in which the draws can fall; what remains is rounding, of sums and logarithms."""
+    total, scale, log_chance = compositions(*with_zero(law), count)
+    chance = np.exp(log_chance)
+    value = float(chance @ np.maximum(total, 0.0))
+    relative = EXACT_ROUNDOFF + ROUNDOFF * math.lgamma(count + 2)
+    slack = relative * (value + float(chance @ np.where(total > -scale * 1e-9, scale, 0.0)))
+    upper = value + slack
+    return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
 
 
 def upper_bound(law: Law, count: int, sharp: bool = True) -> float:

@@ -9,12 +9,12 @@ cent can be wrong.
 from __future__ import annotations
 
 import math
-from math import comb
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import betainc, gammaln
+from scipy.special import betainc
 
+from incrowd.numerics.compositions import compositions, ways, with_zero
 from incrowd.numerics.folding import Tilted, fold
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
@@ -37,23 +37,15 @@ def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERAN
     less than `tolerance` of it (1e-3 below 1e-30). Sums within 1e-12 of zero, relative to their
     terms, count as zero.
     """
-    value, log_mass = _with_zero(law)
-    start, chance = _with_zero(first)
+    value, log_mass = with_zero(law)
+    start, chance = with_zero(first)
     if len(value) == 2:
         beyond = _of_two(value, log_mass, count, start)
-    elif comb(count + len(value) - 1, count) <= MOST_COMPOSITIONS:
+    elif ways(len(value), count) <= MOST_COMPOSITIONS:
         beyond = _of_few(value, log_mass, count, start)
     else:
         return _on_lattice(first, law, count, tolerance)
     return float(np.exp(chance) @ beyond)
-
-
-def _with_zero(law: Law) -> tuple[np.ndarray, np.ndarray]:
-    """All values and logarithms of their probabilities, with what lies at zero."""
-    rest = law.total - float(law.mass.sum())
-    if rest <= ROUNDOFF:
-        return law.value, law.log_mass
-    return np.append(law.value, 0.0), np.append(law.log_mass, math.log(rest))
 
 
 def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
@@ -68,19 +60,7 @@ def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
 
 def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
     """P[start + sum > 0] for each start, over all compositions of the count."""
-    left, log_chance = np.array([count]), np.array([gammaln(count + 1)])
-    total, scale = np.zeros(1), np.zeros(1)
-    for place, (v, log_p) in enumerate(zip(value, log_mass, strict=True)):
-        number = left
-        if place < len(value) - 1:
-            ends = np.cumsum(left + 1)
-            parent = np.repeat(np.arange(len(left)), left + 1)
-            number = np.arange(ends[-1]) - (ends - left - 1)[parent]
-            left, log_chance = left[parent], log_chance[parent]
-            total, scale = total[parent], scale[parent]
-        left = left - number
-        log_chance = log_chance + number * log_p - gammaln(number + 1)
-        total, scale = total + number * v, scale + number * abs(v)
+    total, scale, log_chance = compositions(value, log_mass, count)
     safe = total - ROUNDOFF * scale
     order = np.argsort(safe)
     beyond = np.append(np.cumsum(np.exp(log_chance[order[::-1]]))[::-1], 0.0)
