@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import MISSING, PlanError
@@ -60,6 +60,26 @@ class Plan(_Frozen):
     messages: tuple[Message, ...] = Field(min_length=1)
     guarantee: Guarantee
 
+    @model_validator(mode="after")
+    def _fits_its_survey(self) -> Plan:
+        survey, promise = self.survey, self.guarantee
+        wanted = {
+            "guarantee.analysis": (promise.analysis, survey.privacy.analysis),
+            "guarantee.epsilon": (promise.epsilon, survey.privacy.epsilon),
+            "guarantee.crowd": (promise.crowd, survey.crowd - survey.colluding),
+            "guarantee.proved": (promise.proved, promise.analysis != "outlier"),
+            "messages": (
+                [(set(m.questions), len(m.questions), m.copies) for m in self.messages],
+                [({q.id for q in survey.questions}, len(survey.questions), survey.copies)],
+            ),
+        }
+        if promise.analysis != "local":
+            wanted["guarantee.delta"] = (promise.delta, survey.privacy.delta)
+        for field, (found, right) in wanted.items():
+            if found != right:
+                raise ValueError(f"{field} does not follow from the survey")
+        return self
+
     def layout(self, message: Message) -> dict[str, slice]:
         """Which bits of the message's reports hold which question."""
         ends = list(accumulate(self.survey.question(id).domain.bits for id in message.questions))
@@ -103,7 +123,7 @@ class Plan(_Frozen):
             first = error.errors()[0]
             field = ".".join(map(str, ("plan", *first["loc"])))
             raise PlanError.of(field, first["input"], f"{first['msg']}; {_REMAKE}") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise PlanError.of(name, MISSING, f"this file holds no plan; {_REMAKE}") from None
         if digest != plan.digest:
             raise PlanError.of(

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from incrowd.accounting import local
 from incrowd.accounting.certificates import CANDIDATES, certify, delta_bound, privacy_curve
 from incrowd.accounting.eta import eta as eta_of
+from incrowd.accounting.ratios import BEYOND_PRECISION
 from incrowd.accounting.schema import Schema, check_crowd, check_epsilon
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
@@ -122,7 +123,9 @@ def _search(quick: Promise, sharp: Promise, guess: BitFlip) -> BitFlip:
         if channel.numerator not in known:
             try:
                 known[channel.numerator] = quick(channel)
-            except PrivacyError:  # so little noise that double precision ends
+            except PrivacyError as error:  # so little noise that double precision ends
+                if error.problems[0].field != BEYOND_PRECISION:
+                    raise
                 known[channel.numerator] = BEYOND
         return known[channel.numerator]
 

@@ -17,6 +17,7 @@ from incrowd.errors import PrivacyError
 from incrowd.numerics.law import Law
 
 GRAIN = 1e-9  # logarithms of ratios closer than this are the same number up to rounding
+BEYOND_PRECISION = "likelihood ratio"
 LARGEST = 340.0  # squares of ratios have to be numbers too
 
 
@@ -41,7 +42,7 @@ class Ratios:
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
             allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
-            raise PrivacyError.of("likelihood ratio", f"e^{largest:.0f}", allowed)
+            raise PrivacyError.of(BEYOND_PRECISION, f"e^{largest:.0f}", allowed)
         return Law(np.exp(self.log_a) - np.exp(epsilon + self.log_b), self.log_mass)
 
 

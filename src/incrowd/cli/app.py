@@ -13,7 +13,7 @@ import incrowd
 from incrowd.cli import privacy, show
 from incrowd.cli.console import print_json, progress, say, working
 from incrowd.cli.demo import run
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, PlanError, UsageError
 from incrowd.report.write import check_ending
 from incrowd.reports.files import replaced
 
@@ -49,6 +49,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
+def _keep(output: Path, *inputs: Path) -> None:
+    """Raises UsageError if the output would overwrite an input."""
+    for path in inputs:
+        if output.resolve() == path.resolve():
+            raise UsageError.of("-o", str(output), "is an input of this command; name another file")
+
+
+def _certified(path: Path) -> incrowd.Plan:
+    """A plan that keeps what it says. Raises PlanError: a digest alone can be made by anybody."""
+    made = incrowd.Plan.load(path)
+    with working("checking the plan's certificate"):
+        if not incrowd.verify(made).plan_holds:
+            raise PlanError.of("plan", str(path), "does not hold: its noise is below its promise")
+    return made
+
+
 @app.command()
 def plan(survey: SurveyFile, output: Output = None, json: AsJson = False) -> None:
     """Find the smallest noise that keeps a survey's promise.
@@ -57,6 +73,8 @@ def plan(survey: SurveyFile, output: Output = None, json: AsJson = False) -> Non
     Example:
       incrowd plan examples/health.toml -o plan.json
     """
+    if output:
+        _keep(output, survey)
     read = incrowd.Survey.load(survey)
     with working("searching the smallest noise"):
         made = incrowd.plan(read)
@@ -84,8 +102,11 @@ def randomize(
     Example:
       incrowd randomize plan.json answers.csv -o reports.parquet
     """
-    made = incrowd.Plan.load(plan)
+    _keep(output, plan, answers)
+    made = _certified(plan)
     table = incrowd.load_answers(answers, made.survey)
+    if simulation_seed is not None:
+        say("simulation: reports made with a known seed hide nothing")
     say(f"randomising {table.num_rows:,} answers")
     reports = incrowd.randomize(made, table, simulation_seed)
     incrowd.save_reports(reports, output)
@@ -124,7 +145,8 @@ def estimate(
     """
     if output:
         check_ending(output)
-    made = incrowd.Plan.load(plan)
+        _keep(output, plan, reports)
+    made = _certified(plan)
     tables = [[id.strip() for id in ids.split(",")] for ids in table] if table else None
     estimates = incrowd.estimate(
         made, incrowd.load_reports(reports), tables, noise_only, accept_smaller_crowd

@@ -39,8 +39,8 @@ Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's c
 Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
 Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
 Analysis = Annotated[str, typer.Option(help=f"One of {', '.join(ANALYSES)}.")]
-Copies = Annotated[int | None, typer.Option(help="Reports from each person; default 1.")]
-Colluding = Annotated[int | None, typer.Option(help="People who may work with the analyst.")]
+Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
+Colluding = Annotated[int | None, typer.Option(min=0, help="People who may work with the analyst.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
@@ -59,7 +59,7 @@ class Setting:
             raise UsageError.of("--bits, --survey", bits, "name one of them, not both")
         self.survey = Survey.load(survey) if survey else None
         self.domains = self._domains(bits)
-        self.copies = copies or (self.survey.copies if self.survey else 1)
+        self.copies = copies if copies else (self.survey.copies if self.survey else 1)
         people = crowd if crowd is not None else self._default("crowd")
         named = colluding if colluding is not None else None
         self.crowd = people - (named if named is not None else self._default("colluding", 0))

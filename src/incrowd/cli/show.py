@@ -130,6 +130,7 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
                 "assumption": certificate.assumption,
                 "digest": made.digest,
                 "reports": found.reports,
+                "missing_people": found.missing,
                 "impossible_bits": None if found.impossible is None else list(found.impossible),
             }
         )
@@ -146,6 +147,8 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
             say(f"bit {bit}: set in {rate:.4%} of the reports, which the noise cannot give")
         fit = "cannot come from" if found.impossible else "can come from"
         say(f"the {found.reports:,} reports {fit} this plan")
+    if found.missing:
+        say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
 
 
 def simulation(result: Simulation, json: bool) -> None:

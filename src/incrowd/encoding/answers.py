@@ -26,6 +26,8 @@ def load_answers(path: str | Path, survey: Survey) -> pa.Table:
         raise AnswersError.of(
             "answers", str(path), f"{reason}; name a CSV or .parquet file"
         ) from None
+    except UnicodeDecodeError:
+        raise AnswersError.of("answers", str(path), "is not UTF-8; save it as UTF-8") from None
     except pa.ArrowInvalid as error:
         raise AnswersError.of("answers", str(path), f"cannot be read: {error}") from None
     return check_columns(table, survey)

@@ -57,7 +57,7 @@ def simulate(
     """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
-    plus sampling; `fixed_people` keeps the people as they are and uses the errors of the noise
+    plus sampling; `fixed_people` draws them once, keeps them, and uses the errors of the noise
     alone. progress: called with 1 after every trial. The randomness is repeatable (`seed`).
     Raises UsageError for fewer than 2 trials, or if there are fewer fixed people than the crowd.
     """
@@ -67,8 +67,10 @@ def simulate(
     records = _records(made, check_columns(answers, survey))
     if fixed_people and len(records) < survey.crowd:
         raise UsageError.of("crowd", survey.crowd, f"only {len(records)} answers to keep fixed")
-    truth = true_tables(made, records, survey.wanted)
     people, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
+    if fixed_people:
+        records = records[people.permutation(len(records))[: survey.crowd]]
+    truth = true_tables(made, records, survey.wanted)
     collected = []
     for _ in range(trials):
         drawn = (

@@ -22,18 +22,20 @@ class Verification:
     """What was found. certificate: recomputed from the plan's noise, copies and crowd.
 
     impossible: bits whose rate cannot come from the plan, as (bit, rate); None if no reports were
-    given. A bit is set with a probability between q and p, whatever the answers are.
+    given. A bit is set with a probability between q and p, whatever the answers are. missing:
+    people whom the plan's crowd still lacks.
     """
 
     certificate: Certificate
     plan_holds: bool
     reports: int | None = None
     impossible: tuple[tuple[int, float], ...] | None = None
+    missing: int = 0
 
     @property
     def holds(self) -> bool:
         """Whether nothing speaks against the plan, or the reports."""
-        return self.plan_holds and not self.impossible
+        return self.plan_holds and not self.impossible and not self.missing
 
 
 def verify(plan: Plan, reports: Collection | None = None) -> Verification:
@@ -43,12 +45,18 @@ def verify(plan: Plan, reports: Collection | None = None) -> Verification:
     between q and p within its sampling error. Raises ReportsError for another plan's reports.
     """
     certificate = recertify(plan)
-    promised = max(plan.guarantee.delta, plan.guarantee.certified_delta)
-    holds = certificate.delta.upper <= promised * (1 + 1e-9)
+    promise = plan.guarantee
+    holds = (
+        certificate.delta.upper <= promise.delta * (1 + 1e-9)
+        and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
+        and certificate.assumption == promise.assumption
+    )
     if reports is None:
         return Verification(certificate, holds)
     check_origin(plan, reports)
-    return Verification(certificate, holds, len(reports), _impossible(plan, reports))
+    people = len(reports) // plan.messages[reports.message].copies
+    missing = max(plan.survey.crowd - people, 0)
+    return Verification(certificate, holds, len(reports), _impossible(plan, reports), missing)
 
 
 def _impossible(plan: Plan, reports: Collection) -> tuple[tuple[int, float], ...]:
