@@ -59,12 +59,9 @@ class Setting:
             raise UsageError.of("--bits, --survey", bits, "name one of them, not both")
         self.survey = Survey.load(survey) if survey else None
         self.domains = self._domains(bits)
-        self.copies = copies if copies else (self.survey.copies if self.survey else 1)
-        people = crowd if crowd is not None else self._default("crowd")
-        named = colluding if colluding is not None else None
-        self.crowd = people - (named if named is not None else self._default("colluding", 0))
-        if self.copies < 1:
-            raise UsageError.of("--copies", copies, "should be at least 1")
+        self.copies = int(self._value("copies", copies, self.survey, 1))
+        people = self._value("crowd", crowd, self.survey)
+        self.crowd = int(people - self._value("colluding", colluding, self.survey, 0))
 
     def _domains(self, bits: int | None) -> list[Domain]:
         if self.survey:
@@ -73,19 +70,20 @@ class Setting:
             raise UsageError.of("--bits", bits, f"should be 1 to {MOST_FREE_BITS}")
         return [FREE_BIT] * (bits or 0)
 
-    def _default(self, name: str, otherwise: int | None = None) -> int:
-        value = getattr(self.survey, name) if self.survey else otherwise
+    @staticmethod
+    def _value(
+        name: str, value: float | None, source: Any, otherwise: float | None = None
+    ) -> float:
+        """An option's value, or the survey's, or a default."""
         if value is None:
-            raise UsageError.of(f"--{name}", value, "is needed where no survey names it")
-        return int(value)
-
-    def wanted(self, name: str, value: float | None) -> float:
-        """An option's value, or the survey's."""
-        if value is None and self.survey:
-            value = getattr(self.survey.privacy, name)
+            value = getattr(source, name) if source else otherwise
         if value is None:
             raise UsageError.of(f"--{name}", value, "is needed where no survey names it")
         return value
+
+    def wanted(self, name: str, value: float | None) -> float:
+        """An option's value, or what the survey wants."""
+        return self._value(name, value, self.survey and self.survey.privacy)
 
     def schema(self, channel: BitFlip) -> Schema:
         """The questions with that noise."""

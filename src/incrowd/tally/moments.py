@@ -74,7 +74,7 @@ def pairs_of_histogram(counts: np.ndarray) -> np.ndarray:
 
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
     """Two ways to the same counts: by all patterns of few bits, or row by row."""
-    widths = [axis.stop - axis.start for axis in axes]
+    widths, _ = _layout(axes)
     if sum(widths) <= MOST_BITS and max(widths) <= WIDE_BITS:
         return _by_histogram(histogram(packed, axes), conditions)
     return _by_products(packed, axes, conditions)
