@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd
-from bench import accounting
+from bench import accounting, estimation, kernels
 from bench.measure import row
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -30,7 +30,13 @@ def main():
     console = Console(width=110)
     python = sys.version.split()[0]
     console.print(f"{platform.machine()}, {os.cpu_count()} cores, Python {python}, medians")
-    for title, rows in (("path", path_rows()), ("accountant", accounting.rows())):
+    measured = {
+        "path": path_rows(),
+        "accountant": accounting.rows(),
+        "kernels": kernels.rows(),
+        "estimation": estimation.rows(),
+    }
+    for title, rows in measured.items():
         table = Table("what", "seconds", "beside", "seconds", "ratio", title=title)
         for what, ours, beside, theirs in rows:
             shown = f"{theirs:.4f}" if theirs else ""

@@ -98,9 +98,13 @@ def wrong_uses(made, folder):
         ),
         "NaN": (("randomize", plan, folder / "nan.csv", "-o", out), 1, "row 2, chronic_conditions"),
         "truncated": (("estimate", plan, folder / "short.parquet"), 1, "are no reports"),
-        "reports are answers": (("estimate", plan, ANSWERS), 1, "name a file made by"),
+        "reports are answers": (
+            ("estimate", plan, ANSWERS),
+            1,
+            "name what `incrowd randomize` wrote",
+        ),
         "no folder": (
-            ("randomize", plan, ANSWERS, "-o", folder / "a" / "b"),
+            ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
             2,
             "cannot be written",
         ),
@@ -234,15 +238,16 @@ def test_verify_rejects_less_noise_and_foreign_reports(made, tmp_path):
     (tmp_path / "weak.json").write_text(plan.model_copy(update={"messages": (weaker,)}).dumps())
     done = run("verify", tmp_path / "weak.json")
     assert done.returncode == 1 and "DOES NOT HOLD" in done.stderr
-    reports = load_reports(made / "reports.parquet")
+    (reports,) = load_reports(made / "reports.parquet")
     stuck = reports.packed.copy()
     stuck[:, 0] |= 1
     from dataclasses import replace
 
-    save_reports(replace(reports, packed=stuck), tmp_path / "stuck.parquet")
+    save_reports([replace(reports, packed=stuck)], tmp_path / "stuck.parquet")
     done = run("verify", made / "plan.json", tmp_path / "stuck.parquet")
     assert done.returncode == 1 and "cannot come from" in done.stderr
-    assert [bit for bit, _ in verify(plan, replace(reports, packed=stuck)).impossible] == [0]
+    (found,) = verify(plan, replace(reports, packed=stuck)).impossible
+    assert (found.message, found.question, found.bit) == (1, "physical_limitation", 0)
 
 
 def test_interrupt_leaves_nothing(tmp_path):

@@ -1,48 +1,201 @@
-"""What the documents say is run."""
+"""What the documents say is run: every code block of the manual and of the README.
+
+A page is one script: its sh and python blocks, and the toml blocks that name a file in their
+first line, run in their order in a folder of their own. Other toml blocks are surveys, or parts
+of one. A mark before a block says when: `slow` with the slow tests, `fresh` in a fresh copy of
+the repository, where the whole page is run. Blocks of text are only looked at.
+"""
 
 import os
 import re
-import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
 
 import incrowd
+from incrowd.cli.app import app
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
+MANUAL = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *MANUAL]
+LANGUAGES = {"sh", "python", "toml", "text"}
+BLOCK = re.compile(
+    r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    flags=re.MULTILINE | re.DOTALL,
+)
+FILE = re.compile(r"# ([\w-]+\.toml)\n")
+HEAD = {"name": "a part", "crowd": 1000, "privacy": {"epsilon": 1.0}}
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+class Block(NamedTuple):
+    mark: str
+    language: str
+    text: str
+
+    @property
+    def command(self):
+        """What the page's script does for this block."""
+        if self.language == "sh":
+            return self.text
+        if self.language == "python":
+            return f"python - <<'PYTHON'\n{self.text}PYTHON\n"
+        if self.language == "toml" and (file := FILE.match(self.text)):
+            return f"cat > {file[1]} <<'TOML'\n{self.text}TOML\n"
+        return ""
+
+
+def blocks(page):
+    return [
+        Block(m["mark"] or "", m["language"], m["text"]) for m in BLOCK.finditer(page.read_text())
+    ]
+
+
+def script(page, *marks):
+    return "".join(block.command for block in blocks(page) if block.mark in ("", *marks))
+
+
+def run(text, folder, **environment):
+    """Run a script; its lines are shown as they are run, so that an error says where it is."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "100"} | environment
+    command = ["bash", "-e", "-u", "-o", "pipefail", "-x", "-c", text]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-5000:]}"
+
+
+def in_folder(page, tmp_path, *marks):
+    if not script(page, *marks).strip():
+        pytest.skip("the page has no such blocks")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    run(script(page, *marks), tmp_path)
+
+
+def named(page):
+    return page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_the_blocks_of_a_page_run(page, tmp_path):
+    in_folder(page, tmp_path)
+
+
+def marked(mark):
+    return [page for page in PAGES if any(block.mark == mark for block in blocks(page))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", marked("slow"), ids=named)
+def test_the_long_blocks_of_a_page_run(page, tmp_path):
+    in_folder(page, tmp_path, "slow")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", marked("fresh"), ids=named)
+def test_a_page_works_on_a_fresh_machine(page, tmp_path):
+    """In a copy of what is in the repository, without its environment."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(os.path.isfile, names.split()):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    run(script(page, "fresh"), tmp_path, PYTHON=str(python), PATH=os.environ["PATH"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_block_says_what_it_is(page):
+    found = blocks(page)
+    assert len(re.findall(r"^```", page.read_text(), flags=re.MULTILINE)) == 2 * len(found)
+    assert {block.language for block in found} <= LANGUAGES
+    assert {block.mark for block in found} <= {"", "slow", "fresh"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_survey_of_a_page_can_be_loaded(page):
+    for block in blocks(page):
+        if block.language == "toml":
+            incrowd.Survey.of(HEAD | tomllib.loads(block.text))
 
 
 def test_every_public_name_is_in_the_docs():
-    text = " ".join(f.read_text() for f in (ROOT / "docs").glob("*.md"))
-    assert [name for name in incrowd.__all__ if f"`{name}" not in text] == []
+    text = " ".join(page.read_text() for page in MANUAL)
+    assert [name for name in incrowd.__all__ if f"`{name}`" not in text] == []
 
 
-def test_the_python_of_the_readme_runs(tmp_path):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for block in blocks("python"):
-        subprocess.run([sys.executable, "-c", block], check=True, cwd=tmp_path)
-    assert (tmp_path / "report.html").exists()
+def commands(group, words=()):
+    """Every command with its parameters, by the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*words, name))
+        else:
+            yield " ".join((*words, name)), command.params
 
 
-def test_the_survey_of_the_readme_can_be_planned(tmp_path):
-    (tmp_path / "s.toml").write_text(blocks("toml")[0])
-    assert incrowd.plan(incrowd.Survey.load(tmp_path / "s.toml")).messages[0].noise_numerator
+def sections(page):
+    """The text below each heading of the second and third level."""
+    parts = re.split(r"^##+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    return {head.strip("`"): text for head, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def test_the_commands_of_the_readme_run(tmp_path):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    lines = re.findall(r"^    incrowd (.+)$", README, flags=re.MULTILINE)
-    assert len(lines) >= 5
-    for line in lines:
-        arguments = shlex.split(line.replace("--trials 1000", "--trials 3"))
-        command = [sys.executable, "-c", "from incrowd.cli import main; main()", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+def test_every_command_and_every_option_is_in_the_manual():
+    described = sections(ROOT / "docs" / "commands.md")
+    for words, params in commands(typer.main.get_command(app)):
+        text = described[f"incrowd {words}"]
+        for option in (option for param in params for option in param.opts if option[0] == "-"):
+            assert f"`{option}" in text, f"incrowd {words} {option}"
+
+
+def test_every_option_of_the_manual_exists():
+    described = sections(ROOT / "docs" / "commands.md")
+    for words, params in commands(typer.main.get_command(app)):
+        known = {option for param in params for option in (*param.opts, *param.secondary_opts)}
+        shown = re.findall(r"^\| `(--?[\w-]+)", described[f"incrowd {words}"], flags=re.MULTILINE)
+        assert set(shown) <= known, words
+
+
+def test_every_key_of_a_survey_is_in_the_manual():
+    text = (ROOT / "docs" / "files.md").read_text()
+    schema = incrowd.Survey.model_json_schema()
+    models = [schema, *schema["$defs"].values()]
+    keys = {key for model in models for key in model.get("properties", {})}
+    assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
+
+
+@pytest.mark.slow
+def test_the_table_of_the_papers_errors_is_that_of_the_software():
+    from incrowd.papers.recomputed import rows
+
+    text = (ROOT / "docs" / "papers.md").read_text()
+    table = text[text.index("| place |") :].replace("\\|", "|")
+    wrong = [row for row in rows() if row.kind != "agrees"]
+    assert len(re.findall(r"^\| (?!place|---)", text, flags=re.MULTILINE)) == len(wrong)
+    for row in wrong:
+        assert f"| {row.place} |" in table.replace("&lt;", "<"), row
+
+
+@pytest.mark.slow
+def test_the_pictures_are_what_their_script_draws(tmp_path):
+    drawn = ROOT / "docs" / "pictures"
+    run(f"python {drawn / 'draw.py'} {tmp_path}", tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    for picture in sorted(tmp_path.glob("*.svg")):
+        assert picture.read_text() == (drawn / picture.name).read_text(), picture.name
+
+
+def test_every_picture_is_shown_somewhere():
+    text = " ".join(page.read_text() for page in PAGES)
+    pictures = [*(ROOT / "docs").glob("*.png"), *(ROOT / "docs" / "pictures").glob("*.svg")]
+    assert [picture.name for picture in pictures if picture.name not in text] == []
+
+
+def test_the_manual_asks_for_nothing_from_elsewhere():
+    for page in MANUAL:
+        assert not re.search(r"!\[[^]]*\]\(http|<(?:script|link|img)", page.read_text()), page.name
 
 
 def test_versions_are_names_and_versions_only():

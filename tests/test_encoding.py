@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from incrowd import AnswersError, Survey, load_answers
-from incrowd.encoding.records import encode
+from incrowd.encoding.records import encode, pack
 from tests.test_survey import GOOD
 
 SURVEY = Survey.of(GOOD)
@@ -17,7 +17,7 @@ def bits(question, values):
     """The encoded bits of one question, as a list of rows."""
     table = pa.table({question.id: values})
     width = question.domain.bits
-    packed = encode([question], table)
+    packed = pack([question], encode([question], table), table.num_rows)
     return np.unpackbits(packed, axis=1, bitorder="little")[:, :width].tolist()
 
 
@@ -97,14 +97,17 @@ def test_csv_and_parquet_agree(tmp_path):
     assert table.column_names == ["a", "b", "c", "d"]
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     again = load_answers(tmp_path / "a.parquet", SURVEY)
-    assert np.array_equal(encode(SURVEY.questions, table), encode(SURVEY.questions, again))
+    one, other = (
+        pack(SURVEY.questions, encode(SURVEY.questions, t), t.num_rows) for t in (table, again)
+    )
+    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.csv", b"", "cannot be read"),
-        ("a.csv", b"a,b,c,d\n", "got 0; rows"),
+        ("a.csv", b"a,b,c,d\n", "got 'no rows'"),
         ("a.csv", b"a,b,c\nyes,x,none\n", "got 'd'; needs exactly one column"),
         ("a.csv", b"a,b,c,d,d\nyes,x,none,1,1\n", "got 'd'; needs exactly one column"),
         ("a.csv", b"a,b,c,d\nyes,x\n", "cannot be read"),

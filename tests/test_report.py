@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from incrowd.errors import UsageError
-from incrowd.estimation.results import Estimates
+from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.plan import Guarantee
 from incrowd.planning.planner import make_plan
@@ -66,12 +66,12 @@ def estimated(survey: Survey, *tables: tuple[str, ...], truth: bool = True) -> E
         values = shares + randomness.normal(0, 0.01, shares.shape)
         values.flat[0] = -0.0123
         errors = np.full(shares.shape, 0.0234)
-        estimates.append(TableEstimate(ids, answers, values, errors, NOISE_AND_SAMPLING))
+        # so many people that sampling adds nothing to the error
+        estimates.append(TableEstimate(ids, answers, values, errors, 10**15, NOISE_AND_SAMPLING))
         truths.append(shares)
     return Estimates(
         plan=plan,
-        reports=2468,
-        crowd=1234,
+        arrived=(Arrived(accepted=2468, rejected=0, people=1234),),
         guarantee=plan.guarantee,
         tables=tuple(estimates),
         seed=42 if truth else None,
@@ -107,19 +107,24 @@ class TestData:
         data = as_json(simulated)
         assert list(data) == [
             "reports",
+            "rejected",
             "crowd",
             "simulation_seed",
+            "persons",
             "plan",
             "noise",
             "copies",
+            "messages",
             "guarantee",
             "tables",
+            "words",
         ]
         assert (data["reports"], data["crowd"]) == (2468, 1234)
         assert data["plan"] == simulated.plan.digest
         assert data["noise"] == simulated.plan.messages[0].channel.q
         assert data["copies"] == 2
-        assert data["guarantee"] == simulated.guarantee.model_dump()
+        sentence = {"sentence": guarantee_sentence(simulated.guarantee)}
+        assert data["guarantee"] == simulated.guarantee.model_dump() | sentence
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 
     def test_json_cells_equal_the_arrays(self, simulated: Estimates) -> None:
@@ -198,11 +203,18 @@ class TestWords:
 
     def test_an_unknown_analysis_is_described_and_not_called_a_guarantee(self) -> None:
         other = Guarantee.model_construct(
-            analysis="hope", epsilon=1.0, delta=1e-6, crowd=10, assumption="All are alike."
+            analysis="hope",
+            epsilon=1.0,
+            delta=1e-6,
+            crowd=10,
+            assumption="All are alike.",
+            local_epsilon=8.0,
+            proved=False,
         )
         text = guarantee_sentence(other)
         assert "hope" in text and "1e-06" in text and text.endswith("this assumes: all are alike.")
-        assert "uarantee" not in guarantee_heading(other) + text + guarantee_symbols(other)
+        assert "uarantee" not in guarantee_heading(other) + text
+        assert "differential privacy" not in guarantee_symbols(other)
 
     def test_a_blanket_is_a_guarantee_and_an_outlier_is_none(self, real: Estimates) -> None:
         blanket = real.guarantee.model_copy(update={"analysis": "blanket", "delta": 1e-6})
@@ -277,10 +289,10 @@ class TestPage:
         assert drawn and all(f'[fill="{colour}"]' in html for colour in drawn)
 
     def test_large_tables_are_cut_and_the_page_says_so(self) -> None:
-        large = survey(options=1200)
+        large = survey(options=900)
         html = page(estimated(large, ("kind",), ("kind", "visits")))
         assert "Not drawn" in html
-        assert "1,296 of 3,600 cells are listed" in html
+        assert "1,596 of 2,700 cells are listed" in html
         assert len(html.encode()) < 2_000_000
 
     def test_size(self, html: str) -> None:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import incrowd
+from incrowd import truth
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import ReportsError, TableError, UsageError
-from incrowd.workflow.estimate import truth
 from tests.test_survey import GOOD
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -46,9 +46,18 @@ def test_estimates_are_near_the_truth(made, answers, reports):
 
 
 def truth_of_reports(made, reports):
-    from incrowd.workflow.estimate import true_tables
+    """The shares in the reports themselves, as if no bit had been flipped."""
+    from incrowd.estimation.decoders import decoder
+    from incrowd.estimation.tables import estimate_table
+    from incrowd.workflow.estimate import count
 
-    return true_tables(made, reports.packed, made.survey.wanted)
+    counts = count(made, reports).messages[0].tables
+    return [
+        estimate_table(
+            ids, [decoder(made.survey.question(id), np.eye(2)) for id in ids], counts[ids]
+        ).estimate
+        for ids in made.survey.wanted
+    ]
 
 
 def test_truth_is_the_shares_in_the_file(made, answers):
@@ -60,9 +69,10 @@ def test_truth_is_the_shares_in_the_file(made, answers):
 
 def test_files_round_trip(made, reports, tmp_path):
     incrowd.save_reports(reports, tmp_path / "r.parquet")
-    again = incrowd.load_reports(tmp_path / "r.parquet")
-    assert np.array_equal(again.packed, reports.packed)
+    (again,) = incrowd.load_reports(tmp_path / "r.parquet")
+    assert np.array_equal(again.packed, reports[0].packed)
     assert (again.plan, again.bits, again.seed) == (made.digest, 15, 1)
+    assert again.id == reports[0].id
     assert incrowd.estimate(made, again).seed == 1
 
 
@@ -70,23 +80,29 @@ def test_a_file_of_reports_holds_reports_alone(made, answers, tmp_path):
     incrowd.save_reports(incrowd.randomize(made, answers), tmp_path / "r.parquet")
     file = pa.parquet.ParquetFile(tmp_path / "r.parquet")
     assert file.schema_arrow.names == ["report"]
-    assert set(file.schema_arrow.metadata) == {b"incrowd.plan", b"incrowd.message", b"incrowd.bits"}
-    assert incrowd.load_reports(tmp_path / "r.parquet").seed is None
+    assert set(file.schema_arrow.metadata) == {
+        b"incrowd.plan",
+        b"incrowd.message",
+        b"incrowd.bits",
+        b"incrowd.collection",
+        b"incrowd.persons",
+    }
+    assert incrowd.load_reports(tmp_path / "r.parquet")[0].seed is None
 
 
 def test_real_reports_differ_and_simulated_ones_repeat(made, answers):
-    first, second = (incrowd.randomize(made, answers).packed for _ in range(2))
+    first, second = (incrowd.randomize(made, answers)[0].packed for _ in range(2))
     assert not np.array_equal(first, second)
-    first, second = (incrowd.randomize(made, answers, 3).packed for _ in range(2))
+    first, second = (incrowd.randomize(made, answers, 3)[0].packed for _ in range(2))
     assert np.array_equal(first, second)
 
 
 def test_order_is_lost(made):
     """Half the people say yes, in order: reports in the first half must not say so.
     5 standard errors; the wrong variant, unshuffled, is rejected."""
-    from incrowd.encoding.records import encode
     from incrowd.randomize.keystream import Keystream
-    from incrowd.workflow.randomize import randomize_records
+    from incrowd.workflow.people import People
+    from incrowd.workflow.randomize import randomize_message
 
     rows = 20_000
     table = {"physical_limitation": [i < rows // 2 for i in range(rows)]}
@@ -99,9 +115,10 @@ def test_order_is_lost(made):
         spread = np.sqrt(ones.var() * 4 / rows)
         return abs(ones[: rows // 2].mean() - ones[rows // 2 :].mean()) / spread
 
-    assert gap(incrowd.randomize(made, people, 5).packed) < 5
-    records = encode(list(made.survey.questions), people)
-    ordered = randomize_records(records, made, made.messages[0], Keystream.for_simulation(5))
+    assert gap(incrowd.randomize(made, people, 5)[0].packed) < 5
+    everybody = People.of(made.survey, people)
+    stream = Keystream.for_simulation(5)
+    ordered = randomize_message(made, made.messages[0], everybody, stream)
     assert gap(ordered) > 5
 
 
@@ -109,7 +126,7 @@ def test_copies(answers):
     raw = incrowd.Survey.load(EXAMPLES / "health.toml").model_dump(by_alias=True) | {"copies": 3}
     made = incrowd.plan(incrowd.Survey.of(raw))
     reports = incrowd.randomize(made, answers, 1)
-    assert len(reports) == 3 * len(answers)
+    assert len(reports[0]) == 3 * len(answers)
     estimates = incrowd.estimate(made, reports)
     assert estimates.crowd == len(answers)
     for table, true in zip(estimates.tables, truth(made, answers), strict=True):
@@ -130,17 +147,26 @@ def test_a_smaller_crowd_is_refused_unless_accepted(made, answers):
     assert estimates.guarantee.crowd == 500
 
 
-def test_reports_that_no_client_sends_are_refused(made, reports):
+def test_reports_that_no_client_sends_are_rejected_and_counted(made, reports):
     from dataclasses import replace
 
-    packed = reports.packed.copy()
+    packed = reports[0].packed.copy()
     packed[5, -1] |= 0x80
-    with pytest.raises(ReportsError, match="padding"):
-        incrowd.estimate(made, replace(reports, packed=packed))
+    found = incrowd.estimate(made, replace(reports[0], packed=packed))
+    assert (found.reports, found.rejected) == (len(packed) - 1, 1)
+    others = replace(reports[0], packed=np.delete(packed, 5, axis=0))
+    same = incrowd.estimate(made, others)
+    for one, other in zip(found.tables, same.tables, strict=True):
+        assert np.array_equal(one.estimate, other.estimate)
     with pytest.raises(ReportsError, match="none of the plan's"):
-        incrowd.estimate(made, replace(reports, message=1))
+        incrowd.estimate(made, replace(reports[0], message=1))
     with pytest.raises(ReportsError, match="bits"):
-        incrowd.estimate(made, replace(reports, bits=14))
+        incrowd.estimate(made, replace(reports[0], bits=14))
+
+
+def test_no_part_is_counted_twice(made, reports):
+    with pytest.raises(ReportsError, match="come twice"):
+        incrowd.estimate(made, [*reports, *reports])
 
 
 def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey, answers):
@@ -182,7 +208,7 @@ def test_damaged_reports(made, reports, tmp_path):
         with pytest.raises(ReportsError):
             incrowd.load_reports(path)
     pa.parquet.write_table(pa.table({"report": [1, 2]}), path)
-    with pytest.raises(ReportsError, match="made by `incrowd randomize`"):
+    with pytest.raises(ReportsError, match="`incrowd randomize` wrote"):
         incrowd.load_reports(path)
     with pytest.raises(ReportsError, match="No such file"):
         incrowd.load_reports(tmp_path / "none.parquet")
@@ -218,7 +244,7 @@ def test_wrong_noise_would_show_as_bias(survey, answers):
     reports = incrowd.randomize(made, answers, 4)
     wrong = BitFlip.at_least(made.messages[0].channel.q * 1.2)
     question = survey.question("physical_limitation")
-    counts = moments(reports.packed, [slice(0, 1)])
+    counts = moments(reports[0].packed, [slice(0, 1)])
     found = estimate_table(["a"], [decoder(question, wrong.inverse)], counts)
     true = truth(made, answers)[0]
     assert np.all(np.abs(found.estimate - true) > 5 * found.standard_error)

@@ -8,6 +8,7 @@ e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +20,8 @@ from incrowd.errors import PrivacyError
 
 TAIL = 1e-18  # losses beyond are called infinite
 ROUNDOFF = 2.0**-52
-SPARSE = 4
+SPARSE, WIDER = 4, 16  # beyond the dense part every 4th point, and wider by a 16th of its place
+MOST_POINTS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,23 @@ class LossLaw:
         return float(min(excess @ self.mass + self.infinite + allowance, 1.0))
 
     def times(self, other: LossLaw) -> LossLaw:
-        """The loss of two independent collections; `other` is put on this law's lattice."""
-        other = other.on(self.step)
-        size = len(self.mass) + len(other.mass) - 1
+        """The loss of two independent collections, on the coarser of their lattices."""
+        step = max(self.step, other.step)
+        one, other = self.on(step), other.on(step)
+        size = len(one.mass) + len(other.mass) - 1
         fast = next_fast_len(size, real=True)
-        mass = irfft(rfft(self.mass, fast) * rfft(other.mass, fast), fast)[:size]
-        infinite = 1 - (1 - self.infinite) * (1 - other.infinite)
-        return _trimmed(self.step, self.first + other.first, mass, infinite)
+        mass = irfft(rfft(one.mass, fast) * rfft(other.mass, fast), fast)[:size]
+        roundoff = ROUNDOFF * math.sqrt(fast * (one.mass @ one.mass) * (other.mass @ other.mass))
+        infinite = one.infinite + other.infinite + roundoff
+        return _trimmed(step, one.first + other.first, mass, infinite)
 
     def power(self, count: int) -> LossLaw:
-        """The loss of `count` independent collections."""
-        size = count * (len(self.mass) - 1) + 1
-        fast = next_fast_len(size, real=True)
-        mass = irfft(rfft(self.mass, fast) ** count, fast)[:size]
-        infinite = -np.expm1(count * np.log1p(-self.infinite))
-        return _trimmed(self.step, count * self.first, mass, float(infinite))
+        """The loss of `count` >= 1 independent collections, by repeated squaring."""
+        if count == 1:
+            return self
+        half = self.power(count // 2)
+        squared = half.times(half)
+        return squared.times(self) if count % 2 else squared
 
     def on(self, step: float) -> LossLaw:
         """The same law on another lattice; each mass goes to its two neighbours so that P and Q
@@ -86,7 +90,8 @@ def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> Loss
     start = min(int(np.searchsorted(np.cumsum(mass), TAIL)), len(mass) - 1)
     raised = mass[start:].copy()
     raised[0] += mass[:start].sum()
-    return LossLaw(step, first + start, raised, min(infinite, 1.0))
+    law = LossLaw(step, first + start, raised, min(infinite, 1.0))
+    return law if len(raised) <= MOST_POINTS else law.on(2 * step)
 
 
 @dataclass(frozen=True)
@@ -165,11 +170,13 @@ def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
 def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> np.ndarray:
     """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`, `most` at the most.
 
-    After `dense` points only every fourth is computed; the chord in e^epsilon bounds the others.
+    After `dense` points only every fourth is computed, and ever fewer farther out; the chord in
+    e^epsilon bounds the others.
     """
     index, found = [0], [delta(0.0)]
     while found[-1] > enough and index[-1] < most:
-        index.append(index[-1] + (1 if index[-1] < dense else SPARSE))
+        wide = max(SPARSE, index[-1] // WIDER)
+        index.append(index[-1] + (1 if index[-1] < dense else wide))
         found.append(min(delta(index[-1] * step), found[-1]))
     every = np.arange(index[-1] + 1)
     chords = np.interp(np.exp(step * every), np.exp(step * np.array(index)), found)

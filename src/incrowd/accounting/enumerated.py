@@ -1,11 +1,12 @@
-"""The analysis `enumerate` for a schema: one question, or a few free bits, with one noise."""
+"""The analysis `enumerate` for what is sent: one question, or a few free bits, with one noise."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from incrowd.accounting import enumeration, one_bit
-from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.accounting.parts import flip_of
+from incrowd.accounting.schema import FREE_BIT, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
@@ -24,12 +25,13 @@ class Enumerated(NamedTuple):
     worst: str
 
 
-def enumerate_schema(schema: Schema, crowd: int, epsilon: float, copies: int = 1) -> Enumerated:
+def enumerate_sent(sent: Sent, crowd: int, epsilon: float) -> Enumerated:
     """Exact delta and eta over all collections.
 
-    Raises PrivacyError for several copies, several kinds of questions, or too many collections.
+    Raises PrivacyError for several reports, several kinds of questions, a channel that is no bit
+    flip, or too many collections.
     """
-    domain, channel = _single(schema, copies)
+    domain, channel = _single(sent)
     if crowd > MOST_PEOPLE:
         allowed = f"enumerate at most {MOST_PEOPLE:,} people, or use blanket"
         raise PrivacyError.of("crowd", crowd, allowed)
@@ -50,10 +52,11 @@ def _words(case: enumeration.Case, bits: int) -> str:
     return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
 
 
-def _single(schema: Schema, copies: int) -> tuple[Domain, BitFlip]:
-    """The one question (or the free bits) of a schema that can be enumerated."""
-    if copies > 1 or len(schema.parts) > 1:
-        what = "several copies" if copies > 1 else "questions of several kinds"
+def _single(sent: Sent) -> tuple[Domain, BitFlip]:
+    """The one question (or the free bits) of a report that can be enumerated."""
+    schema = sent.single
+    if schema is None or len(schema.parts) > 1:
+        what = "several reports" if schema is None else "questions of several kinds"
         raise PrivacyError.of("analysis", ANALYSIS, f"cannot do {what}; use blanket")
     (part, count), *_ = schema.parts
     if count > 1 and part.domain != FREE_BIT:
@@ -62,4 +65,4 @@ def _single(schema: Schema, copies: int) -> tuple[Domain, BitFlip]:
     if domain.bits > MOST_BITS:
         allowed = f"does at most {MOST_BITS} bits, not {domain.bits}; use blanket"
         raise PrivacyError.of("analysis", ANALYSIS, allowed)
-    return domain, part.channel
+    return domain, flip_of(part, ANALYSIS)

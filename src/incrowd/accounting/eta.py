@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from incrowd.accounting import local
-from incrowd.accounting.candidates import outlier_candidates, papers_pair
+from incrowd.accounting.candidates import local_candidates, outlier_candidates, papers_pair
 from incrowd.accounting.certificates import eta_bound
-from incrowd.accounting.enumerated import enumerate_schema
+from incrowd.accounting.enumerated import enumerate_sent
 from incrowd.accounting.ratios import Ratios
-from incrowd.accounting.schema import Schema
+from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.accounting.worst import worst_delta
 from incrowd.numerics.law import Law
 from incrowd.numerics.tail import positive_chance
 
 
-def eta(analysis: str, schema: Schema, crowd: int, epsilon: float, copies: int = 1) -> float:
+def eta(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> float:
     """P[privacy ratio > e^epsilon] of everything one person sends.
 
     `local` and `enumerate`: exact. `blanket`: a bound for every collection. `outlier`: the largest
     of the relation with the worst delta and of the papers' own pair in both orders, numerical;
-    with several copies a bound. Raises PrivacyError as `certify` does.
+    with several reports a bound. Raises PrivacyError as `certify` does.
     """
+    sent = as_sent(sent)
     if analysis == "local":
-        return local.eta(papers_pair(schema.times(copies), presence=True), epsilon)
+        return max(local.eta(one.ratios, epsilon) for one in local_candidates(sent))
     if analysis == "enumerate":
-        return enumerate_schema(schema, crowd, epsilon, copies).eta
-    if analysis == "outlier" and copies == 1:
-        worst = worst_delta(outlier_candidates(schema), crowd, epsilon).ratios
-        return largest_eta(worst, schema, crowd, epsilon)
-    return eta_bound(analysis, schema, crowd, epsilon, copies)
+        return enumerate_sent(sent, crowd, epsilon).eta
+    if analysis == "outlier" and sent.single is not None:
+        worst = worst_delta(outlier_candidates(sent.single), crowd, epsilon).candidate.ratios
+        return largest_eta(worst, sent.single, crowd, epsilon)
+    return eta_bound(analysis, sent, crowd, epsilon)
 
 
 def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
@@ -42,4 +43,5 @@ def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
     For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
     """
     law = ratios.law(epsilon)
-    return positive_chance(Law(law.value, ratios.log_mass + ratios.log_a), law, crowd - 1)
+    own = Law(law.value, ratios.log_mass + ratios.log_a)
+    return min(positive_chance(own, law, crowd - 1), 1.0)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
-from incrowd.accounting.ratios import Ratios
+from incrowd.accounting.parts import AnyChannel, alike, farthest, k_ary_weights
+from incrowd.accounting.ratios import Ratios, product
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.k_ary import KAry
+from incrowd.survey import Domain
 
 ASSUMPTION = "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
 
@@ -30,6 +34,38 @@ def noise(wanted: float, distance: int, copies: int = 1) -> BitFlip:
     while epsilon(channel, distance, copies) > wanted:
         channel = BitFlip(channel.numerator + 1)
     return channel
+
+
+Apart = tuple[int, int]  # |x minus x'|, |x' minus x|
+
+
+def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
+    """The pairs of records that can be the worst without a crowd.
+
+    Bits that are equal tell nothing, another bit apart tells more: only the largest pairs count,
+    and one of them where a bit tells as much in either order.
+    """
+    found = farthest(domain)
+    return (max(found, key=sum),) if isinstance(channel, KAry) or alike(channel) else found
+
+
+@lru_cache(maxsize=1024)
+def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
+    """The ratios of one question, covered by the reports of x' itself: B = 1."""
+    if isinstance(channel, KAry):
+        return _k_ary(channel)
+    (p00, p01), (p10, p11) = np.log(channel.matrix)
+    one = Ratios(np.array([p01 - p00, p11 - p10]), np.zeros(2), np.array([p00, p10]))
+    zero = Ratios(np.array([p00 - p01, p10 - p11]), np.zeros(2), np.array([p01, p11]))
+    return product([(one, pair[0]), (zero, pair[1])])
+
+
+def _k_ary(channel: KAry) -> Ratios:
+    own, other = k_ary_weights(channel)
+    ratio = math.log1p((own - other) / other)
+    ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
+    log_a = np.array([ratio, -ratio, 0.0][: channel.options])
+    return Ratios(log_a, np.zeros(len(ways)), np.log(ways / channel.denominator))
 
 
 def delta(ratios: Ratios, wanted: float) -> float:

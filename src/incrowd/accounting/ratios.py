@@ -19,6 +19,9 @@ from incrowd.numerics.law import Law
 GRAIN = 1e-9  # logarithms of ratios closer than this are the same number up to rounding
 BEYOND_PRECISION = "likelihood ratio"
 LARGEST = 340.0  # squares of ratios have to be numbers too
+MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
+MOST_PAIRS = 1 << 21  # in a product
+FINEST = 2.0**-14  # grid step of thinning, as a share of the logarithms' range
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,10 @@ ONE = Ratios(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def product(parts: Iterable[tuple[Ratios, int]]) -> Ratios:
-    """The ratios of independent questions, each standing some times."""
+    """The ratios of independent questions, each standing some times.
+
+    Exact as long as there are few different ones; else see `thinned`.
+    """
     return reduce(_times, (_power(ratios, count) for ratios, count in parts), ONE)
 
 
@@ -64,15 +70,18 @@ def _power(ratios: Ratios, count: int) -> Ratios:
 
 
 def _times(one: Ratios, other: Ratios) -> Ratios:
+    short, long = sorted((one, other), key=lambda r: len(r.log_mass))
+    long = thinned(long, max(MOST_PAIRS // len(short.log_mass), LEAST_ATOMS))
+    short = thinned(short, max(MOST_PAIRS // len(long.log_mass), LEAST_ATOMS))
     pairs = zip(
-        (one.log_a, one.log_b, one.log_mass),
-        (other.log_a, other.log_b, other.log_mass),
+        (short.log_a, short.log_b, short.log_mass),
+        (long.log_a, long.log_b, long.log_mass),
         strict=True,
     )
-    return _merge_equal(Ratios(*(np.add.outer(a, b).ravel() for a, b in pairs)))
+    return thinned(merged(Ratios(*(np.add.outer(a, b).ravel() for a, b in pairs))), MOST_ATOMS)
 
 
-def _merge_equal(ratios: Ratios) -> Ratios:
+def merged(ratios: Ratios) -> Ratios:
     """Atoms with the same pair of ratios become one."""
     keys = np.round(np.stack([ratios.log_a, ratios.log_b]) / GRAIN)
     order = np.lexsort(keys)
@@ -80,3 +89,36 @@ def _merge_equal(ratios: Ratios) -> Ratios:
     starts = np.flatnonzero(np.concatenate([[True], new]))
     mass = np.logaddexp.reduceat(ratios.log_mass[order], starts)
     return Ratios(ratios.log_a[order][starts], ratios.log_b[order][starts], mass)
+
+
+def thinned(ratios: Ratios, most: int) -> Ratios:
+    """Not many more than so many atoms, on a geometric grid as fine as that allows.
+
+    A and B are each split between two neighbouring points so that their means are kept: any
+    convex function of (A, B), and so delta, can only rise.
+    """
+    if len(ratios.log_mass) <= most:
+        return ratios
+    step = FINEST * float(max(np.ptp(ratios.log_a), np.ptp(ratios.log_b)))
+    while _cells(ratios, step) > most:
+        step *= 2
+    (low_a, share_a), (low_b, share_b) = _split(ratios.log_a, step), _split(ratios.log_b, step)
+    corners = []
+    for up_a, up_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        share = (share_a if up_a else 1 - share_a) * (share_b if up_b else 1 - share_b)
+        log_mass = ratios.log_mass + np.log(np.maximum(share, np.finfo(float).tiny))
+        corners.append(((low_a + up_a) * step, (low_b + up_b) * step, log_mass))
+    return merged(Ratios(*(np.concatenate(parts) for parts in zip(*corners, strict=True))))
+
+
+def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Index of the grid point below, and the share of the one above that keeps the mean."""
+    below = np.floor(log_value / step)
+    share = np.expm1(log_value - below * step) / np.expm1(step)
+    return below, np.clip(share, 0.0, 1.0)
+
+
+def _cells(ratios: Ratios, step: float) -> int:
+    """How many cells of a grid hold atoms."""
+    a, b = np.floor(ratios.log_a / step), np.floor(ratios.log_b / step)
+    return len(np.unique(a * (4 / FINEST) + b))

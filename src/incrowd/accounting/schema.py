@@ -1,24 +1,20 @@
-"""What travels in one report: the questions' allowed records and the noise on their bits."""
+"""What one person sends: reports, what travels in each, and how many there are of each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accounting.parts import AnyChannel, Part, check_part
 from incrowd.errors import PrivacyError
 from incrowd.survey import Domain
 
 MOST_FREE_BITS = 64
 FREE_BIT = Domain(1, 0, 1)
 
-
-class Part(NamedTuple):
-    """One question in a report. Different questions may have different noise."""
-
-    domain: Domain
-    channel: BitFlip
+__all__ = ["FREE_BIT", "MOST_FREE_BITS", "Part", "Schema", "Sent", "check_crowd", "check_epsilon"]
 
 
 class Schema(NamedTuple):
@@ -28,28 +24,83 @@ class Schema(NamedTuple):
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Schema:
-        """Group equal parts. Raises PrivacyError for more than 64 yes/no questions."""
+        """Group equal parts.
+
+        Raises PrivacyError for no question, more than 64 yes/no questions, or a channel that does
+        not fit its domain.
+        """
         counted = Counter(parts)
         bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
-        if bits > MOST_FREE_BITS:
-            raise PrivacyError.of("bits", bits, f"use at most {MOST_FREE_BITS} free bits a report")
-        return cls(tuple(sorted(counted.items())))
+        if not counted or bits > MOST_FREE_BITS:
+            allowed = f"use 1 to {MOST_FREE_BITS} free bits, or other questions, in a report"
+            raise PrivacyError.of("bits", bits, allowed)
+        for part in counted:
+            check_part(part)
+        return cls(tuple(sorted(counted.items(), key=repr)))
 
     @classmethod
-    def uniform(cls, domains: Iterable[Domain], channel: BitFlip) -> Schema:
-        """All questions with the same noise."""
+    def uniform(cls, domains: Iterable[Domain], channel: AnyChannel) -> Schema:
+        """All questions with the same channel."""
         return cls.of(Part(domain, channel) for domain in domains)
-
-    def times(self, copies: int) -> Schema:
-        """Everything in so many copies of the report, as one report of independent parts."""
-        return Schema(tuple((part, count * copies) for part, count in self.parts))
 
     @property
     def local_epsilon(self) -> float:
-        """The local guarantee of one report: sum of distance times ln(p/q)."""
-        return sum(
-            count * part.domain.distance * part.channel.epsilon for part, count in self.parts
-        )
+        """The local guarantee of one report: the sum of its parts'."""
+        return sum(count * part.local_epsilon for part, count in self.parts)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Everything one person sends: schemas, and how many independent reports of each.
+
+    Every report goes to a collection, and so has a crowd, of its own. Reports of one person that
+    share a collection tell no more, since mixing collections only hides (DESIGN 3.3).
+    """
+
+    reports: tuple[tuple[Schema, int], ...]
+
+    @classmethod
+    def of(cls, schema: Schema, copies: int = 1) -> Sent:
+        """So many reports of one schema. Raises PrivacyError unless there is at least one."""
+        if copies < 1:
+            raise PrivacyError.of("copies", copies, "should be at least 1")
+        return cls(((schema, copies),))
+
+    def also(self, other: Sent) -> Sent:
+        """Both; reports of equal schemas are counted together."""
+        counted: Counter[Schema] = Counter()
+        for schema, copies in self.reports + other.reports:
+            counted[schema] += copies
+        return Sent(tuple(sorted(counted.items(), key=repr)))
+
+    @property
+    def single(self) -> Schema | None:
+        """The schema, if there is one report only."""
+        return self.reports[0][0] if self.copies == 1 else None
+
+    @property
+    def copies(self) -> int:
+        """The number of reports."""
+        return sum(copies for _, copies in self.reports)
+
+    @property
+    def parts(self) -> tuple[tuple[Part, int], ...]:
+        """All parts of all reports, as if they were one."""
+        counted: Counter[Part] = Counter()
+        for schema, copies in self.reports:
+            for part, count in schema.parts:
+                counted[part] += count * copies
+        return tuple(counted.items())
+
+    @property
+    def local_epsilon(self) -> float:
+        """The local guarantee of everything: the sum of the reports'."""
+        return sum(copies * schema.local_epsilon for schema, copies in self.reports)
+
+
+def as_sent(sent: Sent | Schema) -> Sent:
+    """A schema by itself stands for one report."""
+    return sent if isinstance(sent, Sent) else Sent.of(sent)
 
 
 def check_crowd(crowd: int) -> None:

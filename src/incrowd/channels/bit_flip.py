@@ -68,6 +68,14 @@ class BitFlip:
         odds = half + math.sqrt(max(half * half - 1, 0.0))
         return cls.at_least(1 / (1 + odds))
 
+    @classmethod
+    def from_excess(cls, excess: float) -> BitFlip:
+        """The noise with phi - 1 = `excess` > 0, rounded up and kept within what can be sent.
+
+        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2.
+        """
+        return cls.from_logit(-2 * math.asinh(math.sqrt(excess) / 2))
+
     @property
     def q(self) -> float:
         """The flip probability; exact in double precision."""

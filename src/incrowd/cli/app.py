@@ -5,17 +5,37 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
 import incrowd
 from incrowd.cli import privacy, show
-from incrowd.cli.console import print_json, progress, say, working
+from incrowd.cli.card import card
+from incrowd.cli.console import counting, progress, say, working
 from incrowd.cli.demo import run
-from incrowd.errors import IncrowdError, PlanError, UsageError
+from incrowd.cli.options import (
+    AcceptSmaller,
+    AnswersFile,
+    AsJson,
+    NoiseOnly,
+    PlanFile,
+    ReportsFiles,
+    SurveyFile,
+    Tables,
+    certified,
+    keep,
+)
+from incrowd.cli.papers import papers
+from incrowd.cli.planning import ledger, plan
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.report.write import check_ending
-from incrowd.reports.files import replaced
+from incrowd.tally.files import ENDING as TALLY_ENDING
+from incrowd.tally.files import load_tally, save_tally
+from incrowd.tally.tally import Kind
+from incrowd.workflow.postprocess import checked_method as postprocessing_method
+from incrowd.workflow.stream import randomize_files
 
 app = typer.Typer(
     name="incrowd",
@@ -36,102 +56,134 @@ app = typer.Typer(
 )
 
 app.add_typer(privacy.app, name="privacy")
-
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
-AnswersFile = Annotated[
-    Path, typer.Argument(metavar="ANSWERS", help="Answers, one row a person: .csv or .parquet.")
-]
-ReportsFile = Annotated[
-    Path, typer.Argument(metavar="REPORTS", help="Reports, made by `incrowd randomize`.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
-
-
-def _keep(output: Path, *inputs: Path) -> None:
-    """Raises UsageError if the output would overwrite an input."""
-    for path in inputs:
-        if output.resolve() == path.resolve():
-            raise UsageError.of("-o", str(output), "is an input of this command; name another file")
-
-
-def _certified(path: Path) -> incrowd.Plan:
-    """A plan that keeps what it says. Raises PlanError: a digest alone can be made by anybody."""
-    made = incrowd.Plan.load(path)
-    with working("checking the plan's certificate"):
-        if not incrowd.verify(made).plan_holds:
-            raise PlanError.of("plan", str(path), "does not hold: its noise is below its promise")
-    return made
-
-
-@app.command()
-def plan(survey: SurveyFile, output: Output = None, json: AsJson = False) -> None:
-    """Find the smallest noise that keeps a survey's promise.
-
-    \b
-    Example:
-      incrowd plan examples/health.toml -o plan.json
-    """
-    if output:
-        _keep(output, survey)
-    read = incrowd.Survey.load(survey)
-    with working("searching the smallest noise"):
-        made = incrowd.plan(read)
-    if output:
-        with replaced(output) as temporary:
-            temporary.write_text(made.dumps(), encoding="utf-8")
-        say(f"wrote {output}")
-    show.plan(made, json)
+app.command()(plan)
+app.command()(ledger)
+app.command()(papers)
+app.command()(card)
 
 
 @app.command()
 def randomize(
     plan: PlanFile,
     answers: AnswersFile,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file to write.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
+        ),
+    ],
+    id: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whose row it is: one set of reports for each id. "
+            "The whole file is then held in memory."
+        ),
+    ] = None,
+    device_key: Annotated[
+        Path | None,
+        typer.Option(help="File with the secret of permanent responses; made if missing."),
+    ] = None,
     simulation_seed: Annotated[
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Randomise and shuffle answers; one row is taken as one person.
+    """Randomise and shuffle answers; without --id one row is taken as one person.
 
     \b
     Example:
       incrowd randomize plan.json answers.csv -o reports.parquet
     """
-    _keep(output, plan, answers)
-    made = _certified(plan)
-    table = incrowd.load_answers(answers, made.survey)
+    keep(output, plan, answers)
+    made = certified(plan)
+    _check_reports_path(made, output)
+    key = _device_key(device_key) if device_key else None
     if simulation_seed is not None:
         say("simulation: reports made with a known seed hide nothing")
-    say(f"randomising {table.num_rows:,} answers")
-    reports = incrowd.randomize(made, table, simulation_seed)
-    incrowd.save_reports(reports, output)
-    summary = {"reports": len(reports), "people": table.num_rows, "bits": reports.bits}
-    summary |= {"simulation_seed": reports.seed, "plan": reports.plan, "output": str(output)}
-    if json:
-        print_json(summary)
-    else:
-        say(f"wrote {len(reports):,} reports to {output}")
+    written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
+    show.randomized(made, written, json)
+
+
+def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
+    """Raises UsageError before any work is done for a path that cannot be right."""
+    if len(made.messages) == 1 and output.suffix.lower() != ".parquet":
+        raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
+    if len(made.messages) > 1 and output.suffix:
+        messages = f"the plan has {len(made.messages)} messages"
+        raise UsageError.of("-o", str(output), f"should name a folder: {messages}")
+
+
+def _device_key(path: Path) -> incrowd.DeviceKey:
+    """The key in a file; a new one from the operating system if there is no such file."""
+    if path.exists():
+        return incrowd.DeviceKey.load(path)
+    key = incrowd.DeviceKey.create()
+    key.save(path)
+    say(f"wrote a new secret to {path}: keep it on the device, and use it in every round")
+    return key
+
+
+def _asked(tables: list[str] | None) -> list[list[str]] | None:
+    """Tables as a,b into lists of ids."""
+    return [[id.strip() for id in ids.split(",")] for ids in tables] if tables else None
+
+
+def _counted(
+    made: incrowd.Plan, paths: list[Path], tables: list[list[str]] | None, kind: Kind = "singles"
+) -> incrowd.Tally:
+    """The tally of reports in files and folders, and of tallies."""
+    found: incrowd.Tally | None = None
+    for path in paths:
+        if path.suffix == TALLY_ENDING:
+            one = load_tally(path)
+        else:
+            with counting(path) as parts:
+                one = incrowd.count(made, parts, tables, kind)
+        found = one if found is None else found + one
+    assert found is not None
+    return found
+
+
+@app.command()
+def tally(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .json.")],
+    table: Tables = None,
+    json: AsJson = False,
+) -> None:
+    """Count reports where they lie; tallies are small, and `estimate` adds them up.
+
+    \b
+    Example:
+      incrowd tally plan.json part-1.parquet -o part-1.json
+      incrowd estimate plan.json part-1.json part-2.json
+    """
+    keep(output, plan, *reports)
+    if output.suffix != TALLY_ENDING:
+        raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
+    made = incrowd.Plan.load(plan)
+    counted = _counted(made, reports, _asked(table))
+    save_tally(counted, output)
+    show.counted(counted, output, json)
 
 
 @app.command()
 def estimate(
     plan: PlanFile,
-    reports: ReportsFile,
-    table: Annotated[
+    reports: ReportsFiles,
+    table: Tables = None,
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
+    words: Annotated[
         list[str] | None,
-        typer.Option(help="Questions of a table, as a,b; may be repeated. Default: the survey's."),
+        typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
     ] = None,
-    noise_only: Annotated[
-        bool, typer.Option(help="Errors of the noise alone, the people being fixed.")
-    ] = False,
-    accept_smaller_crowd: Annotated[
-        bool, typer.Option(help="Go on with fewer people than planned; recompute the guarantee.")
-    ] = False,
+    simultaneous: Annotated[
+        str | None, typer.Option(help="Intervals for all cells at once: max-t or bonferroni.")
+    ] = None,
+    covariance: Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File: .html, .csv, .json or .parquet.")
     ] = None,
@@ -145,11 +197,20 @@ def estimate(
     """
     if output:
         check_ending(output)
-        _keep(output, plan, reports)
-    made = _certified(plan)
-    tables = [[id.strip() for id in ids.split(",")] for ids in table] if table else None
+        keep(output, plan, *reports)
+    made = certified(plan)
+    method = _method(simultaneous)
+    asked, kind = _asked(table), _kind(covariance or method is not None)
+    counted = _counted(made, reports, asked, kind)
     estimates = incrowd.estimate(
-        made, incrowd.load_reports(reports), tables, noise_only, accept_smaller_crowd
+        made,
+        counted,
+        asked,
+        noise_only,
+        accept_smaller_crowd,
+        _candidates(made, words or []),
+        method,
+        covariance,
     )
     if output:
         incrowd.save_estimates(estimates, output)
@@ -157,18 +218,81 @@ def estimate(
     show.estimates(estimates, json)
 
 
+def _kind(joined: bool) -> Kind:
+    """What has to be counted: pairs of bits as well, if errors of cells are wanted together."""
+    return "pairs" if joined else "singles"
+
+
+def _method(name: str | None) -> SimultaneousMethod | None:
+    for method in get_args(SimultaneousMethod):
+        if name == method:
+            return cast(SimultaneousMethod, method)
+    if name is not None:
+        allowed = f"use one of {', '.join(get_args(SimultaneousMethod))}"
+        raise UsageError.of("--simultaneous", name, allowed)
+    return None
+
+
+def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:
+    """QUESTION=FILE into the words of each text question."""
+    texts = [q.id for q in made.survey.questions if q.type == "text"]
+    found = {}
+    for word in words:
+        id, _, path = word.partition("=")
+        if id not in texts or not path:
+            known = ", ".join(texts) or "none in this survey"
+            raise UsageError.of(
+                "--words", word, f"should be QUESTION=FILE; text questions: {known}"
+            )
+        found[id] = incrowd.load_words(path)
+    for id in texts:
+        if id not in found:
+            say(f"{id}: a text question; name words to look for with --words {id}=FILE")
+    return found
+
+
+@app.command()
+def postprocess(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    table: Tables = None,
+    method: Annotated[
+        str, typer.Option(help="simplex, likelihood or consistent; all of them are biased.")
+    ] = "likelihood",
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
+    ] = 0,
+    accept_smaller_crowd: AcceptSmaller = False,
+    json: AsJson = False,
+) -> None:
+    """Shares that look like proportions, by a named, biased method.
+
+    \b
+    Example:
+      incrowd postprocess plan.json reports.parquet --table smoker,health --bootstrap 100
+    """
+    made = certified(plan)
+    asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
+    with working("post-processing"):
+        found = incrowd.postprocess(
+            made,
+            [part for path in reports for part in incrowd.load_reports(path)],
+            asked,
+            postprocessing_method(method),
+            bootstrap,
+            accept_smaller_crowd,
+        )
+    show.postprocessed(found, json)
+
+
 @app.command()
 def compare(
     plan: PlanFile,
-    reports: ReportsFile,
+    reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
     first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
-    noise_only: Annotated[
-        bool, typer.Option(help="Errors of the noise alone, the people being fixed.")
-    ] = False,
-    accept_smaller_crowd: Annotated[
-        bool, typer.Option(help="Go on with fewer people than planned; recompute the guarantee.")
-    ] = False,
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
     """Compare groups: independence, Cramer's V, shares, differences, odds ratios, with errors.
@@ -177,8 +301,9 @@ def compare(
     Example:
       incrowd compare plan.json reports.parquet physical_limitation self_rated_health
     """
-    made, loaded = incrowd.Plan.load(plan), incrowd.load_reports(reports)
-    found = incrowd.compare(made, loaded, first, second, noise_only, accept_smaller_crowd)
+    made = certified(plan)
+    with counting(reports) as parts:
+        found = incrowd.compare(made, parts, first, second, noise_only, accept_smaller_crowd)
     show.comparison(found, json)
 
 
@@ -192,14 +317,16 @@ def verify(
 ) -> None:
     """Recompute a plan's certificate; check that reports can come from the plan.
 
-    Exit code 1 if the plan's promise does not hold or the reports cannot come from it.
+    Exit code 1 if the plan's promise does not hold, the reports cannot come from it, or they were
+    made in a simulation and protect nobody.
 
     \b
     Example:
       incrowd verify plan.json reports.parquet
     """
     made = incrowd.Plan.load(plan)
-    found = incrowd.verify(made, incrowd.load_reports(reports) if reports else None)
+    with working("recomputing the certificate"):
+        found = incrowd.verify(made, incrowd.stream_reports(reports) if reports else None)
     show.verification(made, found, json)
     if not found.holds:
         raise typer.Exit(1)

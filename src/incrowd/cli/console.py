@@ -6,11 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
+
+from incrowd.reports.collection import Collection, row_groups
+from incrowd.reports.folder import report_files, stream
 
 out = Console()
 err = Console(stderr=True)
@@ -39,3 +43,18 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)
+
+
+@contextmanager
+def counting(path: Path) -> Iterator[Iterator[Collection]]:
+    """The parts of reports, with a progress bar over their number."""
+    files = report_files(path)
+    total = sum(row_groups(file) for file in files)
+    with progress("counting reports", total) as advance:
+        yield _advancing(stream(path), advance)
+
+
+def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> Iterator[Collection]:
+    for part in parts:
+        yield part
+        advance(1)

@@ -10,7 +10,7 @@ import incrowd
 from incrowd.cli.console import say
 from incrowd.errors import UsageError
 from incrowd.reports.files import replaced
-from incrowd.workflow.estimate import truth
+from incrowd.workflow.truth import truth
 
 
 def run(folder: Path) -> incrowd.Estimates:

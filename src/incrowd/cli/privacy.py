@@ -16,12 +16,13 @@ from incrowd.accounting.calibration import (
     smallest_noise_for_eta,
 )
 from incrowd.accounting.certificates import ANALYSES
-from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Schema
+from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.planning.sending import crowd_channel
 from incrowd.reports.files import replaced
-from incrowd.survey import Domain, Survey
+from incrowd.survey import Survey
 from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
 app = typer.Typer(
@@ -58,17 +59,15 @@ class Setting:
         if (bits is None) == (survey is None):
             raise UsageError.of("--bits, --survey", bits, "name one of them, not both")
         self.survey = Survey.load(survey) if survey else None
-        self.domains = self._domains(bits)
+        self.bits = self._checked(bits)
         self.copies = int(self._value("copies", copies, self.survey, 1))
         people = self._value("crowd", crowd, self.survey)
         self.crowd = int(people - self._value("colluding", colluding, self.survey, 0))
 
-    def _domains(self, bits: int | None) -> list[Domain]:
-        if self.survey:
-            return [question.domain for question in self.survey.questions]
-        if not 1 <= (bits or 0) <= MOST_FREE_BITS:
+    def _checked(self, bits: int | None) -> int:
+        if not self.survey and not 1 <= (bits or 0) <= MOST_FREE_BITS:
             raise UsageError.of("--bits", bits, f"should be 1 to {MOST_FREE_BITS}")
-        return [FREE_BIT] * (bits or 0)
+        return bits or 0
 
     @staticmethod
     def _value(
@@ -85,9 +84,15 @@ class Setting:
         """An option's value, or what the survey wants."""
         return self._value(name, value, self.survey and self.survey.privacy)
 
-    def schema(self, channel: BitFlip) -> Schema:
-        """The questions with that noise."""
-        return Schema.uniform(self.domains, channel)
+    def sent(self, channel: BitFlip) -> Sent:
+        """Reports of all questions together, with that noise where the survey fixes no other."""
+        return Sent.of(Schema.of(self._parts(channel)), self.copies)
+
+    def _parts(self, channel: BitFlip) -> list[Part]:
+        if not self.survey:
+            return [Part(FREE_BIT, channel)] * self.bits
+        questions = self.survey.questions
+        return [Part(d, crowd_channel(q, channel)) for q in questions for d in q.domains]
 
 
 @app.command()
@@ -132,11 +137,12 @@ def epsilon(
     """
     setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
     wanted = setting.wanted("delta", delta)
-    schema = setting.schema(channel)
-    found = smallest_epsilon(analysis, schema, setting.crowd, wanted, setting.copies)
-    _show(
-        setting, channel, found, analysis, json, lambda a: _epsilon_of(a, setting, schema, wanted)
-    )
+    sent = setting.sent(channel)
+
+    def epsilon_of(analysis: str) -> float:
+        return smallest_epsilon(analysis, sent, setting.crowd, wanted)
+
+    _show(setting, channel, epsilon_of(analysis), analysis, json, epsilon_of)
 
 
 @app.command()
@@ -168,7 +174,7 @@ def noise(
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
     with working("searching the smallest noise"):
-        channel = find(analysis, setting.domains, setting.crowd, wanted, target, setting.copies)
+        channel = find(analysis, setting.sent, setting.crowd, wanted, target)
     _show(setting, channel, wanted, analysis, json)
 
 
@@ -197,7 +203,7 @@ def curve(
     setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
-        found = curves(setting.schema(channel), setting.crowd, list(epsilons), setting.copies)
+        found = curves(setting.sent(channel), setting.crowd, list(epsilons))
     with replaced(output) as temporary:
         if output.suffix.lower() == ".csv":
             _write_csv(temporary, epsilons, found)
@@ -216,10 +222,6 @@ def _write_csv(path: Path, epsilons: np.ndarray, found: dict[str, np.ndarray]) -
         writer.writerows(zip(epsilons.tolist(), *(v.tolist() for v in found.values()), strict=True))
 
 
-def _epsilon_of(analysis: str, setting: Setting, schema: Schema, delta: float) -> float:
-    return smallest_epsilon(analysis, schema, setting.crowd, delta, setting.copies)
-
-
 def _show(
     setting: Setting,
     channel: BitFlip,
@@ -229,9 +231,9 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
-    schema = setting.schema(channel)
+    sent = setting.sent(channel)
     with working("computing"):
-        asked = assess(analysis, schema, setting.crowd, epsilon, setting.copies)
+        asked = assess(analysis, sent, setting.crowd, epsilon)
     if json:
         print_json(facts(asked, channel))
         return
@@ -240,16 +242,14 @@ def _show(
         table.add_column(name, justify="right" if name in ("epsilon", "delta", "eta") else "left")
     with working("comparing the analyses"):
         for other in ANALYSES:
-            table.add_row(*_row(other, asked, setting, schema, epsilon_of))
+            table.add_row(*_row(other, asked, sent, epsilon_of))
     out.print(table)
     _print_pair(asked)
     say(f"{asked.analysis}: worst where {asked.worst}")
     say(asked.assumption)
 
 
-def _row(
-    analysis: str, asked: Assessment, setting: Setting, schema: Schema, epsilon_of: Any
-) -> tuple[str, ...]:
+def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
     """One analysis in the table for people; what it cannot do is said there."""
     what = "guarantee" if analysis != "outlier" else "exact for homogeneous crowds; a lower bound"
     try:
@@ -257,7 +257,7 @@ def _row(
             found = asked
         else:
             at = epsilon_of(analysis) if epsilon_of and analysis != "enumerate" else asked.epsilon
-            found = assess(analysis, schema, setting.crowd, at, setting.copies)
+            found = assess(analysis, sent, asked.crowd, at)
     except IncrowdError as error:
         return (analysis, "", "", "", str(error.problems[0].allowed))
     return (

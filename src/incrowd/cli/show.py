@@ -3,68 +3,223 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
+from scipy.special import ndtri
 
 from incrowd.cli.console import out, print_json, say
 from incrowd.estimation.results import Estimates
-from incrowd.plan import Plan
+from incrowd.plan import Asked, Plan
+from incrowd.plan.ledger import Ledger
+from incrowd.planning.alternatives import Alternative
 from incrowd.report import terminal
-from incrowd.report.data import as_json
-from incrowd.report.words import guarantee_sentence, simulation_warning
+from incrowd.report.data import as_json, guarantee_facts, message_facts
+from incrowd.report.numbers import short_percent
+from incrowd.report.words import (
+    guarantee_sentence,
+    guarantee_symbols,
+    simulation_warning,
+    warnings,
+)
+from incrowd.tally.tally import Tally
 from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
+from incrowd.workflow.plan import plan_error
+from incrowd.workflow.postprocess import Postprocessed
 from incrowd.workflow.simulate import Simulation, TableQuality
+from incrowd.workflow.stream import Written
 from incrowd.workflow.verify import Verification
 
 
-def plan(made: Plan, json: bool) -> None:
-    """What was planned."""
+def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
+    """What was planned, and other ways to send the same survey."""
     facts, expected = plan_facts(made), forecast(made)
     if json:
-        print_json(facts | {"tables": [_forecast_facts(table) for table in expected]})
+        tables = {"tables": [_forecast_facts(table) for table in expected]}
+        print_json(facts | tables | {"alternatives": [way._asdict() for way in others]})
         return
-    grid = Table.grid(padding=(0, 2))
-    for name, value in facts.items():
-        grid.add_row(name, str(value))
     out.print(made.survey.name, style="bold", markup=False)
-    out.print(grid)
+    out.print(_messages(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
+    out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
+    for text in warnings(made.guarantee):
+        say(f"warning: {text}")
     table = Table(title=f"what {made.survey.crowd:,} people will tell, if all answers are alike")
-    for name in ("table", "standard error", "as good as, asked openly"):
+    names = ("table", "standard error", "visible from", "as good as, asked openly")
+    for name in names:
         table.add_column(name, justify="left" if name == "table" else "right")
     for item in expected:
         people = f"{item.as_good_as:,.0f} people"
-        table.add_row(", ".join(item.questions), f"{item.standard_error:.2%}", people)
+        error, visible = short_percent(item.standard_error), short_percent(item.visible)
+        table.add_row(", ".join(item.questions), error, visible, people)
     out.print(table)
+    say(
+        "visible from: the smallest share that is told from zero half of the time (5% for any "
+        "false one in the table)"
+    )
+    if others:
+        out.print(_alternatives(made, others))
 
 
-def _forecast_facts(item: TableForecast) -> dict[str, Any]:
+def _alternatives(made: Plan, others: Sequence[Alternative]) -> Table:
+    """The same survey sent in other ways, side by side."""
+    objective = made.survey.objective
+    table = Table(title=f"other ways to send it: {objective} standard error of the wanted tables")
+    for name in ("sent as", "messages", "reports per person", "standard error"):
+        table.add_column(name, justify="left" if name == "sent as" else "right")
+    sent = sum(message.copies for message in made.messages)
+    error = short_percent(plan_error(made))
+    table.add_row("this plan", f"{len(made.messages):,}", f"{sent:,}", error)
+    for way in others:
+        if way.error is None:
+            table.add_row(way.name, "", "", "no noise keeps the promise")
+        else:
+            numbers = (f"{way.messages:,}", f"{way.reports_per_person:,}")
+            table.add_row(way.name, *numbers, short_percent(way.error))
+    return table
+
+
+def ledger(known: Ledger, json: bool) -> None:
+    """What a population was asked."""
+    if json:
+        print_json({"asked": [_asked_facts(asked) for asked in known.asked]})
+        return
+    for number, asked in enumerate(known.asked, 1):
+        ids = ", ".join(question.id for question in asked.survey.questions)
+        say(f"{number}. {asked.survey.name}: {ids} ({asked.crowd:,} people)")
+    if not known.asked:
+        say("nothing was asked so far")
+
+
+def _asked_facts(asked: Asked) -> dict[str, Any]:
     return {
-        "questions": list(item.questions),
-        "standard_error": item.standard_error,
-        "as_good_as": item.as_good_as,
+        "survey": asked.survey.name,
+        "questions": [question.id for question in asked.survey.questions],
+        "crowd": asked.crowd,
+        "digest": asked.digest,
     }
 
 
+def _messages(made: Plan) -> Table:
+    """A line for each message, or for many of them each kind with its number."""
+    grid = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for name in ("message", "bits", "noise", "reports from each person"):
+        grid.add_column(name, justify="left" if name == "message" else "right")
+    for message in made.messages:
+        noise = "its own" if message.channel is None else f"{message.channel.q:.6g}"
+        sent = f"{message.copies:,}"
+        if message.apart and message.channel is not None:
+            bits = made.record_bits(message)
+            about = message.copies * (1 + bits * message.channel.q)
+            sent = f"about {about:,.1f}, one for each set bit"
+        names = ", ".join(message.questions)
+        grid.add_row(names, f"{made.bits(message):,}", noise, sent)
+    return grid
+
+
+def _forecast_facts(item: TableForecast) -> dict[str, Any]:
+    facts = dataclasses.asdict(item) | {"questions": list(item.questions)}
+    return {k: None if v == float("inf") else v for k, v in facts.items()}
+
+
 def plan_facts(made: Plan) -> dict[str, Any]:
-    """A plan of one message in a few numbers."""
-    message = made.messages[0]
-    questions = [made.survey.question(id) for id in message.questions]
+    """A plan in a few numbers; those of the message once more outside, if there is only one."""
+    messages = [
+        message_facts(made, message)
+        | {"distance": sum(question.distance for question in made.questions(message))}
+        for message in made.messages
+    ]
+    names = ("noise", "noise_numerator", "bits", "distance", "copies")
+    single = {name: messages[0][name] for name in names} if len(messages) == 1 else {}
     return {
-        "noise": message.channel.q,
-        "noise_numerator": message.noise_numerator,
-        "bits": made.bits(message),
-        "distance": sum(question.domain.distance for question in questions),
-        "copies": message.copies,
+        **single,
+        "messages": messages,
+        "reports_per_person": sum(message.copies for message in made.messages),
         "crowd": made.guarantee.crowd,
         "epsilon": made.guarantee.epsilon,
         "delta": made.guarantee.delta,
         "analysis": made.guarantee.analysis,
+        "local_epsilon": made.guarantee.local_epsilon,
+        "guarantee": guarantee_facts(made.guarantee),
+        "warnings": list(warnings(made.guarantee)),
+        "earlier": [plan.digest for plan in made.earlier],
         "digest": made.digest,
     }
+
+
+def randomized(made: Plan, written: Written, json: bool) -> None:
+    """What was written. Bits, reports and file are given once more outside for one message."""
+    messages = [
+        {"questions": list(message.questions), "reports": reports, "bits": made.bits(message)}
+        | {"output": str(file)}
+        for message, reports, file in zip(
+            made.messages, written.reports, written.files, strict=True
+        )
+    ]
+    single = {name: messages[0][name] for name in ("bits", "output")} if len(messages) == 1 else {}
+    if json:
+        total = {"reports": sum(written.reports), "rows": written.rows, "people": written.rows}
+        seed = {"simulation_seed": written.seed, "plan": made.digest}
+        print_json(total | single | seed | {"messages": messages})
+        return
+    say(f"randomised {written.rows:,} rows of answers")
+    for message in messages:
+        say(f"wrote {message['reports']:,} reports to {message['output']}")
+
+
+def counted(found: Tally, output: Path, json: bool) -> None:
+    """What was counted."""
+    facts = {
+        number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
+        for number, counts in sorted(found.messages.items())
+    }
+    if json:
+        tables = [list(ids) for ids in found.tables]
+        print_json({"output": str(output), "tables": tables, "messages": facts})
+        return
+    for number, counts in facts.items():
+        say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
+    say(f"wrote {output}")
+
+
+def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
+    """Biased shares beside the unbiased ones."""
+    if json:
+        data = [dataclasses.asdict(item) for item in found]
+        for item, facts in zip(found, data, strict=True):
+            facts["guarantee"] = guarantee_facts(item.guarantee)
+        print_json({"tables": _without_nan(data)})
+        return
+    say(guarantee_sentence(found[0].guarantee))
+    if found[0].seed is not None:
+        say(simulation_warning(found[0].seed))
+    for item in found:
+        out.print(_postprocessed_table(item))
+        if len(item.log_likelihood):
+            steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
+            say(f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
+        for text in (item.warning, item.bias.statement if item.bias else ""):
+            if text:
+                say(text)
+    say(found[0].statement)
+
+
+def _postprocessed_table(item: Postprocessed) -> Table:
+    table = Table(title=f"{', '.join(item.questions)}: {item.method}")
+    for name in ("answer", "post-processed", "unbiased", *(["bias"] if item.bias else [])):
+        table.add_column(name, justify="left" if name == "answer" else "right")
+    for place, answer in enumerate(product(*item.answers)):
+        figures = [f"{item.estimate.flat[place]:.4f}", f"{item.raw.flat[place]:.4f}"]
+        if item.bias:
+            bias, error = item.bias.bias.flat[place], item.bias.standard_error.flat[place]
+            figures.append(f"{bias:+.4f} ± {error:.4f}")
+        table.add_row(" | ".join(answer), *figures)
+    return table
 
 
 def estimates(found: Estimates, json: bool) -> None:
@@ -105,7 +260,7 @@ def comparison(found: TwoWay, json: bool) -> None:
 
 def _without_nan(value: Any) -> Any:
     """JSON has no nan (null here), and no numbers of numpy."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     if isinstance(value, dict):
         return {key: _without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -130,8 +285,10 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
                 "assumption": certificate.assumption,
                 "digest": made.digest,
                 "reports": found.reports,
+                "rejected": found.rejected,
                 "missing_people": found.missing,
-                "impossible_bits": None if found.impossible is None else list(found.impossible),
+                "simulation_seed": found.seed,
+                "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
             }
         )
         return
@@ -143,10 +300,18 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
     )
     say(guarantee_sentence(promised))
     if found.impossible is not None:
-        for bit, rate in found.impossible:
-            say(f"bit {bit}: set in {rate:.4%} of the reports, which the noise cannot give")
+        for wrong in found.impossible:
+            say(
+                f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
+                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
+                f"{wrong.high:.4%}"
+            )
         fit = "cannot come from" if found.impossible else "can come from"
-        say(f"the {found.reports:,} reports {fit} this plan")
+        say(f"the {found.reports:,} accepted reports {fit} this plan")
+    if found.rejected:
+        say(f"{found.rejected:,} reports were rejected: no client of the plan can have sent them")
+    if found.seed is not None:
+        say(simulation_warning(found.seed))
     if found.missing:
         say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
 
@@ -158,19 +323,30 @@ def simulation(result: Simulation, json: bool) -> None:
         return
     people = "people fixed" if result.fixed_people else "people drawn"
     table = Table(title=f"{result.trials:,} trials, {people}, nominal coverage 95%")
-    for name in ("table", "coverage", "largest bias", "standard error: stated", "found"):
-        table.add_column(name, justify="left" if name == "table" else "right")
+    names = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
+    for name in ("table", *names):
+        table.add_column(name, justify="left" if name == "table" else "right", no_wrap=bool(name))
     for quality in result.tables:
         facts = _quality(quality)
+        shares = [facts[n] for n in ("coverage", "worst_coverage", "joint_coverage")]
+        bias = [facts[n] for n in ("max_abs_bias", "bias_limit")]
+        errors = ("mean", "empirical", "theoretical")
+        spread = [facts[f"{name}_standard_error"] for name in errors]
         table.add_row(
-            ", ".join(quality.questions),
-            f"{facts['coverage']:.1%}",
-            f"{facts['max_abs_bias']:.5f}",
-            f"{facts['mean_standard_error']:.5f}",
-            f"{facts['empirical_standard_error']:.5f}",
+            "\n".join(quality.questions),
+            *(f"{100 * share:.1f}" for share in shares),
+            *(f"{100 * figure:.3f}" for figure in (*bias, *spread)),
+            f"{facts['efficiency']:.2f}",
         )
     out.print(table)
-    say("coverage and errors are means over the cells of a table")
+    accuracy = (0.95 * 0.05 / result.trials) ** 0.5
+    say(
+        "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
+        f"of all cells of a table at once; one of them is known to ±{accuracy:.1%}. bias: the "
+        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
+        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
+        "variance."
+    )
 
 
 def simulation_facts(result: Simulation) -> dict[str, Any]:
@@ -185,18 +361,23 @@ def simulation_facts(result: Simulation) -> dict[str, Any]:
 
 def _quality(quality: TableQuality) -> dict[str, Any]:
     """Means over the cells (errors: root mean square), and every cell."""
+    cells = quality.bias.size
+    limit = float(ndtri(1 - 0.025 / cells)) * quality.bias_error
+    spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
+    arrays = ("coverage", "bias", "bias_error", *spreads)
     return {
         "questions": list(quality.questions),
         "coverage": float(quality.coverage.mean()),
+        "worst_coverage": float(quality.coverage.min()),
+        "joint_coverage": quality.joint_coverage,
         "max_abs_bias": float(np.abs(quality.bias).max()),
+        "bias_limit": float(limit.max()),
+        "unbiased": bool((np.abs(quality.bias) <= limit).all()),
         "mean_standard_error": _rms(quality.mean_standard_error),
         "empirical_standard_error": _rms(quality.empirical_standard_error),
-        "cells": {
-            "coverage": quality.coverage.ravel().tolist(),
-            "bias": quality.bias.ravel().tolist(),
-            "mean_standard_error": quality.mean_standard_error.ravel().tolist(),
-            "empirical_standard_error": quality.empirical_standard_error.ravel().tolist(),
-        },
+        "theoretical_standard_error": _rms(quality.theoretical_error),
+        "efficiency": quality.efficiency,
+        "cells": {name: getattr(quality, name).ravel().tolist() for name in arrays},
     }
 
 

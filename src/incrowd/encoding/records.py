@@ -2,130 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.encoding.words import normalise, places
 from incrowd.errors import AnswersError, Problem
-from incrowd.survey import NO_ANSWER, Choice, Multi, Number, YesNo
+from incrowd.survey import (
+    NO_ANSWER,
+    NONE,
+    SEPARATOR,
+    AnyQuestion,
+    Choice,
+    Multi,
+    Number,
+    Text,
+    YesNo,
+)
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
-SEPARATOR = ";"
-NONE = "none"
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 
-AnyQuestion = YesNo | Choice | Multi | Number
+
+class Encoded(NamedTuple):
+    """The answers to one question: which bits are set, as rows and places within the question.
+
+    words: of a text question the answers themselves, since its bits depend on the cohort.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+    words: np.ndarray | None = None
 
 
-def encode(questions: Sequence[AnyQuestion], answers: pa.Table) -> np.ndarray:
-    """Records of the questions' bits, in order.
+def encode(
+    questions: Sequence[AnyQuestion], answers: pa.Table, before: int = 0
+) -> dict[str, Encoded]:
+    """The set bits of every question, by its id; rows in rising order.
 
-    Returns uint8, shape (rows, ceil(L / 8)). Raises AnswersError with the rows and values of
-    every kind of mistake: unknown options, missing answers, values below the first edge.
+    before: how many rows of the file come before these; errors count them as well.
+    Raises AnswersError with the rows and values of every kind of mistake: unknown options,
+    missing answers, values below the first edge.
     """
     problems: list[Problem] = []
-    blocks = [_bits(question, answers[question.id], problems) for question in questions]
+    encoded = {q.id: _encoded(q, answers[q.id], before, problems) for q in questions}
     if problems:
         raise AnswersError(*problems)
-    return np.packbits(np.hstack(blocks), axis=1, bitorder="little")
+    return encoded
 
 
-def _bits(question: AnyQuestion, column: pa.ChunkedArray, problems: list[Problem]) -> np.ndarray:
-    """One question's bits, shape (rows, bits); adds what is wrong to `problems`."""
+def pack(
+    questions: Sequence[AnyQuestion],
+    encoded: Mapping[str, Encoded],
+    rows: int,
+    cohorts: Mapping[str, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Records of the questions' bits, in order: uint8, shape (rows, ceil(L / 8)).
+
+    cohorts: of every text question, int64, shape (rows,).
+    """
+    bits = np.zeros((rows, sum(question.bits for question in questions)), bool)
+    start = 0
+    for question in questions:
+        found = encoded[question.id]
+        if isinstance(question, Text):
+            found = _hashed(question, found, (cohorts or {})[question.id])
+        bits[found.rows, start + found.places] = True
+        start += question.bits
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
+    """The bits of each word in its cohort, after those that say which cohort it is."""
+    assert encoded.words is not None
+    blocks = places(encoded.words.tolist(), cohorts, question.id, question.hashes, question.block)
+    starts = question.cohort_bits + question.block * np.arange(question.hashes)
+    row, digit = np.nonzero(cohorts[:, None] >> np.arange(question.cohort_bits) & 1)
+    return Encoded(
+        np.concatenate([row, np.repeat(np.arange(len(cohorts)), question.hashes)]),
+        np.concatenate([digit, (blocks + starts).ravel()]),
+    )
+
+
+def _encoded(
+    question: AnyQuestion, column: pa.ChunkedArray, before: int, problems: list[Problem]
+) -> Encoded:
+    """One question's set bits; adds what is wrong to `problems`."""
     column = column.combine_chunks()
     missing = column.is_null().to_numpy(zero_copy_only=False)
     try:
-        bits, wrong, allowed = _ENCODERS[type(question)](question, column)
+        found, wrong, allowed = _ENCODERS[type(question)](question, column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         problems.append(Problem(question.id, str(column.type), f"cannot be encoded: {error}"))
-        return np.zeros((len(column), question.domain.bits), bool)
-    _report(question.id, column, wrong & ~missing, allowed, problems)
-    if question.optional:
-        bits[:, -1] = missing
-    else:
-        _report(question.id, column, missing, _MISSING, problems)
-    return bits
+        return Encoded(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    problems += _mistakes(question.id, column, wrong & ~missing, allowed, before)
+    if not question.optional:
+        problems += _mistakes(question.id, column, missing, _MISSING, before)
+        return found
+    return _with_no_answer(question, found, missing)
+
+
+def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) -> Encoded:
+    """A missing answer sets the last bit alone; of a text question it is a word."""
+    if found.words is not None:
+        return found._replace(words=np.where(missing, NO_ANSWER, found.words))
+    kept = ~missing[found.rows]
+    rows = np.concatenate([found.rows[kept], np.flatnonzero(missing)])
+    last = np.full(np.count_nonzero(missing), len(question.answers) - 1)
+    places = np.concatenate([found.places[kept], last])
+    order = np.argsort(rows, kind="stable")
+    return Encoded(rows[order], places[order])
 
 
 _MISSING = "is a missing answer; drop the row, or set optional = true in the survey"
 
 
-def _report(
-    id: str, column: pa.Array, wrong: np.ndarray, allowed: str, problems: list[Problem]
-) -> None:
-    """Add the first few wrong rows, counted from 1 without the header, and how many more."""
+def _mistakes(
+    id: str, column: pa.Array, wrong: np.ndarray, allowed: str, before: int
+) -> Iterator[Problem]:
+    """The first few wrong rows, counted from 1 without the header, and how many more."""
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
-        problems.append(Problem(f"row {row + 1}, {id}", column[int(row)].as_py(), allowed))
+        yield Problem(f"row {before + row + 1}, {id}", column[int(row)].as_py(), allowed)
     if len(rows) > SHOWN:
-        problems.append(Problem(id, len(rows), f"rows in all have this mistake: {allowed}"))
+        yield Problem(id, len(rows), f"rows in all have this mistake: {allowed}")
 
 
-Encoded = tuple[np.ndarray, np.ndarray, str]
+Answered = tuple[Encoded, np.ndarray, str]
 
 
-def _one_hot(question: AnyQuestion, codes: np.ndarray) -> np.ndarray:
-    """Codes (-1: none) as one bit for each answer."""
-    return np.asarray(codes[:, None] == np.arange(len(question.answers)))
+def _one_of(codes: np.ndarray) -> Encoded:
+    """One bit for each row; none for the code -1."""
+    rows = np.flatnonzero(codes >= 0)
+    return Encoded(rows, codes[rows].astype(np.int64))
 
 
 def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Index of each text among the values, -1 where it is none of them."""
-    found = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(values, pa.string()))
+    return _by_value(column, lambda distinct: _index(_text(distinct), values), -1)
+
+
+def _by_value(
+    column: pa.Array, function: Callable[[pa.Array], np.ndarray], missing: float
+) -> np.ndarray:
+    """A function of each row, worked out once for every value that there is."""
+    distinct = column.dictionary_encode()
+    rows = pc.fill_null(distinct.indices, -1).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(function(distinct.dictionary), missing)[rows])
+
+
+def _index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
+    found = pc.index_in(text, value_set=pa.array(values, pa.string()))
     return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False))
 
 
-def _yesno(question: YesNo, column: pa.Array) -> Encoded:
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))
-    codes = _codes(text, NO + YES)
-    answer = np.where(codes < 0, -1, codes // len(NO))
-    bits = _one_hot(question, answer) if question.optional else (answer == 1)[:, None]
-    return bits, codes < 0, "use yes or no, true or false, 1 or 0"
+def _text(column: pa.Array) -> pa.Array:
+    return pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
 
 
-def _choice(question: Choice, column: pa.Array) -> Encoded:
+def _yesno(question: YesNo, column: pa.Array) -> Answered:
+    answer = _by_value(column, _no_or_yes, -1)
+    place = answer if question.optional else answer - 1  # the one bit is set for yes
+    return _one_of(place), answer < 0, "use yes or no, true or false, 1 or 0"
+
+
+def _no_or_yes(column: pa.Array) -> np.ndarray:
+    """0 for no, 1 for yes, -1 for anything else."""
+    return _index(pc.utf8_lower(_text(column)), NO + YES) // len(NO)
+
+
+def _choice(question: Choice, column: pa.Array) -> Answered:
     codes = _codes(column, question.options)
-    return _one_hot(question, codes), codes < 0, f"use one of {_listed(question.options)}"
+    return _one_of(codes), codes < 0, f"use one of {_listed(question.options)}"
 
 
-def _multi(question: Multi, column: pa.Array) -> Encoded:
+def _multi(question: Multi, column: pa.Array) -> Answered:
     """A list column, or text with the options between semicolons; "none" means none."""
     if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
-        text = pc.cast(column, pa.string())
-        nothing = [""] if NONE in question.options else ["", NONE]
-        empty = pc.is_in(text, value_set=pa.array(nothing, pa.string()))
-        column = pc.if_else(empty, pa.scalar([], pa.list_(pa.string())), _split(text))
-    rows = pc.list_parent_indices(column).to_numpy(zero_copy_only=False)
-    items = pc.utf8_trim_whitespace(pc.cast(pc.list_flatten(column), pa.string()))
-    codes = _codes(items, question.options)
-    bits = np.zeros((len(column), len(question.answers)), bool)
-    bits[rows[codes >= 0], codes[codes >= 0]] = True
-    wrong = bits.sum(axis=1) > question.at_most
+        text = _text(column)
+        empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
+        split = pc.split_pattern(text, SEPARATOR)
+        column = pc.if_else(empty, pa.scalar([], pa.list_(pa.string())), split)
+    rows = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = _codes(pc.list_flatten(column), question.options)
+    cells = np.unique(rows[codes >= 0] * len(question.answers) + codes[codes >= 0])
+    found = Encoded(*np.divmod(cells, len(question.answers)))
+    wrong = np.bincount(found.rows, minlength=len(column)) > question.at_most
     wrong[rows[codes < 0]] = True
     allowed = f"use at most {question.at_most} of {_listed(question.options)}"
-    return bits, wrong, f'{allowed}; "{SEPARATOR}" between them, "{NONE}" for none'
+    return found, wrong, f'{allowed}; "{SEPARATOR}" between them, "{NONE}" for none'
 
 
-def _split(text: pa.Array) -> pa.Array:
-    return pc.split_pattern(text, SEPARATOR)
-
-
-def _number(question: Number, column: pa.Array) -> Encoded:
+def _number(question: Number, column: pa.Array) -> Answered:
     """The bin of each number; text that is no number is as wrong as one below the first edge."""
     numbers = _floats(column)
     bins = np.searchsorted(question.edges, numbers, side="right") - 1
     wrong = (bins < 0) | ~np.isfinite(numbers)
-    bits = _one_hot(question, np.where(wrong, -1, bins))
-    return bits, wrong, f"use a number from {question.edges[0]:g} up"
+    allowed = f"use a number from {question.edges[0]:g} up"
+    return _one_of(np.where(wrong, -1, bins)), wrong, allowed
+
+
+def _word(_: Text, column: pa.Array) -> Answered:
+    """The words, normalised; their bits are found when the cohort is known."""
+    column = pc.fill_null(pc.cast(column, pa.string()), "")
+    words = np.array([normalise(word) for word in column.to_pylist()], object)
+    nothing = np.zeros(0, np.int64)
+    return Encoded(nothing, nothing, words), words == "", "should hold a word"
 
 
 def _floats(column: pa.Array) -> np.ndarray:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return np.array([_float(text) for text in column.to_pylist()], float)
+        return _by_value(column, _each_float, np.nan)
     return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _each_float(texts: pa.Array) -> np.ndarray:
+    return np.array([_float(text) for text in texts.to_pylist()], float)
 
 
 def _float(text: str | None) -> float:
@@ -140,11 +236,10 @@ def _listed(options: Sequence[str], most: int = 12) -> str:
     return shown if len(options) <= most else f"{shown}, ... ({len(options)} options)"
 
 
-_ENCODERS: dict[type, Callable[..., Encoded]] = {
+_ENCODERS: dict[type, Callable[..., Answered]] = {
     YesNo: _yesno,
     Choice: _choice,
     Multi: _multi,
     Number: _number,
+    Text: _word,
 }
-
-__all__ = ["NO_ANSWER", "encode"]

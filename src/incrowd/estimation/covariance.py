@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
+from incrowd.channels.channel import Channel
+from incrowd.channels.k_ary import KAry
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.survey import Choice, Multi, Number, YesNo
+from incrowd.survey import AnyQuestion, Multi
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
 
@@ -49,8 +51,8 @@ class JointEstimate:
 
     estimate: proportions of the people, one axis for each question; an axis with a margin has
     one more entry, the last, for "any answer". covariance: shape (cells, cells), cells in C order
-    of `estimate`. errors: whether the people count as a sample or as fixed. exclusive, margins:
-    for each axis, see PairDecoder.
+    of `estimate`, of the noise alone or of noise plus sampling, as `errors` says;
+    noise_covariance: always of the noise alone. exclusive, margins: for each axis, see PairDecoder.
     """
 
     questions: tuple[str, ...]
@@ -59,6 +61,7 @@ class JointEstimate:
     margins: tuple[bool, ...]
     estimate: np.ndarray
     covariance: np.ndarray
+    noise_covariance: np.ndarray
     errors: str
 
     @property
@@ -68,9 +71,7 @@ class JointEstimate:
         return np.asarray(np.sqrt(variances).reshape(self.estimate.shape))
 
 
-def pair_decoder(
-    question: YesNo | Choice | Multi | Number, inverse: np.ndarray, margin: bool = False
-) -> PairDecoder:
+def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = False) -> PairDecoder:
     """The pair decoder of a question whose bits went through a channel with that 2 x 2 inverse.
 
     It acts on the counts of `incrowd.tally.moments.pair_moments`. margin: add "any answer", which
@@ -85,6 +86,27 @@ def pair_decoder(
     exclusive = not isinstance(question, Multi)
     both = _both(mean, product, exclusive, margin)
     return PairDecoder(single.answers, exclusive, margin, total, mean, product, both)
+
+
+def question_pair_decoder(
+    question: AnyQuestion, channel: Channel, margin: bool = False
+) -> PairDecoder:
+    """The pair decoder of a question whose bits, or (k-ary) whose answers, went through a channel.
+
+    It acts on the counts of `incrowd.tally.moments.pair_moments`.
+    """
+    if not isinstance(channel, KAry):
+        return pair_decoder(question, channel.inverse, margin)
+    found = histogram_decoder(question.answers, channel.inverse, margin)
+    bits = question.domain.bits
+    singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
+    return replace(
+        found,
+        total=found.total @ singles,
+        mean=found.mean @ singles,
+        product=found.product @ singles,
+        both=found.both @ singles,
+    )
 
 
 def histogram_decoder(
@@ -127,9 +149,10 @@ def estimate_joint(
     estimate = _along_axes([d.mean for d in decoders], shares)
     second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
     both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
-    covariance = (second - both) / reports
+    noise = (second - both) / reports
+    covariance = noise
     if not noise_only:
-        covariance += (both - np.outer(estimate, estimate)) * (copies / reports)
+        covariance = noise + (both - np.outer(estimate, estimate)) * (copies / reports)
     return JointEstimate(
         questions=tuple(questions),
         answers=tuple(d.answers for d in decoders),
@@ -137,7 +160,26 @@ def estimate_joint(
         margins=tuple(d.margin for d in decoders),
         estimate=estimate,
         covariance=covariance,
+        noise_covariance=noise,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+    )
+
+
+def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) -> JointEstimate:
+    """One table from independent reports of the same people: the weighted mean.
+
+    weights: positive, independent of the reports. The noise of different messages is independent,
+    so that its covariances add up with squared weights; the sampling is the same in all of them.
+    """
+    share = np.array(weights) / np.sum(weights)
+    pairs = list(zip(share, tables, strict=True))
+    noise = np.asarray(sum(w**2 * table.noise_covariance for w, table in pairs))
+    sampling = sum(w * (table.covariance - table.noise_covariance) for w, table in pairs)
+    return replace(
+        tables[0],
+        estimate=np.asarray(sum(w * table.estimate for w, table in pairs)),
+        covariance=np.asarray(noise + sampling),
+        noise_covariance=noise,
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.survey import Choice, Multi, Number, YesNo
+from incrowd.channels.channel import Channel
+from incrowd.channels.k_ary import KAry
+from incrowd.survey import AnyQuestion
 
 
 @dataclass(frozen=True)
@@ -15,29 +17,60 @@ class Decoder:
 
     mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
     (1, the report's bits), an unbiased estimate g of "this person gave this answer", and g^2.
+    low, high: between which g lies, whatever a report says.
     """
 
     answers: tuple[str, ...]
     mean: np.ndarray
     square: np.ndarray
+    low: float
+    high: float
 
 
-def decoder(question: YesNo | Choice | Multi | Number, inverse: np.ndarray) -> Decoder:
+def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
+    """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel."""
+    if isinstance(channel, KAry):
+        return answer_decoder(question, channel.inverse)
+    return decoder(question, channel.inverse)
+
+
+def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     """The decoder of a question whose bits went through a channel with that 2 x 2 inverse.
 
     A report bit s of an option debiases to inverse[1, s], which is (s - q) / (p - q) for the bit
     flip (Vinterbo, corollary 1 with n = 1). A plain yes/no shows both of its cells.
     """
-    values = [inverse[1]] * question.domain.bits  # value at s = 0, value at s = 1
-    if question.domain.bits == 1:
+    bits = question.domain.bits
+    values = [inverse[1]] * bits  # value at s = 0, value at s = 1
+    if bits == 1:
         values = [inverse[0], inverse[1]]
-    places = np.arange(len(values)) % question.domain.bits
+    places = np.arange(len(values)) % bits
     table = np.array(values)
-    return Decoder(
-        question.answers,
-        _affine(table, places, question.domain.bits),
-        _affine(table**2, places, question.domain.bits),
-    )
+    mean, square = _affine(table, places, bits), _affine(table**2, places, bits)
+    return Decoder(question.answers, mean, square, float(table.min()), float(table.max()))
+
+
+def answer_decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
+    """The decoder of a k-ary response, sent as one set bit: g of answer i is inverse[i, report]."""
+    nothing = np.zeros((len(inverse), 1))
+    mean, square = np.hstack([nothing, inverse]), np.hstack([nothing, inverse**2])
+    return Decoder(question.answers, mean, square, float(inverse.min()), float(inverse.max()))
+
+
+def reported(question: AnyQuestion, channel: Channel) -> np.ndarray:
+    """E[(1, the report's bits) | record], linear in (1, the record's bits): shape (1 + L, 1 + L).
+
+    What a channel does to the joint counts of set bits, along the axis of the question.
+    """
+    bits = question.domain.bits
+    matrix = np.eye(1 + bits)
+    if isinstance(channel, KAry):
+        matrix[1:, 1:] = channel.matrix
+        return matrix
+    zero, one = channel.matrix[1]
+    matrix[1:, 0] = zero
+    matrix[1:, 1:] *= one - zero
+    return matrix
 
 
 def _affine(values: np.ndarray, places: np.ndarray, bits: int) -> np.ndarray:

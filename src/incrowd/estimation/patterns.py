@@ -8,12 +8,12 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import decoder
-from incrowd.survey import Choice, Multi, Number, YesNo
+from incrowd.survey import AnyQuestion, Multi
 
 MOST_BITS = 16  # of one question: a channel of 65,536 rows
 
 
-def channel_matrix(question: YesNo | Choice | Multi | Number, matrix: np.ndarray) -> np.ndarray:
+def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
     """P(report pattern | answer) of a question whose bits each go through a 2 x 2 channel.
 
     matrix: column-stochastic, shape (2, 2). Returns shape (2^bits, answers); the first bit is the
@@ -30,7 +30,7 @@ def channel_matrix(question: YesNo | Choice | Multi | Number, matrix: np.ndarray
     return np.stack([reduce(np.kron, matrix[:, record].T) for record in records], axis=1)
 
 
-def inverse_matrix(question: YesNo | Choice | Multi | Number, inverse: np.ndarray) -> np.ndarray:
+def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
     """The unbiased estimate of the shares as a linear function of the histogram.
 
     inverse: of the 2 x 2 channel of a bit. Returns shape (answers, 2^bits), a left inverse of

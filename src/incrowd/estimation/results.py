@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.words import WordEstimates
 from incrowd.plan import Guarantee, Plan
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """The reports of one message: accepted, rejected (no client can have sent them), people."""
+
+    accepted: int
+    rejected: int
+    people: int
 
 
 @dataclass(frozen=True)
 class Estimates:
     """Estimated tables of one plan.
 
-    reports: accepted reports. crowd: reports divided by copies. guarantee: recomputed for that
-    crowd. seed: None for real reports, else the seed of the simulation. truth: only where the
-    answers are known as well (a demonstration): the true shares, one array for each table.
+    arrived: what came of each message. guarantee: recomputed for the smallest number of people of
+    any message. words: of text questions, by id. simultaneous, covariances: one for each table,
+    where they were asked for. seed: None for real reports, else the seed of the simulation.
+    persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
+    known as well (a demonstration): the true shares, one array for each table.
     """
 
     plan: Plan
-    reports: int
-    crowd: int
+    arrived: tuple[Arrived, ...]
     guarantee: Guarantee
     tables: tuple[TableEstimate, ...]
+    words: Mapping[str, WordEstimates] = field(default_factory=dict)
+    simultaneous: tuple[SimultaneousIntervals, ...] = ()
+    covariances: tuple[JointEstimate, ...] = ()
     seed: int | None = None
+    persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
+
+    @property
+    def reports(self) -> int:
+        """Accepted reports of all messages."""
+        return sum(message.accepted for message in self.arrived)
+
+    @property
+    def rejected(self) -> int:
+        """Reports that no client of the plan can have sent."""
+        return sum(message.rejected for message in self.arrived)
+
+    @property
+    def crowd(self) -> int:
+        """The people of the message that has the fewest, those who may collude included."""
+        return min(message.people for message in self.arrived)

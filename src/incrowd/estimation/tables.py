@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd.estimation.decoders import Decoder
+from incrowd.kernels.axes import transform
 
 LEVEL = 0.95
 NOISE_AND_SAMPLING = "noise and sampling"
@@ -20,16 +21,44 @@ NOISE_ONLY = "noise alone"
 class TableEstimate:
     """The estimated joint distribution of some questions, one axis for each.
 
-    estimate, standard_error, low, high: proportions of the people, arrays of the shape of the
-    table. `errors` says whether the people count as a sample or as fixed.
+    estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the
+    shape of the table. noise_error: the standard error of the noise alone, the people being
+    fixed. people: whose answers these are. errors: whether standard_error and the intervals are
+    of the noise alone or of noise plus sampling. influence: how far one malicious sender, who may
+    say anything in each report, can move a cell at most; k of them k times as far. Where set bits
+    travel apart, of each false report.
     """
 
     questions: tuple[str, ...]
     answers: tuple[tuple[str, ...], ...]
     estimate: np.ndarray
-    standard_error: np.ndarray
-    errors: str
+    noise_error: np.ndarray
+    people: int
+    errors: str = NOISE_AND_SAMPLING
     level: float = LEVEL
+    influence: float = 0.0
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Of noise plus sampling, sqrt(noise + pi (1 - pi) / N), or of the noise alone.
+
+        A raw estimate below zero or above one adds no sampling error and takes none off.
+        """
+        if self.errors == NOISE_ONLY:
+            return self.noise_error
+        sampling = np.maximum(self.estimate * (1 - self.estimate), 0) / self.people
+        return np.asarray(np.sqrt(self.noise_error**2 + sampling))
+
+    @property
+    def as_good_as(self) -> float:
+        """How many people asked openly would tell as much, in squared error over all cells.
+
+        sum pi (1 - pi) / sum Var, Vinterbo, proposition 3.1 and lemma 4.5, with pi (1 - pi)
+        estimated without bias. At most the number of people, up to the error of the estimate.
+        """
+        variance = replace(self, errors=NOISE_AND_SAMPLING).standard_error ** 2
+        open_variance = self.estimate * (1 - self.estimate) + variance
+        return max(float(open_variance.sum() / variance.sum()), 0.0) if variance.any() else 0.0
 
     @property
     def low(self) -> np.ndarray:
@@ -45,6 +74,15 @@ class TableEstimate:
     def _half_width(self) -> np.ndarray:
         return float(ndtri((1 + self.level) / 2)) * self.standard_error
 
+    def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
+        """Which cells rise above the noise: one-sided, all cells together wrong with `family_wise`.
+
+        Bonferroni: estimate / noise_error beyond the normal quantile of family_wise / cells. For
+        a cell that nobody is in, the noise is all there is.
+        """
+        quantile = float(ndtri(1 - family_wise / self.estimate.size))
+        return np.asarray(self.estimate > quantile * self.noise_error)
+
 
 def estimate_table(
     questions: Sequence[str],
@@ -56,30 +94,78 @@ def estimate_table(
     """Estimate a table from the joint counts of set bits.
 
     moments: the count tensor of `incrowd.tally.moments`; its first entry is the number of
-    reports m = k N. The estimate is C^-1 y / m, axis by axis (Vinterbo, section 3.2). The
-    standard errors are those of noise plus sampling of N people, or of the noise alone.
+    reports m = k N. The estimate is C^-1 y / m, axis by axis (Vinterbo, section 3.2); its noise
+    has the variance (E[g^2] - pi) / m, g the debiased report.
     """
     reports = int(moments.flat[0])
     shares = moments / reports
     estimate = along_axes([d.mean for d in decoders], shares)
     second = along_axes([d.square for d in decoders], shares)
-    variance = (second - estimate) / reports
-    if not noise_only:
-        variance = variance + estimate * (1 - estimate) * copies / reports
     return TableEstimate(
         tuple(questions),
         tuple(d.answers for d in decoders),
         estimate,
-        np.sqrt(np.maximum(variance, 0)),
+        np.sqrt(np.maximum(second - estimate, 0) / reports),
+        max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        influence=_width(decoders) * copies / reports,
+    )
+
+
+def _width(decoders: Sequence[Decoder]) -> float:
+    """Between the smallest and the largest product of one g of each question: g in [low, high],
+    low <= 0 < high and -low <= high."""
+    highest = math.prod(d.high for d in decoders)
+    return highest - min(d.low * highest / d.high for d in decoders)
+
+
+def estimate_options(
+    question: str,
+    answers: Sequence[str],
+    counts: np.ndarray,
+    inverse: np.ndarray,
+    copies: int = 1,
+    noise_only: bool = False,
+) -> TableEstimate:
+    """`estimate_table` of one question with very many options, bit by bit.
+
+    counts: how many reports there are, then how many of them set each bit. inverse: of the 2 x 2
+    channel of a bit; its second row debiases (Vinterbo, corollary 1).
+    """
+    reports, rates = int(counts[0]), counts[1:] / counts[0]
+    low, high = inverse[1]
+    estimate = low + (high - low) * rates
+    second = low**2 + (high**2 - low**2) * rates
+    return TableEstimate(
+        (question,),
+        (tuple(answers),),
+        estimate,
+        np.sqrt(np.maximum(second - estimate, 0) / reports),
+        max(reports // copies, 1),
+        NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        influence=float(high - low) / reports,
+    )
+
+
+def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> TableEstimate:
+    """One table from independent reports of the same people: the weighted mean.
+
+    weights: any positive numbers that do not depend on the reports, so that the mean has no bias;
+    best are the inverses of the noise variances that were planned. The noise of different
+    messages is independent; the sampling is the same, of the fewest people.
+    """
+    share = np.array(weights) / np.sum(weights)
+    estimate = sum(w * table.estimate for w, table in zip(share, tables, strict=True))
+    noise = sum(w**2 * table.noise_error**2 for w, table in zip(share, tables, strict=True))
+    return replace(
+        tables[0],
+        estimate=estimate,
+        noise_error=np.sqrt(noise),
+        people=min(table.people for table in tables),
+        influence=sum(w * table.influence for w, table in zip(share, tables, strict=True)),
     )
 
 
 def along_axes(matrices: Sequence[np.ndarray], tensor: np.ndarray) -> np.ndarray:
     """Apply one small matrix along each axis: a Kronecker product that is never built."""
-    return reduce(_along, enumerate(matrices), tensor)
-
-
-def _along(tensor: np.ndarray, axis_and_matrix: tuple[int, np.ndarray]) -> np.ndarray:
-    axis, matrix = axis_and_matrix
-    return np.moveaxis(np.tensordot(matrix, tensor, (1, axis)), 0, axis)
+    return transform(matrices, tensor)

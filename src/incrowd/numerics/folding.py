@@ -68,9 +68,11 @@ def _add(
     low, high = tilted.span(reach, total.step)
     size = circle_size(low, high)
     one = transform(unit, size)
+    two = one * one
     if digit:
-        total = inverse(transform(total, size) * one**digit, total.step, low, size)
+        powers = (one, two, two * one)
+        total = inverse(transform(total, size) * powers[digit - 1], total.step, low, size)
     if last:
         return total, unit
-    four = inverse(one**4, total.step, low, size)
+    four = inverse(two * two, total.step, low, size)
     return coarsen(total, tilted.theta), coarsen(four, tilted.theta)

@@ -14,6 +14,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from incrowd.numerics.law import Law
 
+NOTHING = 50.0  # in logarithms
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -65,8 +67,14 @@ def circle_size(low: int, high: int) -> int:
 
 def transform(lattice: Lattice, size: int) -> np.ndarray:
     """Fourier transform on a circle of `size` points, zero at index 0."""
-    index = np.arange(lattice.first, lattice.first + len(lattice.mass)) % size
-    return np.asarray(rfft(np.bincount(index, lattice.mass, size)))
+    circle = np.zeros(size)
+    for start in range(0, len(lattice.mass), size):
+        part = lattice.mass[start : start + size]
+        place = (lattice.first + start) % size
+        fits = min(len(part), size - place)
+        circle[place : place + fits] += part[:fits]
+        circle[: len(part) - fits] += part[fits:]
+    return np.asarray(rfft(circle))
 
 
 def inverse(spectrum: np.ndarray, step: float, low: int, size: int) -> Lattice:
@@ -78,8 +86,13 @@ def inverse(spectrum: np.ndarray, step: float, low: int, size: int) -> Lattice:
 def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
     """Transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
 
-    (1 + z)^count with z = spectrum - mass, through log1p: z may be tiny and count huge.
+    (1 + z)^count with z = spectrum - mass, through log1p: z may be tiny and count huge. What is
+    below e^-50 of the largest is nothing beside the roundoff of the rest.
     """
     z = spectrum - mass
-    log_modulus = 0.5 * np.log1p(z.real * (2 + z.real) + z.imag**2)
-    return np.asarray(np.exp(count * (log_modulus + 1j * np.arctan2(z.imag, 1 + z.real))))
+    log_modulus = 0.5 * count * np.log1p(z.real * (2 + z.real) + z.imag**2)
+    found = np.zeros(len(z), complex)
+    heard = log_modulus > log_modulus.max() - NOTHING
+    phase = count * np.arctan2(z.imag[heard], 1 + z.real[heard])
+    found[heard] = np.exp(log_modulus[heard] + 1j * phase)
+    return found

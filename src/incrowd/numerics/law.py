@@ -51,7 +51,7 @@ class Law:
         its digits; from the exponentials' logarithms where they would overflow.
         """
         exponent = np.multiply.outer(np.asarray(theta, float), self.value)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             shift = np.expm1(exponent) @ self.mass - (1.0 - self.total)
             direct = np.log1p(shift)
         if np.all(np.isfinite(direct)):

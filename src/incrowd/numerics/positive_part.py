@@ -14,19 +14,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.numerics.aim import (
+    COARSEST,
+    FEW_POINTS,
+    Aim,
+    allowed_variance,
+    positive_mean,
+    sum_of,
+    take_aim,
+    wanted_step,
+)
 from incrowd.numerics.compositions import compositions, ways, with_zero
-from incrowd.numerics.folding import Tilted, fold
-from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law, saddlepoint
-from incrowd.numerics.tails import LOG_TAIL, Reach
+from incrowd.numerics.two_scales import mean_in_two
 
 TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
 EXACT = 1e-7  # relative looseness reached while the lattice stays small
-COARSEST = 1e-3  # relative rise of the bound that the first lattice step may cause, roughly
-MOST_HALVINGS = 14
 SAFE = 12.0  # standard deviations that the sum of the light values does not leave
 ROUNDOFF = 2.0**-50
-FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
 FEW_WAYS = 400_000
 EXACT_ROUNDOFF = 1e-12
 SMALL_CROWD = 2000
@@ -49,29 +54,6 @@ class Bounds:
         return Bounds(self.lower * factor, self.estimate * factor, self.upper * factor)
 
 
-@dataclass(frozen=True)
-class Aim:
-    """How a law's sum will be computed: the tilt, the coarsest step, the first block of draws."""
-
-    law: Law
-    count: int
-    theta: float
-    cumulant: float
-    step: float
-    block: int
-    reach: Reach
-
-    @property
-    def points(self) -> float:
-        """Lattice points of one draw or of the first block, the more of them, at this step."""
-        return max(self.reach.width(self.block), float(np.ptp(self.law.value))) / self.step
-
-    @property
-    def most_halvings(self) -> int:
-        """How often the step may be halved before the lattice no longer fits in memory."""
-        return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
-
-
 def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
 
@@ -81,13 +63,13 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """
     if ways(len(with_zero(law)[0]), count) <= FEW_WAYS:
         return _exact(law, count)
-    constant, aim = _prepare(law, count)
+    constant, aim = _prepare(law, count, beside=EXACT)
     slack = _roundoff(law, count)
     if aim is None:
         return Bounds(constant * (1 - slack), constant, constant * (1 + slack))
-    coarse = constant + _folded(aim, 0)
+    coarse = constant + _quickest(aim, 0)
     for halvings in range(1, aim.most_halvings + 1):
-        fine = constant + _folded(aim, halvings)
+        fine = constant + _quickest(aim, halvings)
         drop, coarse = max(coarse - fine, 0.0), fine
         most = EXACT_POINTS if aim.block >= count else FEW_POINTS
         cheap = aim.points * 2**halvings < most
@@ -114,8 +96,8 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
     sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
     is enough and quicker where the bound is far out in the tail and will hardly count.
     """
-    constant, aim = _prepare(law, count, sharp)
-    value = constant if aim is None else max(constant + _folded(aim, 0), SMALLEST)
+    constant, aim = _prepare(law, count, sharp, beside=COARSEST)
+    value = constant if aim is None else max(constant + _quickest(aim, 0), SMALLEST)
     return value * (1 + _roundoff(law, count))
 
 
@@ -163,17 +145,29 @@ def _fits(law: Law, count: int) -> bool:
     if count > SMALL_CROWD or not ((law.value < 0).any() and (law.value > 0).any()):
         return False
     theta, cumulant = _tilt(law, count)
-    return float(np.ptp(law.value)) <= HEAVY_POINTS * _wanted_step(law, count, theta, cumulant)[0]
+    step = wanted_step(law, theta, cumulant, allowed_variance(law, count, theta, cumulant))
+    return float(np.ptp(law.value)) <= HEAVY_POINTS * step
 
 
-def _prepare(law: Law, count: int, sharp: bool = True) -> tuple[float, Aim | None]:
-    """What is known in closed form, and how to compute the rest, if there is one."""
+def _prepare(
+    law: Law, count: int, sharp: bool = True, beside: float = 0.0
+) -> tuple[float, Aim | None]:
+    """What is known in closed form, and how to compute the rest, if it counts.
+
+    beside: the share of what is known up to which a bound of the rest is good enough.
+    """
     constant, light, theta, cumulant = _saddle(law, count)
     if light is None:
         return constant, None
-    if count * cumulant - 1 - math.log(theta) < LOG_SMALLEST:
-        return constant + SMALLEST, None  # (s)_+ <= exp(theta s - 1) / theta
-    return constant, take_aim(light, count, theta, cumulant, sharp)
+    log_rest = count * cumulant - 1 - math.log(theta)  # (s)_+ <= exp(theta s - 1) / theta
+    if log_rest < max(LOG_SMALLEST, _log(beside * constant)):
+        return constant + max(math.exp(log_rest), SMALLEST), None
+    allowed = allowed_variance(light, count, theta, cumulant, sharp)
+    return constant, take_aim(light, count, theta, cumulant, allowed)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
 
 
 def set_apart(law: Law, count: int) -> tuple[Law, Law]:
@@ -213,82 +207,16 @@ def heavy_part(light: Law, heavy: Law, count: int) -> float:
     return max(mean, 0.0) + count * chance * math.exp(min(float(log_miss.min()), 700.0))
 
 
-def take_aim(law: Law, count: int, theta: float, cumulant: float, sharp: bool = True) -> Aim:
-    """Choose the step and the block for a law tilted by theta.
-
-    Extra variance of a draw, from splitting, raises ln E[exp(theta S)] by N theta^2 / 2 times it.
-    """
-    step, allowed = _wanted_step(law, count, theta, cumulant, sharp)
-    step = max(step, 4 * float(np.ptp(law.value)) / MOST_POINTS)
-    while True:
-        draw, _ = _draw(law, theta, cumulant, step)
-        reach = Reach.of(draw, count, 2 * allowed)
-        block = _block(reach, count, step, allowed)
-        if 4 * reach.width(block) <= MOST_POINTS * step:
-            return Aim(law, count, theta, cumulant, step, block, reach)
-        step *= 2
-
-
-def _wanted_step(
-    law: Law, count: int, theta: float, cumulant: float, sharp: bool = True
-) -> tuple[float, float]:
-    """The coarsest useful step, and the extra variance of a draw that it may cause."""
-    weight = np.exp(law.log_mass + theta * law.value - cumulant)
-    variance = float(weight @ law.value**2)
-    allowed = COARSEST * variance / (1 + sharp * count * theta**2 * variance / 2)
-    return _step(law.value, weight, allowed), allowed
-
-
-def _step(value: np.ndarray, weight: np.ndarray, allowed: float) -> float:
-    """The largest step whose splits add no more than the allowed variance to one draw.
-
-    Splitting v over a step h adds f (1 - f) h^2, f the fractional part: at most h^2 / 4, and at
-    most |v| h.
-    """
-    size = np.abs(value)
-    largest = float(size.max())
-    low, high = 1e-12 * largest, 4 * largest
-    while high > 1.05 * low:
-        middle = math.sqrt(low * high)
-        added = float(weight @ np.minimum(middle**2 / 4, size * middle))
-        low, high = (middle, high) if added <= allowed else (low, middle)
-    return low
-
-
-def _block(reach: Reach, count: int, step: float, allowed: float) -> int:
-    """How many draws the first lattice holds.
-
-    Each doubling of the step adds h^2 / 2 to a block of b draws and the next, with twice the h
-    and four times the b, as much for each draw: levels h^2 / (2 b) in all. More draws than that
-    needs are taken as long as the lattice stays small.
-    """
-    if reach.width(count) <= FEW_POINTS * step:
-        return count
-    levels = max(1.0, math.log(count, 4))
-    block = math.ceil(levels * step**2 / (2 * allowed))
-    while block < count and reach.width(2 * block) <= FEW_POINTS / 4 * step:
-        block *= 2
-    return min(block, count)
-
-
-def _draw(law: Law, theta: float, cumulant: float, step: float) -> tuple[Lattice, float]:
-    """One draw on the lattice, tilted to total mass one, and its cumulant after splitting."""
-    draw = split(law, step, theta, cumulant)
-    weight = np.exp(law.log_mass + theta * law.value - cumulant)
-    excess = float(draw.mass.sum() - weight.sum())
-    return Lattice(step, draw.first, draw.mass / (1 + excess)), cumulant + math.log1p(excess)
+def _quickest(aim: Aim, halvings: int) -> float:
+    """E[max(0, S)] from one lattice, or from two if one is large and they are small."""
+    in_two = mean_in_two(aim, halvings) if aim.points > FEW_POINTS else None
+    return _folded(aim, halvings) if in_two is None else in_two
 
 
 def _folded(aim: Aim, halvings: int) -> float:
     """E[max(0, S)] from the lattice law of the sum, the step halved some times."""
-    draw, cumulant = _draw(aim.law, aim.theta, aim.cumulant, aim.step / 2**halvings)
-    total = fold(Tilted(draw, aim.theta, aim.reach), aim.count, aim.block)
-    positive = total.points > 0
-    values = total.points[positive]
-    mean = float(np.sum(values * np.exp(-aim.theta * values) * total.mass[positive]))
-    # every block, at every size, may lose that much beyond its window; s_+ e^(-ts) <= 1 / (e t)
-    outside = math.exp(-LOG_TAIL) * (2 * aim.count / aim.block + 64) / (math.e * aim.theta)
-    return math.exp(aim.count * cumulant) * (mean + outside)
+    total, cumulant = sum_of(aim, halvings)
+    return math.exp(aim.count * cumulant) * (positive_mean(total, aim.theta) + aim.outside)
 
 
 def _roundoff(law: Law, count: int) -> float:

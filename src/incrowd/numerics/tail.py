@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import betainc
 
+from incrowd.numerics.aim import Aim, allowed_variance, sum_of, take_aim
 from incrowd.numerics.compositions import compositions, ways, with_zero
-from incrowd.numerics.folding import Tilted, fold
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
-from incrowd.numerics.positive_part import LOG_SMALLEST, SAFE, Aim, _draw, set_apart, take_aim
+from incrowd.numerics.positive_part import LOG_SMALLEST, SAFE, set_apart
 
 MOST_COMPOSITIONS = 2_000_000
 TOLERANCE = 2e-5
@@ -82,7 +82,9 @@ def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
     theta = _tilt(near, light, count)
     if theta is None:
         return certain
-    aim = take_aim(light, count, theta, float(light.cumulant(theta)))
+    cumulant = float(light.cumulant(theta))
+    allowed = allowed_variance(light, count, theta, cumulant)
+    aim = take_aim(light, count, theta, cumulant, allowed)
     coarse = certain + _folded(aim, near, 0)
     for halvings in range(1, min(MOST_HALVINGS, aim.most_halvings) + 1):
         fine = certain + _folded(aim, near, halvings)
@@ -113,8 +115,7 @@ def _tilt(first: Law, law: Law, count: int) -> float | None:
 
 def _folded(aim: Aim, first: Law, halvings: int) -> float:
     """P[X_0 + sum > 0] from the lattice law of the sum, the step halved some times."""
-    draw, cumulant = _draw(aim.law, aim.theta, aim.cumulant, aim.step / 2**halvings)
-    total = fold(Tilted(draw, aim.theta, aim.reach), aim.count, aim.block)
+    total, cumulant = sum_of(aim, halvings)
     own = float(first.cumulant(aim.theta))
     start = split(first, total.step, aim.theta, own)
     beyond = _beyond(total, aim.theta)

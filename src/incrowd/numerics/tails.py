@@ -11,19 +11,19 @@ from incrowd.numerics.law import Law
 
 LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18 are bounded, not computed
 GRID = 64
+MOST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True)
 class Reach:
     """How far the sum of some draws of a lattice law can lie from zero, but for mass e^-41.
 
-    s: exponents; up and down: the cumulants of one draw at s and -s, with those of the extra
+    up and down: exponents s, and the cumulants of one draw at s and -s, with those of the extra
     spread that later coarsening may add.
     """
 
-    s: np.ndarray
-    up: np.ndarray
-    down: np.ndarray
+    up: tuple[np.ndarray, np.ndarray]
+    down: tuple[np.ndarray, np.ndarray]
 
     @classmethod
     def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
@@ -33,22 +33,26 @@ class Reach:
         """
         found = np.flatnonzero(draw.mass)
         law = Law(draw.step * (draw.first + found), np.log(draw.mass[found]))
-        deviation = np.sqrt(law.second_moment + extra_variance)
-        widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
-        s = np.geomspace(1 / widest, 100 / deviation, GRID)
-        extra = s**2 * extra_variance / 2
-        return cls(s, law.cumulant(s) + extra, law.cumulant(-s) + extra)
+        return cls(*(_cumulants(one, count, extra_variance) for one in (law, law.negated())))
 
     def bounds(self, count: int) -> tuple[float, float]:
         """(low, high): the sum of `count` draws is below or above with probability <= e^-41.
 
         P[S >= x] <= exp(count K(s) - s x) for every s > 0.
         """
-        high = np.min((count * self.up + LOG_TAIL) / self.s)
-        low = np.min((count * self.down + LOG_TAIL) / self.s)
+        high, low = (np.min((count * log + LOG_TAIL) / s) for s, log in (self.up, self.down))
         return -float(max(low, 0.0)), float(max(high, 0.0))
 
     def width(self, count: int) -> float:
         """The distance between the two bounds."""
         low, high = self.bounds(count)
         return high - low
+
+
+def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray, np.ndarray]:
+    """A grid of s > 0, as far as exp(s X) is a number, and ln E[exp(s X)]."""
+    deviation = np.sqrt(law.second_moment + extra_variance)
+    widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
+    highest = min(100 / deviation, MOST_EXPONENT / max(float(law.value.max()), 1e-300))
+    s = np.geomspace(1 / widest, max(highest, 2 / widest), GRID)
+    return s, law.cumulant(s) + s**2 * extra_variance / 2

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, UsageError
+from incrowd.kernels.gaps import set_bits
 from incrowd.randomize.bernoulli import bernoulli_words, lanes
 from incrowd.randomize.digits import fraction_digits
 from incrowd.randomize.gaps import flip_positions
@@ -79,9 +80,7 @@ def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) ->
     """`flip_mask` by drawing the gaps between flips."""
     rows, bits = shape
     mask = np.zeros((rows, packed_width(bits)), np.uint8)
-    row, bit = np.divmod(flip_positions(numerator, rows * bits, keystream), max(bits, 1))
-    places = np.left_shift(1, bit % 8).astype(np.uint8)
-    np.bitwise_or.at(mask, (row, bit // 8), places)
+    set_bits(mask, bits, flip_positions(numerator, rows * bits, keystream))
     return mask
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.errors import PrivacyError, UsageError
+from incrowd.kernels.gaps import LARGE, join_digits
 from incrowd.randomize.bernoulli import bernoulli_words, lanes
 from incrowd.randomize.digits import LazyDigits, power_bounds, share_bounds
 from incrowd.randomize.keystream import Keystream
@@ -22,7 +23,13 @@ BATCH_GAPS = 2**17
 WINDOW_FLIPS = 8
 
 
-def gaps(numerator: int, count: int, keystream: Keystream, limit: int) -> Integers:
+def gaps(
+    numerator: int,
+    count: int,
+    keystream: Keystream,
+    limit: int,
+    machine_code: bool | None = None,
+) -> Integers:
     """`count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
 
     g is the number of unflipped bits before the next flip. Shape (count,); `limit` in bits.
@@ -37,27 +44,25 @@ def gaps(numerator: int, count: int, keystream: Keystream, limit: int) -> Intege
     if not 1 <= limit <= LARGEST_LIMIT:
         raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
     digits = (limit - 1).bit_length()
-    drawn = _low_digits(numerator, digits, count, keystream)
+    drawn = _low_digits(numerator, digits, count, keystream, machine_code)
     beyond = LazyDigits(partial(power_bounds, numerator, digits))
-    drawn[_bernoulli_bits(beyond, count, keystream) == 1] = limit
+    words = bernoulli_words(beyond, -(-count // 64), keystream, machine_code)
+    drawn[np.unpackbits(lanes(words), count=count, bitorder="little") == 1] = limit
     return np.minimum(drawn, limit, out=drawn)
 
 
-def _low_digits(numerator: int, digits: int, count: int, keystream: Keystream) -> Integers:
+def _low_digits(
+    numerator: int, digits: int, count: int, keystream: Keystream, machine_code: bool | None
+) -> Integers:
     """Geometric numbers modulo 2^digits, the highest binary digit drawn first."""
-    drawn = np.zeros(count, np.int64)
-    for place in reversed(range(digits)):
-        threshold = LazyDigits(partial(share_bounds, numerator, place))
-        drawn <<= 1
-        drawn |= _bernoulli_bits(threshold, count, keystream)
-    return drawn
-
-
-def _bernoulli_bits(
-    threshold: LazyDigits, count: int, keystream: Keystream
-) -> npt.NDArray[np.uint8]:
-    words = bernoulli_words(threshold, -(-count // 64), keystream)
-    return np.unpackbits(lanes(words), count=count, bitorder="little")
+    size = -(-count // 64)
+    words = [
+        bernoulli_words(
+            LazyDigits(partial(share_bounds, numerator, place)), size, keystream, machine_code
+        )
+        for place in reversed(range(digits))
+    ]
+    return join_digits(np.array(words, np.uint64).reshape(digits, size), count, machine_code)
 
 
 def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Integers:
@@ -66,15 +71,15 @@ def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Int
     Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
     """
     found = [np.empty(0, np.int64)]
-    start = 0
+    start, machine_code = 0, numerator * total_bits // DENOMINATOR >= LARGE
     while start < total_bits:
-        flips, start = _next_flips(numerator, start, total_bits, keystream)
+        flips, start = _next_flips(numerator, start, total_bits, keystream, machine_code)
         found.append(flips)
     return np.concatenate(found)
 
 
 def _next_flips(
-    numerator: int, start: int, total_bits: int, keystream: Keystream
+    numerator: int, start: int, total_bits: int, keystream: Keystream, machine_code: bool
 ) -> tuple[Integers, int]:
     """One batch of flips at or after `start`, and the first bit on which nothing is decided yet.
 
@@ -82,7 +87,8 @@ def _next_flips(
     the next gap starts afresh behind the window.
     """
     window = min(total_bits - start, 1 << (WINDOW_FLIPS * DENOMINATOR // numerator).bit_length())
-    drawn = gaps(numerator, _batch_size(numerator, total_bits - start), keystream, window)
+    size = _batch_size(numerator, total_bits - start)
+    drawn = gaps(numerator, size, keystream, window, machine_code)
     ended = drawn < window
     after = start + np.cumsum(drawn + ended)
     flips = after[ended] - 1

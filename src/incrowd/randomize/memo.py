@@ -18,6 +18,7 @@ SECRET_BYTES = 32
 NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
 LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
+DEVICE = b"incrowd device 1"
 HEADER = "incrowd device key 1"
 PRIVATE = 0o600
 
@@ -41,6 +42,10 @@ class DeviceKey:
     def create(cls) -> DeviceKey:
         """A new key from the operating system."""
         return cls(os.urandom(SECRET_BYTES))
+
+    def derive(self, name: str) -> DeviceKey:
+        """The key of one device among several that share this secret: HMAC-SHA256 of its name."""
+        return DeviceKey(hmac.digest(self.secret, _framed(DEVICE) + name.encode(), "sha256"))
 
     def save(self, path: str | Path) -> None:
         """Write the key to a new file that only its owner may read (mode 0600).

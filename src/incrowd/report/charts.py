@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -75,7 +76,7 @@ def inline(svg: str, label: str) -> str:
 
 
 def _chart(item: Shown, size: Size) -> Any:
-    questions, labels = item.table.questions, _label_width(item.table.answers[-1], size)
+    questions, labels = item.table.questions, _label_width(_shown_answers(item), size)
     plot = size.total - labels
     groups = list(dict.fromkeys(cell.answer[:-1] for cell in item.cells))
     rows = [cell._asdict() | _place(cell.answer, groups) for cell in item.cells]
@@ -87,7 +88,12 @@ def _chart(item: Shown, size: Size) -> Any:
     return layers.facet(row=_facet(headings, plot), spacing=14)
 
 
-def _label_width(names: tuple[str, ...], size: Size) -> int:
+def _shown_answers(item: Shown) -> list[str]:
+    """The answers to the last question that are drawn, in order."""
+    return list(dict.fromkeys(cell.answer[-1] for cell in item.cells))
+
+
+def _label_width(names: Sequence[str], size: Size) -> int:
     """Room for the longest name, as far as it goes; 7 pixels are a roomy character."""
     return min(max(map(cell_len, names)) * 7 + 26, size.most_labels)
 
@@ -117,7 +123,7 @@ def _facet(headings: list[str], plot: int) -> alt.Row:
 
 def _layers(item: Shown, labels: int, plot: int) -> list[alt.Chart]:
     side = alt.Axis(labelLimit=labels - 26, minExtent=labels, maxExtent=labels, labelPadding=12)
-    y = alt.Y("answer", type="nominal", sort=item.table.answers[-1], title=None, axis=side)
+    y = alt.Y("answer", type="nominal", sort=_shown_answers(item), title=None, axis=side)
     base, zero = alt.Chart().encode(y=y), alt.Chart().encode(x=alt.datum(0))
     low, estimate, truth = (_x(name, item, plot) for name in ("low", "estimate", "truth"))
     layers = [

@@ -10,20 +10,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from incrowd.channels.rappor import Rappor
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.words import WordEstimates
+from incrowd.plan import Guarantee, Message, Plan, QuestionChannel
+from incrowd.report.words import guarantee_sentence
+from incrowd.survey import Randomizer
 
 JOINT = " | "
 
 
 class Cell(NamedTuple):
-    """One cell of a table: the answers, one of each question, and proportions of the people."""
+    """One cell of a table: the answers, one of each question, and proportions of the people.
+
+    above_noise: only of questions that travel apart, whether nobody having given this answer can
+    be refused, all answers together wrong with 5%.
+    """
 
     answer: tuple[str, ...]
     estimate: float
     standard_error: float
     low: float
     high: float
+    above_noise: bool | None = None
     truth: float | None = None
 
     @property
@@ -33,28 +43,51 @@ class Cell(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A table and its cells, the last question's answers changing fastest."""
+    """A table and its cells, the last question's answers changing fastest.
+
+    note: what is left out, of questions with so many answers that only those are shown which rise
+    above the noise, the largest first.
+    """
 
     table: TableEstimate
     cells: tuple[Cell, ...]
+    note: str = ""
 
     @property
     def has_truth(self) -> bool:
         """Whether the true shares are known as well."""
-        return self.cells[0].truth is not None
+        return bool(self.cells) and self.cells[0].truth is not None
 
 
 def shown(estimates: Estimates) -> Iterator[Shown]:
-    """Every table with its cells, in the order of the estimates."""
+    """Every table with the cells that people look at, in the order of the estimates."""
+    for item in complete(estimates):
+        yield _visible(item) if item.cells[0].above_noise is not None else item
+
+
+def _visible(item: Shown) -> Shown:
+    """The answers that rise above the noise, the largest first."""
+    visible = sorted((c for c in item.cells if c.above_noise), key=lambda c: -c.estimate)
+    note = (
+        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
+        "one among all of them); the rest is in .csv, .json and .parquet"
+    )
+    return Shown(item.table, tuple(visible), note)
+
+
+def complete(estimates: Estimates) -> Iterator[Shown]:
+    """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        yield Shown(table, _cells(table, truth))
+        apart = estimates.plan.survey.question(table.questions[0]).travels_apart
+        yield Shown(table, _cells(table, truth, apart))
 
 
-def _cells(table: TableEstimate, truth: np.ndarray | None) -> tuple[Cell, ...]:
-    columns = [table.estimate, table.standard_error, table.low, table.high]
-    if truth is not None:
-        columns.append(truth)
+def _cells(table: TableEstimate, truth: np.ndarray | None, apart: bool) -> tuple[Cell, ...]:
+    unknown = np.full(table.estimate.shape, None)
+    marks = table.above_noise() if apart else unknown
+    true = unknown if truth is None else truth
+    columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
     values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)
     return tuple(Cell(a, *v) for a, v in zip(product(*table.answers), values, strict=True))
 
@@ -63,28 +96,117 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
     """The estimates as JSON-ready data.
 
     estimate, standard_error, low, high and truth are proportions of the people, raw: neither
-    clipped nor projected. noise is the flip probability of a bit. truth is there only if known.
+    clipped nor projected. noise is the flip probability of a bit; it and copies are given once
+    more outside of `messages` if there is one message. truth is there only if known.
     """
-    message = estimates.plan.messages[0]
+    messages = [
+        message_facts(estimates.plan, message)
+        | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
+        for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
+    ]
+    single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
     return {
         "reports": estimates.reports,
+        "rejected": estimates.rejected,
         "crowd": estimates.crowd,
         "simulation_seed": estimates.seed,
+        "persons": estimates.persons,
         "plan": estimates.plan.digest,
-        "noise": message.channel.q,
-        "copies": message.copies,
-        "guarantee": estimates.guarantee.model_dump(mode="json"),
-        "tables": [_table_json(item) for item in shown(estimates)],
+        **single,
+        "messages": messages,
+        "guarantee": guarantee_facts(estimates.guarantee),
+        "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
+        "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
 
 
-def _table_json(item: Shown) -> dict[str, Any]:
+def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee as JSON-ready data, with its sentence."""
+    return guarantee.model_dump(mode="json") | {"sentence": guarantee_sentence(guarantee)}
+
+
+def message_facts(plan: Plan, message: Message) -> dict[str, Any]:
+    """What travels in a message, as JSON-ready data."""
+    channel = message.channel
     return {
+        "questions": list(message.questions),
+        "bits": plan.bits(message),
+        "noise": None if channel is None else channel.q,
+        "noise_numerator": message.noise_numerator,
+        "copies": message.copies,
+        "apart": message.apart,
+        "randomizers": {
+            question.id: _device_facts(question.randomizer, plan.channel(message, question.id))
+            for question in plan.questions(message)
+            if question.randomizer
+        },
+    }
+
+
+def _device_facts(randomizer: Randomizer, channel: QuestionChannel) -> dict[str, Any]:
+    """A device with the local epsilon of one report, and of all rounds if responses are permanent.
+
+    Of one bit; of a k-ary response of the answer.
+    """
+    facts = randomizer.model_dump(exclude_none=True) | {"epsilon_of_one_report": channel.epsilon}
+    if isinstance(channel, Rappor):
+        facts["epsilon_of_all_reports"] = channel.permanent_epsilon
+    return facts
+
+
+def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any]:
+    found: dict[str, Any] = {
         "questions": list(item.table.questions),
         "errors": item.table.errors,
         "level": item.table.level,
+        "people": item.table.people,
+        "as_good_as": item.table.as_good_as,
+        "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
+    if estimates.simultaneous:
+        intervals = estimates.simultaneous[number]
+        found["simultaneous"] = {
+            "method": intervals.method,
+            "multiplier": intervals.multiplier,
+            "low": intervals.low.ravel().tolist(),
+            "high": intervals.high.ravel().tolist(),
+        }
+    if estimates.covariances:
+        found["covariance"] = estimates.covariances[number].covariance.tolist()
+    return found
+
+
+def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
+    return {
+        "question": id,
+        "family_error": words.family_error,
+        "others": words.others,
+        "others_error": words.others_error,
+        "errors": words.errors,
+        "share_statement": words.share_statement,
+        "words": [found._asdict() for found in word_rows(words)],
+    }
+
+
+class Word(NamedTuple):
+    """One candidate: proportions of the people, and whether it is present."""
+
+    word: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    share: float
+    present: bool
+
+
+def word_rows(words: WordEstimates) -> list[Word]:
+    """The candidates, the largest estimate first."""
+    columns = (words.estimate, words.standard_error, words.low, words.high, words.share)
+    values = zip(*(column.tolist() for column in (*columns, words.present)), strict=True)
+    rows = [Word(word, *row) for word, row in zip(words.candidates, values, strict=True)]
+    return sorted(rows, key=lambda row: -row.estimate)
 
 
 def _cell_json(cell: Cell) -> dict[str, Any]:
@@ -100,15 +222,20 @@ def as_table(estimates: Estimates) -> pa.Table:
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
-    rows = [_row(item.table, cell) for item in shown(estimates) for cell in item.cells]
+    rows = [_row(item.table, cell) for item in complete(estimates) for cell in item.cells]
     columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    about = {name: value for name, value in as_json(estimates).items() if name != "tables"}
+    about = {
+        name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
+    }
     return pa.table(columns).replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
 def _row(table: TableEstimate, cell: Cell) -> dict[str, Any]:
     values = _cell_json(cell)
     truth = values.pop("truth", None)
-    row = {"table": JOINT.join(table.questions)} | values | {"answer": JOINT.join(cell.answer)}
+    values.pop("above_noise", None)
+    row: dict[str, Any] = (
+        {"table": JOINT.join(table.questions)} | values | {"answer": JOINT.join(cell.answer)}
+    )
     row["below_zero"] = cell.below_zero
     return row if truth is None else {**row, "truth": truth}

@@ -7,7 +7,7 @@ from html import escape
 
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.report.words import ROWS
+from incrowd.report.words import persons_sentence
 from incrowd.survey import Multi
 
 _MEANING = {
@@ -52,19 +52,20 @@ def _parts(estimates: Estimates) -> Iterator[tuple[str, str]]:
     yield "What randomised means", _randomised(estimates)
     yield "What the intervals mean", _intervals(estimates)
     yield "Why a value can be below zero", _NEGATIVE + (_MULTI if several else "")
-    yield "One row, one person", ROWS
+    yield (
+        "Who counts as one person",
+        persons_sentence(estimates.persons, estimates.plan.survey.rows_per_person),
+    )
     if estimates.truth is not None:
         sampled = NOISE_AND_SAMPLING in {table.errors for table in estimates.tables}
         yield "The true shares", _TRUTH + (_TRUTH_SAMPLE if sampled else "")
 
 
 def _randomised(estimates: Estimates) -> str:
-    message = estimates.plan.messages[0]
-    copies = f" Each person sends {message.copies:,} such reports." if message.copies > 1 else ""
     return (
         "Answers are written as yes-or-no bits, and before they are sent each bit is flipped with "
-        f"probability {message.channel.q:.4f}, whatever the answer is. So what a report says may "
-        f"or may not be what the person answered.{copies} Because the probability is known, its "
+        "a known probability (above), whatever the answer is. So what a report says may or may not "
+        "be what the person answered. Because the probability is known, its "
         "effect on the counts of many reports can be taken out again, and that is what the "
         "estimates are: right on average, each with an error that is shown."
     )

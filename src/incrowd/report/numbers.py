@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
+from typing import Protocol
 
-from incrowd.report.data import Cell
+
+class HasError(Protocol):
+    """Anything with a standard error, a proportion."""
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error."""
 
 
-def digits(cells: Sequence[Cell]) -> int:
+def digits(cells: Sequence[HasError]) -> int:
     """Decimals of a percentage that show two significant digits of the largest standard error.
 
     At least 1 and at most 6, the same for a whole table so that its columns line up.
     """
-    largest = 100 * max(cell.standard_error for cell in cells)
+    largest = 100 * max((cell.standard_error for cell in cells), default=0.0)
     if not 0 < largest < math.inf:
         return 2
     return min(max(1 - math.floor(math.log10(largest)), 1), 6)
@@ -24,6 +31,14 @@ def percent(proportion: float, digits: int) -> str:
     """A proportion as a percentage, without the sign %: 0.1234 with 1 digit is "12.3"."""
     text = f"{100 * proportion:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def short_percent(proportion: float) -> str:
+    """A proportion with two significant digits and the sign %: 0.00001234 is "0.0012%"."""
+    percentage = 100 * proportion
+    if not 0 < percentage < math.inf:
+        return "0%" if percentage == 0 else "-"
+    return f"{percentage:.{max(1 - math.floor(math.log10(percentage)), 0)}f}%"
 
 
 def rounded_up(value: float, significant: int = 3) -> str:

@@ -7,16 +7,19 @@ from html import escape
 from itertools import accumulate, groupby
 
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.words import WordEstimates
 from incrowd.report.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.report.data import Cell, Shown, shown
+from incrowd.report.data import Cell, Shown, Word, shown, word_rows
 from incrowd.report.guide import guide
-from incrowd.report.numbers import digits, percent
+from incrowd.report.messages import message_texts
+from incrowd.report.numbers import digits, percent, short_percent
 from incrowd.report.style import style_sheet
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
     simulation_warning,
+    warnings,
 )
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
@@ -50,6 +53,8 @@ def _body(estimates: Estimates) -> Iterator[str]:
     before = accumulate(map(_weight, items), initial=0)
     for item, used in zip(items, before, strict=False):
         yield _section(item, used)
+    for id, words in estimates.words.items():
+        yield _words(id, words)
     yield guide(estimates)
 
 
@@ -63,19 +68,22 @@ def _promise(estimates: Estimates) -> str:
     return (
         f'<div class="promise words"><strong>{escape(guarantee_heading(guarantee))}</strong>\n'
         f'<p class="claim">{escape(guarantee_sentence(guarantee))}</p>\n'
-        f'<p class="quiet">{escape(guarantee_symbols(guarantee))}</p></div>\n'
+        f'<p class="quiet">{escape(guarantee_symbols(guarantee))}</p>'
+        f"{''.join(f'<p>{escape(text)}</p>' for text in warnings(guarantee))}</div>\n"
     )
 
 
 def _facts(estimates: Estimates) -> str:
-    message = estimates.plan.messages[0]
+    colluding = estimates.plan.survey.colluding
     facts = {
         "Crowd": f"{estimates.crowd:,} people",
-        "Reports": f"{estimates.reports:,}",
-        "Reports from each person": f"{message.copies:,}",
-        "Chance that a bit is flipped": f"{message.channel.q:.4f}",
+        "May collude with the analyst": f"{colluding:,} of them",
+        "Reports accepted": f"{estimates.reports:,}",
+        "Reports rejected": f"{estimates.rejected:,}",
     }
     short = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts.items())
+    noise = "".join(f"<dd>{escape(text)}</dd>" for text in message_texts(estimates.plan))
+    short += f'<div class="all"><dt>Noise</dt>{noise}</div>'
     digest = f"<dt>Plan, SHA-256</dt><dd><code>{estimates.plan.digest}</code></dd>"
     return f'<dl>{short}<div class="all">{digest}</div></dl>\n'
 
@@ -108,8 +116,37 @@ def _section(item: Shown, used: int) -> str:
     )
 
 
+def _words(id: str, words: WordEstimates) -> str:
+    """The words that are present, the most frequent first."""
+    found = [row for row in word_rows(words) if row.present][:_MOST_LISTED]
+    rows = "\n".join(map(_word, found))
+    names = ("estimate", "std. error", "low", "high")
+    figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in names)
+    return (
+        f"<section>\n<h2>{_breakable(id)}</h2>\n"
+        f'<p class="quiet">Percent of people; {words.level:.0%} intervals for '
+        f"{escape(words.errors)}. {len(found):,} of {len(words.candidates):,} words are present "
+        f"({words.family_error:.0%} for any false one); all other words: "
+        f"{_percent(words.others, 2)} ± {_percent(words.others_error, 2)}.</p>\n"
+        f'<div class="pair alone"><div class="numbers"><table><thead><tr><th scope="col">word</th>'
+        f"{figures}</tr></thead>\n<tbody>{rows}</tbody></table></div></div>\n</section>\n"
+    )
+
+
+def _word(row: Word) -> str:
+    values = (row.standard_error, row.low, row.high)
+    others = "".join(f"<td>{_percent(value, 2)}</td>" for value in values)
+    main = f'<td class="main">{_percent(row.estimate, 2)}</td>'
+    return f'<tr><th scope="row">{escape(row.word)}</th>{main}{others}</tr>'
+
+
 def _caption(item: Shown) -> str:
-    return f"Percent of people; {item.table.level:.0%} intervals for {escape(item.table.errors)}."
+    note = f" {escape(item.note)}." if item.note else ""
+    return (
+        f"Percent of people; {item.table.level:.0%} intervals for {escape(item.table.errors)}. "
+        f"As good as {item.table.as_good_as:,.0f} people asked openly; a malicious sender can move "
+        f"a figure by {short_percent(item.table.influence)} at most.{note}"
+    )
 
 
 def _cuts(item: Shown, drawn: bool, listed: int) -> str:

@@ -13,19 +13,23 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.estimation.results import Estimates
-from incrowd.report.data import Cell, Shown, shown
-from incrowd.report.numbers import digits, percent
+from incrowd.estimation.words import WordEstimates
+from incrowd.report.data import Cell, Shown, shown, word_rows
+from incrowd.report.messages import message_texts
+from incrowd.report.numbers import digits, percent, short_percent
 from incrowd.report.words import (
-    ROWS,
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
+    persons_sentence,
     simulation_warning,
+    warnings,
 )
 
 BELOW_ZERO = "below 0"
 _MEASURING_WIDTH = 10_000
 _UNBROKEN = 12
+MOST_LINES = 200
 
 
 def terminal(estimates: Estimates) -> Group:
@@ -33,12 +37,14 @@ def terminal(estimates: Estimates) -> Group:
 
     A two-way table is a grid if it fits the width of the console, else a list.
     """
-    tables = [Padding(_fitting(item), (1, 0, 0, 0)) for item in shown(estimates)]
-    return Group(*_header(estimates), *tables)
+    tables = [_fitting(item) for item in shown(estimates)]
+    lists = [_words(id, words) for id, words in estimates.words.items()]
+    padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
+    return Group(*_header(estimates), *padded)
 
 
 def _header(estimates: Estimates) -> Iterator[RenderableType]:
-    guarantee, message = estimates.guarantee, estimates.plan.messages[0]
+    guarantee = estimates.guarantee
     yield Text(estimates.plan.survey.name, style="bold")
     if estimates.seed is not None:
         yield Text(simulation_warning(estimates.seed), style="bold yellow")
@@ -48,14 +54,38 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row(guarantee_heading(guarantee), Text(guarantee_sentence(guarantee)))
     facts.add_row("", Text(guarantee_symbols(guarantee), style="dim"))
     facts.add_row("Crowd", f"{estimates.crowd:,} people")
-    facts.add_row("Reports", f"{estimates.reports:,}, {message.copies:,} from each person")
-    facts.add_row("Noise", f"each bit was flipped with probability {message.channel.q:.4f}")
-    facts.add_row("Rows", ROWS)
+    rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
+    facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
+    for text in message_texts(estimates.plan):
+        facts.add_row("Noise", text)
+    for text in warnings(guarantee):
+        facts.add_row("Warning", Text(text, style="yellow"))
+    survey = estimates.plan.survey
+    facts.add_row("People", persons_sentence(estimates.persons, survey.rows_per_person))
     yield facts
 
 
 def _fitting(item: Shown) -> RenderableType:
     return _GridOrList(_grid(item), _list(item)) if len(item.table.questions) == 2 else _list(item)
+
+
+def _words(id: str, words: WordEstimates) -> Table:
+    """The words that are present, the most frequent first."""
+    found = [row for row in word_rows(words) if row.present]
+    others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
+    caption = (
+        f"% of people; {len(found):,} of {len(words.candidates):,} words are present "
+        f"({words.family_error:.0%} for any false one); other words: {others}"
+    )
+    table = _blank(id, caption)
+    table.add_column("word", overflow="fold")
+    for name in ("estimate", "std. error", "95% interval"):
+        table.add_column(name, justify="right")
+    for row in found:
+        interval = f"{percent(row.low, 2)} to {percent(row.high, 2)}"
+        figures = (percent(row.estimate, 2), percent(row.standard_error, 2), interval)
+        table.add_row(Text(row.word), *figures)
+    return table
 
 
 @dataclass(frozen=True)
@@ -70,8 +100,12 @@ class _GridOrList:
 
 
 def _empty(item: Shown, caption: str) -> Table:
+    return _blank(" × ".join(item.table.questions), caption)
+
+
+def _blank(title: str, caption: str) -> Table:
     return Table(
-        title=Text(" × ".join(item.table.questions), style="bold"),
+        title=Text(title, style="bold"),
         title_justify="left",
         caption=Text(caption, style="dim"),
         caption_justify="left",
@@ -83,7 +117,7 @@ def _empty(item: Shown, caption: str) -> Table:
 
 def _list(item: Shown) -> Table:
     """One line for each cell."""
-    table = _empty(item, f"% of people; errors: {item.table.errors}")
+    table = _empty(item, f"% of people; errors: {item.table.errors}{_note(item)}")
     several = len(item.table.questions) > 1
     for question, answers in zip(item.table.questions, item.table.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
@@ -92,10 +126,19 @@ def _list(item: Shown) -> Table:
         table.add_column(name, justify="right", overflow="fold")
     table.add_column("")
     places = digits(item.cells)
-    for cell in item.cells:
+    for cell in item.cells[:MOST_LINES]:
         mark = Text(BELOW_ZERO if cell.below_zero else "", style="yellow")
         table.add_row(*map(Text, cell.answer), *_line(cell, places), mark)
     return table
+
+
+def _note(item: Shown) -> str:
+    """How many people asked openly would tell as much; what is left out."""
+    note = f"; {item.note}" if item.note else ""
+    if len(item.cells) > MOST_LINES:
+        note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
+    moved = f"a malicious sender moves a figure by {short_percent(item.table.influence)} at most"
+    return f"; as good as {item.table.as_good_as:,.0f} people asked openly; {moved}{note}"
 
 
 def _figures(item: Shown) -> Sequence[str]:
@@ -129,7 +172,7 @@ def _grid_caption(item: Shown) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
     interval = f"estimate ± half of the {item.table.level:.0%} interval{truth}{mark}"
-    return f"% of people; {interval}; errors: {item.table.errors}"
+    return f"% of people; {interval}; errors: {item.table.errors}{_note(item)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

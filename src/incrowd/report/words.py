@@ -15,6 +15,24 @@ ROWS = (
 )
 
 
+IDS = (
+    "Each id of the answers was treated as one person: rows with the same id gave one set of "
+    "reports, and conflicting ones none at all. The ids never left."
+)
+
+
+def persons_sentence(persons: str, rows_per_person: int) -> str:
+    """What was taken as one person."""
+    if persons == "ids":
+        return IDS
+    if rows_per_person > 1:
+        return (
+            f"Up to {rows_per_person} rows of the answers may be one person's: the promise covers "
+            "all of them together. The intervals take no account of rows that belong together."
+        )
+    return ROWS
+
+
 class Wording(NamedTuple):
     """How one analysis is put into words.
 
@@ -75,12 +93,38 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
-    """The guarantee as an expert writes it."""
+    """The guarantee as an expert writes it, and what is left of it without the anonymiser."""
+    pair = f"(ε, δ) = ({guarantee.epsilon:.12g}, {guarantee.delta:.3g})"
+    kind = f"{pair}-differential privacy" if guarantee.proved else pair
+    alone = "" if guarantee.analysis == "local" else f" {without_anonymiser(guarantee)}"
     return (
-        f"(ε, δ) = ({guarantee.epsilon:.12g}, {guarantee.delta:.3g})-differential privacy by the "
-        f'analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
-        "neighbouring collections differ in one person's answers."
+        f'{kind} by the analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
+        f"neighbouring collections differ in one person's answers.{alone}"
     )
+
+
+def without_anonymiser(guarantee: Guarantee) -> str:
+    """What remains if the anonymiser fails."""
+    return (
+        "If reports can be linked to their senders, what remains is the local guarantee: "
+        f"ε = {rounded_up(guarantee.local_epsilon)}, δ = 0."
+    )
+
+
+def warnings(guarantee: Guarantee) -> tuple[str, ...]:
+    """What is unusual about a promise, for people who have to decide."""
+    found = []
+    if guarantee.delta * guarantee.crowd >= 1:
+        found.append(
+            f"delta {guarantee.delta:.3g} is at least 1 / crowd: publishing one person's answers "
+            "outright would keep it; choose a smaller delta"
+        )
+    if guarantee.epsilon > 10:
+        found.append(
+            f"epsilon {guarantee.epsilon:.3g} lets odds change by a factor of "
+            f"{_factor(guarantee)}: that promises almost nothing"
+        )
+    return tuple(found)
 
 
 def _factor(guarantee: Guarantee) -> str:

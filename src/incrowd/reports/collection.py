@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.errors import ReportsError
-from incrowd.reports.files import replaced
 
 COLUMN = "report"
 ROW_GROUP = 1 << 20
+ID_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Reports of one message of one plan.
+    """Reports of one message of one plan, all of them or a part.
 
     packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report stands in byte i // 8 at
-    place i % 8, padding bits are zero. seed: None for real reports; a simulation names its seed.
+    place i % 8, padding bits are zero. id: a random name, so that nothing is counted twice.
+    people: who took part, where set bits travel apart and reports do not tell (counted with the
+    first part only). persons: what was taken as one person, "rows" or "ids". part: which part
+    this is. seed: None for real reports; a simulation names it.
     """
 
     plan: str
@@ -29,44 +34,95 @@ class Collection:
     bits: int
     packed: np.ndarray
     seed: int | None = None
+    id: str = ""
+    people: int | None = None
+    persons: str = "rows"
+    part: int = 0
 
     def __len__(self) -> int:
         return len(self.packed)
 
 
-def save(collection: Collection, path: str | Path) -> None:
-    """Write a collection as Parquet: one fixed-length column, the plan's digest as metadata."""
+def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) -> None:
+    """Write a collection whose reports come in pieces; of the header only the rest is taken.
+
+    It is Parquet: one fixed-length column, the plan's digest as metadata. pieces: uint8, shape
+    (any number, width). All row groups but the last hold ROW_GROUP reports,
+    so that the file is the same however the reports were cut.
+    """
+    schema = schema_of(header)
+    with pa.parquet.ParquetWriter(path, schema, **WRITING) as writer:
+        for packed in regrouped(pieces, ROW_GROUP):
+            table = pa.Table.from_arrays([as_column(packed)], schema=schema)
+            writer.write_table(table, ROW_GROUP)
+
+
+def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
+    """The same rows in the same order, `rows` at a time, at the end what is left (or nothing)."""
+    held: list[np.ndarray] = []
+    for piece in pieces:
+        while sum(map(len, held)) + len(piece) >= rows:
+            cut = rows - sum(map(len, held))
+            yield np.concatenate([*held, piece[:cut]])
+            held, piece = [], piece[cut:]
+        held.append(piece)
+    if sum(map(len, held)):
+        yield np.concatenate(held)
+
+
+WRITING = {
+    "compression": "none",  # random bits do not shrink
+    "use_dictionary": False,
+    "write_statistics": False,
+}
+
+
+def as_column(packed: np.ndarray) -> pa.FixedSizeBinaryArray:
+    """Packed reports as an Arrow column, without a copy."""
+    data = pa.py_buffer(np.ascontiguousarray(packed))
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(packed.shape[1]), len(packed), [None, data]
+    )
+
+
+def schema_of(collection: Collection) -> pa.Schema:
+    """The Parquet schema of a collection's file; the reports themselves are not looked at."""
     width = collection.packed.shape[1]
-    data = pa.py_buffer(np.ascontiguousarray(collection.packed))
-    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(collection), [None, data])
-    schema = pa.schema([pa.field(COLUMN, pa.binary(width), nullable=False)], _metadata(collection))
-    table = pa.Table.from_arrays([column], schema=schema)
-    with replaced(path) as temporary:
-        pa.parquet.write_table(
-            table,
-            temporary,
-            row_group_size=ROW_GROUP,
-            compression="none",  # random bits do not shrink
-            use_dictionary=False,
-            write_statistics=False,
-        )
+    return pa.schema([pa.field(COLUMN, pa.binary(width), nullable=False)], _metadata(collection))
 
 
-def load(path: str | Path) -> Collection:
+def load_collection(path: str | Path) -> Collection:
     """Read a collection. Raises ReportsError if the file is damaged or holds no reports."""
+    with _readable(path):
+        file = pa.parquet.ParquetFile(path)
+        return _collection(file, file.read(), path)
+
+
+def parts(path: str | Path) -> Iterator[Collection]:
+    """Read a collection part by part: never more than one row group of reports in memory.
+
+    Raises ReportsError if the file is damaged or holds no reports.
+    """
+    with _readable(path):
+        file = pa.parquet.ParquetFile(path, memory_map=True)
+        for number in range(max(file.num_row_groups, 1)):
+            table = file.read_row_group(number) if file.num_row_groups else file.read()
+            found = _collection(file, table, path)
+            first = found.people if number == 0 or found.people is None else 0
+            yield replace(found, part=number, people=first)
+
+
+def row_groups(path: str | Path) -> int:
+    """How many parts a collection has. Raises ReportsError if the file cannot be read."""
+    with _readable(path):
+        return max(int(pa.parquet.ParquetFile(path).num_row_groups), 1)
+
+
+@contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
+    """Whatever goes wrong with a file of reports becomes a ReportsError."""
     try:
-        table = pa.parquet.ParquetFile(path).read()
-        metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-        column = table.column(COLUMN).combine_chunks()
-        packed = _matrix(column)
-        seed = metadata.get("incrowd.simulation_seed")
-        return Collection(
-            plan=metadata["incrowd.plan"],
-            message=int(metadata["incrowd.message"]),
-            bits=int(metadata["incrowd.bits"]),
-            packed=packed,
-            seed=None if seed is None else int(seed),
-        )
+        yield
     except OSError as error:
         reason = error.strerror or "is not a complete Parquet file"
         raise ReportsError.of("reports", str(path), f"{reason}; {_MAKE}") from None
@@ -74,7 +130,22 @@ def load(path: str | Path) -> Collection:
         raise ReportsError.of("reports", str(path), f"are no reports ({error}); {_MAKE}") from None
 
 
-_MAKE = "name a file made by `incrowd randomize`"
+_MAKE = "name what `incrowd randomize` wrote"
+
+
+def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
+    metadata = {k.decode(): v.decode() for k, v in (file.schema_arrow.metadata or {}).items()}
+    seed, people = metadata.get("incrowd.simulation_seed"), metadata.get("incrowd.people")
+    return Collection(
+        plan=metadata["incrowd.plan"],
+        message=int(metadata["incrowd.message"]),
+        bits=int(metadata["incrowd.bits"]),
+        packed=_matrix(table.column(COLUMN).combine_chunks()),
+        seed=None if seed is None else int(seed),
+        id=metadata.get("incrowd.collection", str(path)),
+        people=None if people is None else int(people),
+        persons=metadata.get("incrowd.persons", "rows"),
+    )
 
 
 def _metadata(collection: Collection) -> dict[str, str]:
@@ -82,7 +153,11 @@ def _metadata(collection: Collection) -> dict[str, str]:
         "incrowd.plan": collection.plan,
         "incrowd.message": str(collection.message),
         "incrowd.bits": str(collection.bits),
+        "incrowd.collection": collection.id,
+        "incrowd.persons": collection.persons,
     }
+    if collection.people is not None:
+        found["incrowd.people"] = str(collection.people)
     if collection.seed is not None:
         found["incrowd.simulation_seed"] = str(collection.seed)
     return found
@@ -91,6 +166,8 @@ def _metadata(collection: Collection) -> dict[str, str]:
 def _matrix(column: pa.FixedSizeBinaryArray) -> np.ndarray:
     """The bytes of a fixed-size binary array without a copy, shape (rows, width)."""
     width = column.type.byte_width
+    if not len(column):
+        return np.empty((0, width), np.uint8)
     data = np.frombuffer(column.buffers()[1], np.uint8)
     first = column.offset * width
     return data[first : first + len(column) * width].reshape(len(column), width)

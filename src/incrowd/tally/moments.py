@@ -15,6 +15,8 @@ from functools import reduce
 import numpy as np
 
 from incrowd.errors import TableError
+from incrowd.kernels import codes
+from incrowd.kernels.axes import transform
 
 MOST_BITS = 20  # of a whole histogram: 2^20 counts
 WIDE_BITS = 12  # of one question: beyond, products row by row cost less than 2^bits patterns
@@ -52,12 +54,7 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
     widths, columns = _layout(axes)
     if sum(widths) > MOST_BITS:
         raise TableError.of("table", f"{sum(widths)} bits", f"histograms hold {MOST_BITS} at most")
-    weights = 1 << np.arange(sum(widths))[::-1]
-    counts = np.zeros(1 << sum(widths), np.int64)
-    for i in range(0, len(packed), CHUNK):
-        codes = extract(packed[i : i + CHUNK], columns) @ weights
-        counts += np.bincount(codes, minlength=len(counts))
-    return counts.reshape([1 << width for width in widths])
+    return codes.histogram(packed, columns).reshape([1 << width for width in widths])
 
 
 def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -97,13 +94,15 @@ def _with_pairs(bits: np.ndarray) -> np.ndarray:
 
 
 def _by_histogram(counts: np.ndarray, conditions: Conditions) -> np.ndarray:
-    """Sum the patterns that meet each condition, axis by axis."""
-    for axis, size in enumerate(counts.shape):
-        width = size.bit_length() - 1
-        patterns = np.arange(size)[:, None] >> np.arange(width)[::-1]
-        met = conditions((patterns & 1).astype(np.int64))
-        counts = np.moveaxis(np.tensordot(met, counts, (0, axis)), 0, axis)
-    return counts
+    """Sum the patterns that meet each condition, axis by axis.
+
+    Sums of counts below 2^53 are exact in double precision.
+    """
+    matrices = []
+    for size in counts.shape:
+        patterns = np.arange(size)[:, None] >> np.arange(size.bit_length() - 1)[::-1]
+        matrices.append(conditions((patterns & 1).astype(np.float64)).T)
+    return transform(matrices, counts.astype(np.float64)).round().astype(np.int64)
 
 
 def _by_products(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.errors import TableError
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.covariance import JointEstimate, estimate_joint, pair_decoder
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.delta_method import Comparison
 from incrowd.plan import Guarantee, Plan
-from incrowd.reports.collection import Collection
-from incrowd.tally.moments import pair_moments
-from incrowd.workflow.estimate import check_reports, check_tables
+from incrowd.workflow.estimate import Reports, check_arrived, count
+from incrowd.workflow.joint import joint
+from incrowd.workflow.sources import check_tables
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class TwoWay:
 
 def compare(
     plan: Plan,
-    reports: Collection,
+    reports: Reports,
     first: str,
     second: str,
     noise_only: bool = False,
@@ -49,35 +48,19 @@ def compare(
     Raises ReportsError as `estimate` does, TableError for questions that the plan does not have.
     """
     ids = check_tables(plan, [(first, second)])[0]
-    guarantee = check_reports(plan, reports, accept_smaller_crowd)
-    joint = joint_estimate(plan, reports, ids, noise_only)
+    counted = count(plan, reports, [ids], "pairs")
+    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    table = joint(plan, counted, ids, noise_only, margin=True)
     return TwoWay(
         questions=(first, second),
         guarantee=guarantee,
-        independence=independence_test(joint),
-        cramers_v=cramers_v(joint) if all(joint.exclusive) else None,
-        shares=tuple(conditional_share(joint, of, given) for of, given in _pairs(joint)),
-        differences=tuple(difference(joint, *of) for of in _against_first(joint)),
-        odds_ratios=tuple(odds_ratio(joint, *of) for of in _against_first(joint)),
-        seed=reports.seed,
+        independence=independence_test(table),
+        cramers_v=cramers_v(table) if all(table.exclusive) else None,
+        shares=tuple(conditional_share(table, of, given) for of, given in _pairs(table)),
+        differences=tuple(difference(table, *of) for of in _against_first(table)),
+        odds_ratios=tuple(odds_ratio(table, *of) for of in _against_first(table)),
+        seed=counted.seed,
     )
-
-
-def joint_estimate(
-    plan: Plan, reports: Collection, ids: tuple[str, ...], noise_only: bool = False
-) -> JointEstimate:
-    """A table with its margins and the covariance of everything in it.
-
-    Raises TableError if it has more than 2,000 cells.
-    """
-    message = plan.messages[reports.message]
-    layout = plan.layout(message)
-    if missing := [id for id in ids if id not in layout]:
-        raise TableError.of("table", missing[0], "does not travel in these reports")
-    questions = [plan.survey.question(id) for id in ids]
-    decoders = [pair_decoder(q, message.channel.inverse, margin=True) for q in questions]
-    counts = pair_moments(reports.packed, [layout[id] for id in ids])
-    return estimate_joint(ids, decoders, counts, message.copies, noise_only)
 
 
 Answer = tuple[str, str]

@@ -2,118 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-import pyarrow as pa
-
-from incrowd.encoding.answers import check_columns
-from incrowd.encoding.records import encode
-from incrowd.errors import ReportsError, TableError
-from incrowd.estimation.decoders import Decoder, decoder
-from incrowd.estimation.results import Estimates
-from incrowd.estimation.tables import TableEstimate, along_axes, estimate_table
-from incrowd.plan import Guarantee, Message, Plan
+from incrowd.errors import ReportsError
+from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.results import Arrived, Estimates
+from incrowd.estimation.simultaneous import Method, simultaneous_intervals
+from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
+from incrowd.plan import Guarantee, Plan
 from incrowd.planning.planner import guarantee_for
 from incrowd.reports.collection import Collection
-from incrowd.tally.moments import moments
+from incrowd.survey import Text
+from incrowd.tally.tally import Kind, Tally
+from incrowd.tally.tally import count as tallied
+from incrowd.workflow.joint import joint
+from incrowd.workflow.sources import Ids, Source, check_tables, sources
+from incrowd.workflow.words import estimate_words
 
-TableNames = Sequence[str]
+Reports = Collection | Iterable[Collection]
+
+
+def count(
+    plan: Plan,
+    reports: Reports,
+    tables: Sequence[Sequence[str]] | None = None,
+    kind: Kind = "singles",
+) -> Tally:
+    """Count reports for tables; tallies of different reports can be added and estimated later.
+
+    tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
+    "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
+    ReportsError if the reports are of another plan, TableError for a table that cannot be made.
+    """
+    parts = [reports] if isinstance(reports, Collection) else reports
+    return tallied(plan, parts, check_tables(plan, tables), kind)
 
 
 def estimate(
     plan: Plan,
-    reports: Collection,
-    tables: Sequence[TableNames] | None = None,
+    reports: Reports | Tally,
+    tables: Sequence[Sequence[str]] | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
+    candidates: Mapping[str, Sequence[str]] | None = None,
+    simultaneous: Method | None = None,
+    covariance: bool = False,
 ) -> Estimates:
-    """Estimate tables from a collection, unbiased, with standard errors.
+    """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
-    tables: lists of question ids; by default the one-way tables and those the survey wants.
-    noise_only: errors of the noise alone, the people being fixed; else noise plus sampling.
-    Raises ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
-    accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
+    tables: lists of question ids; by default the one-way tables and those the survey wants (of a
+    tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
+    noise plus sampling. candidates: for each text question the words to look for; without them it
+    is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
+    cells. Raises ReportsError if the reports are of another plan or fewer than the plan's crowd
+    (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be
+    made.
     """
-    wanted = check_tables(plan, tables)
-    guarantee = check_reports(plan, reports, accept_smaller_crowd)
-    message = plan.messages[reports.message]
+    joined = covariance or simultaneous is not None
+    if not isinstance(reports, Tally):
+        reports = count(plan, reports, tables, "pairs" if joined else "singles")
+        tables = None
+    wanted = reports.tables if tables is None else check_tables(plan, tables)
+    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
+    text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
+    shown = [ids for ids in wanted if ids[0] not in text]
+    words = {ids[0]: (candidates or {}).get(ids[0]) for ids in wanted if ids[0] in text}
+    joints = tuple(joint(plan, reports, ids, noise_only) for ids in shown) if joined else ()
     return Estimates(
         plan=plan,
-        reports=len(reports),
-        crowd=len(reports) // message.copies,
+        arrived=arrived,
         guarantee=guarantee,
-        tables=tuple(_table(plan, message, reports.packed, ids, noise_only) for ids in wanted),
+        tables=tuple(table_of(plan, reports, ids, noise_only) for ids in shown),
+        words={id: estimate_words(plan, reports, id, w) for id, w in words.items() if w},
+        simultaneous=tuple(
+            simultaneous_intervals(table, method=simultaneous) for table in joints if simultaneous
+        ),
+        covariances=joints if covariance else (),
         seed=reports.seed,
+        persons=reports.persons,
     )
 
 
-def truth(
-    plan: Plan, answers: pa.Table, tables: Sequence[TableNames] | None = None
-) -> tuple[np.ndarray, ...]:
-    """The shares in the answers themselves, one array for each table. For comparison only."""
-    answers = check_columns(answers, plan.survey)
-    questions = [plan.survey.question(id) for id in plan.messages[0].questions]
-    return true_tables(plan, encode(questions, answers), check_tables(plan, tables))
+def check_arrived(
+    plan: Plan, counted: Tally, accept_smaller_crowd: bool = False
+) -> tuple[tuple[Arrived, ...], Guarantee]:
+    """What came of each message, and the guarantee for the people who did.
 
-
-def true_tables(
-    plan: Plan, records: np.ndarray, tables: Sequence[TableNames]
-) -> tuple[np.ndarray, ...]:
-    """The shares in the records themselves (packed, not randomised), one array for each table."""
-    message = plan.messages[0]
-    return tuple(
-        along_axes(
-            [d.mean for d in _decoders(plan, ids, np.eye(2))],
-            moments(records, _axes(plan, message, ids)) / len(records),
+    Raises ReportsError if a message is missing, or too few people came.
+    """
+    if counted.plan != plan.digest:
+        made = "counts the reports of another plan; use the plan whose digest this is"
+        raise ReportsError.of("tally", counted.plan, made)
+    for number in range(len(plan.messages)):
+        if number not in counted.messages or not counted.messages[number].accepted:
+            what = "reports; there is nothing to estimate from"
+            raise ReportsError.of(f"message {number + 1}", 0, what)
+    arrived = tuple(
+        Arrived(counts.accepted, counts.rejected, counts.people(message))
+        for counts, message in (
+            (counted.messages[number], message) for number, message in enumerate(plan.messages)
         )
-        for ids in tables
     )
-
-
-def check_tables(plan: Plan, tables: Sequence[TableNames] | None) -> tuple[tuple[str, ...], ...]:
-    """The wanted tables. Raises TableError if one names no question or names one twice."""
-    if tables is None:
-        return plan.survey.wanted
-    known = [question.id for question in plan.survey.questions]
-    for ids in tables:
-        for id in ids:
-            if id not in known:
-                raise TableError.of("table", id, f"names no question; use {', '.join(known)}")
-        if len(set(ids)) < len(ids) or not ids:
-            raise TableError.of("table", ",".join(ids), "should name some questions, each once")
-    return tuple(map(tuple, tables))
-
-
-def check_reports(plan: Plan, reports: Collection, accept_smaller_crowd: bool) -> Guarantee:
-    """The guarantee for the crowd that arrived. Raises ReportsError if they may not be used."""
-    check_origin(plan, reports)
-    people = len(reports) // plan.messages[reports.message].copies
+    people = min(message.people for message in arrived)
     if people < plan.survey.crowd and not accept_smaller_crowd:
         raise ReportsError.of("reports", f"a crowd of {people:,}", _too_few(plan))
-    return guarantee_for(plan, people)
-
-
-def check_origin(plan: Plan, reports: Collection) -> None:
-    """Raises ReportsError unless the reports name this plan and have its length."""
-    if reports.plan != plan.digest:
-        made = "were made by another plan; use the plan whose digest this is"
-        raise ReportsError.of("reports", reports.plan, made)
-    if not 0 <= reports.message < len(plan.messages):
-        raise ReportsError.of("reports", f"message {reports.message}", "is none of the plan's")
-    bits = plan.bits(plan.messages[reports.message])
-    if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
-        raise ReportsError.of("reports", f"{reports.bits} bits", f"need {bits} bits")
-    if len(reports) == 0:
-        raise ReportsError.of("reports", 0, "reports; there is nothing to estimate from")
-    _check_padding(reports)
-
-
-def _check_padding(reports: Collection) -> None:
-    """Raises ReportsError if a bit beyond the plan's is set: no client sends that."""
-    spare = reports.bits % 8
-    if spare and (reports.packed[:, -1] >> spare).any():
-        raise ReportsError.of("reports", "a padding bit that is set", "no plan's client sends that")
+    return arrived, guarantee_for(plan, people)
 
 
 def _too_few(plan: Plan) -> str:
@@ -123,18 +116,20 @@ def _too_few(plan: Plan) -> str:
     )
 
 
-def _table(
-    plan: Plan, message: Message, packed: np.ndarray, ids: TableNames, noise_only: bool
-) -> TableEstimate:
-    counts = moments(packed, _axes(plan, message, ids))
-    decoders = _decoders(plan, ids, message.channel.inverse)
-    return estimate_table(ids, decoders, counts, message.copies, noise_only)
+def table_of(plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False) -> TableEstimate:
+    """One table, combined from all messages that hold it."""
+    found = sources(plan, ids)
+    tables = [_table(plan, counted, source, ids, noise_only) for source in found]
+    return combined(tables, [source.weight for source in found])
 
 
-def _axes(plan: Plan, message: Message, ids: TableNames) -> list[slice]:
-    layout = plan.layout(message)
-    return [layout[id] for id in ids]
-
-
-def _decoders(plan: Plan, ids: TableNames, inverse: np.ndarray) -> list[Decoder]:
-    return [decoder(plan.survey.question(id), inverse) for id in ids]
+def _table(plan: Plan, counted: Tally, source: Source, ids: Ids, noise_only: bool) -> TableEstimate:
+    questions = [plan.survey.question(id) for id in ids]
+    counts, message = counted.messages[source.number].tables[ids], source.message
+    if message.apart:
+        inverse = plan.channel(message, ids[0]).inverse
+        answers = questions[0].answers
+        return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
+    singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
+    decoders = [question_decoder(q, plan.channel(message, q.id)) for q in questions]
+    return estimate_table(ids, decoders, singles, message.copies, noise_only)

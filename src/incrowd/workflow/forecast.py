@@ -3,61 +3,79 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from scipy.special import ndtri
 
-from incrowd.estimation.efficiency import (
-    approximate_loss,
-    effective_sample,
-    option_products,
-    products,
-    table_factor,
-    variances,
-)
+from incrowd.estimation.efficiency import effective_sample, greenwood_mean
 from incrowd.plan import Plan
+from incrowd.planning.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.survey import Multi, Text
+from incrowd.workflow.sources import Ids, check_tables
 
-MOST_CELLS = 4096
+FAMILY_ERROR = 0.05
 
 
 @dataclass(frozen=True)
 class TableForecast:
-    """What to expect of one table when all its cells are alike.
+    """What to expect of one table when all its answers are alike.
 
-    standard_error: of a cell, noise plus sampling, as a proportion. as_good_as: how many people
-    asked openly would tell as much in squared error (Vinterbo, section 4.1: the loss at
-    s = 2 / (cells + 1), its mean over uniformly random tables).
+    standard_error: of its largest cell, noise plus sampling, as a proportion. noise_error: of the
+    noise alone. visible: the smallest share that is told from zero, with every cell of the table
+    tested and 5% for any false alarm, half of the time. as_good_as: how many people asked openly
+    would tell as much in squared error (Vinterbo, section 4.1: the loss at s = 2 / (cells + 1),
+    its mean over uniformly random tables).
     """
 
     questions: tuple[str, ...]
     cells: int
     standard_error: float
+    noise_error: float
+    visible: float
     as_good_as: float
 
 
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
     """The wanted tables of a plan for exactly its crowd, colluding people included.
 
-    Tables with a `multi` question, whose cells overlap, or with very many cells are left out.
+    A table that several messages hold is combined from all of them.
     """
-    tables = (_forecast(plan, ids) for ids in plan.survey.wanted)
-    return tuple(table for table in tables if table is not None)
+    return tuple(_forecast(plan, ids) for ids in plan.survey.wanted)
 
 
-def _forecast(plan: Plan, ids: tuple[str, ...]) -> TableForecast | None:
+def _forecast(plan: Plan, ids: Ids) -> TableForecast:
+    axes, people = table_axes(plan.survey, ids), plan.survey.crowd
+    cells = math.prod(axis.cells for axis in axes)
+    noise = expected_noise(plan.survey, plan.messages, ids)  # of one person
+    error = math.sqrt((noise + sampling_variance(axes)) / people)
+    noise_error = math.sqrt(noise / people)
+    lost = _loss(plan, ids, cells, noise)
+    return TableForecast(
+        questions=ids,
+        cells=cells,
+        standard_error=error,
+        noise_error=noise_error,
+        visible=float(ndtri(1 - FAMILY_ERROR / cells)) * noise_error,
+        as_good_as=effective_sample(people, lost),
+    )
+
+
+def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
+    """People with noise for one person asked openly, in squared error over all cells.
+
+    1 + cells x noise / (1 - s), s the sum of squared shares; of overlapping answers, and of words
+    that hardly anybody has, of one cell alone.
+    """
     questions = [plan.survey.question(id) for id in ids]
-    sizes = [len(question.answers) for question in questions]
-    if any(q.type == "multi" for q in questions) or math.prod(sizes) > MOST_CELLS:
-        return None
-    message = plan.messages[0]
-    axes = [
-        products(message.channel) if q.domain.bits == 1 else option_products(message.channel, n)
-        for q, n in zip(questions, sizes, strict=True)
-    ]
-    shares = np.full(sizes, 1 / math.prod(sizes))
-    crowd, copies = plan.survey.crowd, message.copies
-    error = float(np.sqrt(variances(axes, shares, crowd, copies).max()))
-    # what the copies leave of the noise's share of c
-    c = 1 + (table_factor(axes, shares) - 1) / copies
-    lost = approximate_loss(c, math.prod(sizes))
-    return TableForecast(ids, math.prod(sizes), error, effective_sample(crowd, lost))
+    if any(isinstance(question, Multi | Text) for question in questions):
+        open_variance = sampling_variance(table_axes(plan.survey, ids))
+        return 1 + noise / open_variance if open_variance > 0 else math.inf
+    return 1 + cells * noise / (1 - greenwood_mean(cells))
+
+
+def people_needed(plan: Plan, ids: Sequence[str], standard_error: float) -> int:
+    """How many people the plan's noise needs for a standard error of a table's largest cell."""
+    noise = expected_noise(plan.survey, plan.messages, check_tables(plan, [ids])[0])
+    variance = noise + sampling_variance(table_axes(plan.survey, ids))
+    return math.ceil(variance / standard_error**2)

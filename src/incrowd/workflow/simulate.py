@@ -4,36 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from incrowd.encoding.answers import check_columns
-from incrowd.encoding.records import encode
+from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
-from incrowd.plan import Plan
+from incrowd.estimation.tables import TableEstimate
+from incrowd.plan import Message, Plan
 from incrowd.randomize.keystream import Keystream
 from incrowd.reports.collection import Collection
-from incrowd.survey import Survey
-from incrowd.workflow.estimate import estimate, true_tables
+from incrowd.survey import Survey, Text
+from incrowd.workflow.estimate import count, table_of
+from incrowd.workflow.people import People
 from incrowd.workflow.plan import plan
-from incrowd.workflow.randomize import randomize_records
+from incrowd.workflow.randomize import randomize_message, randomize_records
+from incrowd.workflow.truth import theoretical_error, true_moments, true_table
+
+MOST_SEED = 2**63
 
 
 @dataclass(frozen=True)
 class TableQuality:
     """What the trials show of one table; every array has the shape of the table.
 
-    coverage: share of trials whose interval holds the truth. bias: mean estimate less truth.
-    mean_standard_error: what the estimates say of themselves (root mean square).
-    empirical_standard_error: how far they really spread.
+    coverage: share of trials whose interval holds the truth. joint_coverage: share of trials in
+    which all intervals of the table hold at once. bias: mean estimate less truth. bias_error: its
+    standard error, from the number of trials. mean_standard_error: what the estimates say of
+    themselves (root mean square). empirical_standard_error: how far they really spread.
+    theoretical_error: what the truth and the noise say they should. efficiency: theoretical over
+    empirical variance, summed over cells; 1 but for the error of the simulation.
     """
 
     questions: tuple[str, ...]
     coverage: np.ndarray
+    joint_coverage: float
     bias: np.ndarray
+    bias_error: np.ndarray
     mean_standard_error: np.ndarray
     empirical_standard_error: np.ndarray
+    theoretical_error: np.ndarray
+
+    @property
+    def efficiency(self) -> float:
+        """Theoretical over empirical variance, of all cells together."""
+        found = float((self.empirical_standard_error**2).sum())
+        return float((self.theoretical_error**2).sum()) / found if found > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -58,56 +75,105 @@ def simulate(
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
     plus sampling; `fixed_people` draws them once, keeps them, and uses the errors of the noise
-    alone. progress: called with 1 after every trial. The randomness is repeatable (`seed`).
-    Raises UsageError for fewer than 2 trials, or if there are fewer fixed people than the crowd.
+    alone. Text questions are left out. progress: called with 1 after every trial. The randomness
+    is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a negative seed, or if
+    there are fewer fixed people than the crowd.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
+    if not 0 <= seed < MOST_SEED:
+        raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
     made = plan(survey)
-    records = _records(made, check_columns(answers, survey))
-    if fixed_people and len(records) < survey.crowd:
-        raise UsageError.of("crowd", survey.crowd, f"only {len(records)} answers to keep fixed")
-    people, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
+    everybody = People.of(survey, answers)
+    if fixed_people and everybody.number < survey.crowd:
+        allowed = f"only {everybody.number} answers to keep fixed"
+        raise UsageError.of("crowd", survey.crowd, allowed)
+    generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
     if fixed_people:
-        records = records[people.permutation(len(records))[: survey.crowd]]
-    truth = true_tables(made, records, survey.wanted)
+        chosen = np.sort(generator.permutation(everybody.number)[: survey.crowd])
+        everybody = everybody.take(chosen)
+    trial = Trial.of(made, everybody, fixed_people)
+    truth = [true_moments(made, everybody, ids) for ids in trial.wanted]
     collected = []
     for _ in range(trials):
-        drawn = (
-            records if fixed_people else records[people.integers(len(records), size=survey.crowd)]
-        )
-        collected.append(_trial(made, drawn, keystream, fixed_people))
+        collected.append(trial.run(generator, keystream))
         if progress:
             progress(1)
     tables = tuple(
-        _quality(ids, true, [trial[number] for trial in collected])
-        for number, (ids, true) in enumerate(zip(survey.wanted, truth, strict=True))
+        _quality(made, ids, true, [found[number] for found in collected])
+        for number, (ids, true) in enumerate(zip(trial.wanted, truth, strict=True))
     )
     return Simulation(made, trials, fixed_people, tables)
 
 
-def _records(made: Plan, answers: pa.Table) -> np.ndarray:
-    return encode([made.survey.question(id) for id in made.messages[0].questions], answers)
+class Trial(NamedTuple):
+    """What all trials share: the plan, the people, and their records where those never change."""
+
+    plan: Plan
+    people: People
+    records: tuple[np.ndarray | None, ...]
+    fixed_people: bool
+    wanted: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, made: Plan, people: People, fixed_people: bool) -> Trial:
+        """Pack the records of every message without text questions and without wide ones."""
+        text = {q.id for q in made.survey.questions if isinstance(q, Text)}
+
+        def packed(message: Message) -> np.ndarray | None:
+            if message.apart or text & set(message.questions):
+                return None
+            return pack(made.questions(message), people.encoded, people.number)
+
+        records = tuple(packed(message) for message in made.messages)
+        wanted = tuple(ids for ids in made.survey.wanted if ids[0] not in text)
+        return cls(made, people, records, fixed_people, wanted)
+
+    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[TableEstimate]:
+        """Every wanted table from one collection."""
+        size = self.plan.survey.crowd
+        drawn = (
+            np.arange(self.people.number)
+            if self.fixed_people
+            else generator.integers(self.people.number, size=size)
+        )
+        reports = [self._reports(number, drawn, keystream) for number in range(len(self.records))]
+        counted = count(self.plan, reports, self.wanted)
+        return [table_of(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
+
+    def _reports(self, number: int, drawn: np.ndarray, keystream: Keystream) -> Collection:
+        message, records = self.plan.messages[number], self.records[number]
+        if records is None:
+            people = self.people.take(drawn)
+            packed = randomize_message(self.plan, message, people, keystream)
+        else:
+            packed = randomize_records(records[drawn], self.plan, message, keystream)
+        return Collection(
+            plan=self.plan.digest,
+            message=number,
+            bits=self.plan.bits(message),
+            packed=packed,
+            seed=keystream.seed,
+            id=str(number),
+            people=len(drawn) if message.apart else None,
+        )
 
 
-Trial = list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-
-
-def _trial(made: Plan, drawn: np.ndarray, keystream: Keystream, fixed_people: bool) -> Trial:
-    """Estimate, standard error, low and high of every table."""
-    message = made.messages[0]
-    packed = randomize_records(drawn, made, message, keystream)
-    reports = Collection(made.digest, 0, made.bits(message), packed, keystream.seed)
-    tables = estimate(made, reports, noise_only=fixed_people).tables
-    return [(t.estimate, t.standard_error, t.low, t.high) for t in tables]
-
-
-def _quality(ids: tuple[str, ...], truth: np.ndarray, trials: Trial) -> TableQuality:
-    estimates, errors, lows, highs = (np.array(part) for part in zip(*trials, strict=True))
+def _quality(
+    made: Plan, ids: tuple[str, ...], shares: np.ndarray, trials: list[TableEstimate]
+) -> TableQuality:
+    truth = true_table(made, ids, shares)
+    estimates = np.array([table.estimate for table in trials])
+    errors = np.array([table.standard_error for table in trials])
+    holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
+    spread = np.std(estimates, axis=0, ddof=1)
     return TableQuality(
         questions=ids,
-        coverage=np.mean((lows <= truth) & (truth <= highs), axis=0),
+        coverage=np.mean(holds, axis=0),
+        joint_coverage=float(np.mean(holds.reshape(len(trials), -1).all(axis=1))),
         bias=np.mean(estimates, axis=0) - truth,
+        bias_error=spread / np.sqrt(len(trials)),
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
-        empirical_standard_error=np.std(estimates, axis=0, ddof=1),
+        empirical_standard_error=spread,
+        theoretical_error=theoretical_error(made, ids, shares, trials[0].errors),
     )

@@ -2,69 +2,132 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
-from incrowd.plan import Plan
-from incrowd.planning.planner import recertify
+from incrowd.channels.k_ary import KAry
+from incrowd.plan import Message, Plan
+from incrowd.planning.planner import assumption, recertify
+from incrowd.planning.sending import sent_by
 from incrowd.reports.collection import Collection
-from incrowd.tally.moments import moments
-from incrowd.workflow.estimate import check_origin
+from incrowd.tally.tally import MessageTally
+from incrowd.workflow.estimate import Reports, count
 
 FALSE_ALARM = 1e-6  # chance that right reports are called impossible, over all bits together
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A bit whose rate cannot come from the plan: of message (from 1), question and bit (from 0).
+
+    low, high: the rates that the noise can give.
+    """
+
+    message: int
+    question: str
+    bit: int
+    rate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Verification:
     """What was found. certificate: recomputed from the plan's noise, copies and crowd.
 
-    impossible: bits whose rate cannot come from the plan, as (bit, rate); None if no reports were
-    given. A bit is set with a probability between q and p, whatever the answers are. missing:
-    people whom the plan's crowd still lacks.
+    reports: accepted; rejected: those that no client can have sent. impossible: bits whose rate
+    cannot come from the plan; both None if no reports were given. A bit is set with a probability
+    between two bounds, whatever the answers are. missing: people whom the plan's crowd still
+    lacks. seed: of reports that were made in a simulation, and protect nobody.
     """
 
     certificate: Certificate
     plan_holds: bool
     reports: int | None = None
-    impossible: tuple[tuple[int, float], ...] | None = None
+    rejected: int = 0
+    impossible: tuple[Impossible, ...] | None = None
     missing: int = 0
+    seed: int | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing speaks against the plan, or the reports."""
-        return self.plan_holds and not self.impossible and not self.missing
+        found = self.impossible or self.rejected or self.missing or self.seed is not None
+        return self.plan_holds and not found
 
 
-def verify(plan: Plan, reports: Collection | None = None) -> Verification:
+def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     """Recompute a plan's certificate; check that reports can come from it.
 
-    The reports' digest and length must be the plan's, their padding empty, and every bit's rate
-    between q and p within its sampling error. Raises ReportsError for another plan's reports.
+    The reports' digest and length must be the plan's, and every bit's rate between its bounds
+    within its sampling error. Raises ReportsError for another plan's reports.
     """
     certificate = recertify(plan)
     promise = plan.guarantee
     holds = (
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
-        and certificate.assumption == promise.assumption
+        and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
+        and assumption(plan.survey, certificate) == promise.assumption
     )
     if reports is None:
         return Verification(certificate, holds)
-    check_origin(plan, reports)
-    people = len(reports) // plan.messages[reports.message].copies
-    missing = max(plan.survey.crowd - people, 0)
-    return Verification(certificate, holds, len(reports), _impossible(plan, reports), missing)
+    parts: Iterable[Collection] = [reports] if isinstance(reports, Collection) else reports
+    one_way = [(question.id,) for question in plan.survey.questions]
+    counted = count(plan, parts, one_way)
+    found = [counted.messages.get(n, NOTHING) for n in range(len(plan.messages))]
+    people = min(f.people(message) for f, message in zip(found, plan.messages, strict=True))
+    wrong = [
+        impossible
+        for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True))
+        for impossible in _impossible(plan, number, message, counts)
+    ]
+    return Verification(
+        certificate,
+        holds,
+        reports=sum(f.accepted for f in found),
+        rejected=sum(f.rejected for f in found),
+        impossible=tuple(wrong),
+        missing=max(plan.survey.crowd - people, 0),
+        seed=counted.seed,
+    )
 
 
-def _impossible(plan: Plan, reports: Collection) -> tuple[tuple[int, float], ...]:
-    channel = plan.messages[reports.message].channel
-    set_bits = moments(reports.packed, [slice(0, reports.bits)])[1:]
-    rates = set_bits / max(len(reports), 1)
-    # the spread is largest at the bounds themselves, where it is that of q (or p)
-    spread = np.sqrt(channel.p * channel.q / max(len(reports), 1))
-    slack = -ndtri(FALSE_ALARM / (2 * reports.bits)) * spread + 1 / max(len(reports), 1)
-    wrong = (rates < channel.q - slack) | (rates > channel.p + slack)
-    return tuple((int(bit), float(rates[bit])) for bit in np.flatnonzero(wrong))
+NOTHING = MessageTally(0, 0, 0, {})
+
+
+def _impossible(
+    plan: Plan, number: int, message: Message, counts: MessageTally
+) -> list[Impossible]:
+    """The bits of a message whose rates lie outside their bounds.
+
+    The spread is largest at the bounds themselves. All bits of the plan share the false alarm.
+    """
+    bits = sum(plan.record_bits(m) for m in plan.messages)
+    quantile = -float(ndtri(FALSE_ALARM / (2 * bits)))
+    found = []
+    for id in message.questions:
+        if (id,) not in counts.tables:
+            continue
+        table = np.atleast_2d(counts.tables[(id,)]).sum(axis=0)
+        reports = max(int(table[0]), 1)
+        low, high = _bounds(plan, message, id)
+        slack = [quantile * np.sqrt(r * (1 - r) / reports) + 1 / reports for r in (low, high)]
+        rates = table[1:] / reports
+        wrong = (rates < low - slack[0]) | (rates > high + slack[1])
+        found += [
+            Impossible(number + 1, id, int(bit), float(rates[bit]), low, high)
+            for bit in np.flatnonzero(wrong)
+        ]
+    return found
+
+
+def _bounds(plan: Plan, message: Message, id: str) -> tuple[float, float]:
+    """The rates a bit of the question can have, whatever people answer."""
+    channel = plan.channel(message, id)
+    rates = channel.matrix[0] if isinstance(channel, KAry) else channel.matrix[1]
+    return float(rates.min()), float(rates.max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import MISSING, PlanError
-from incrowd.survey import Survey
+from incrowd.plan.devices import QuestionChannel, device
+from incrowd.plan.grouping import grouping_problems, memoised
+from incrowd.survey import AnyQuestion, Survey
 
 
 class _Frozen(BaseModel):
@@ -20,16 +23,22 @@ class _Frozen(BaseModel):
 
 
 class Message(_Frozen):
-    """The questions that travel together in one report, and the noise on each of their bits."""
+    """The questions that travel together in one report, and the noise on each of their bits.
+
+    noise_numerator: over 2^32; None if every question has a randomizer of its own. copies: how
+    many independent reports a person sends. apart: each set bit of the one question is a report
+    of its own, and a report is the number of its bit.
+    """
 
     questions: tuple[str, ...] = Field(min_length=1)
-    noise_numerator: int = Field(gt=0, lt=DENOMINATOR // 2)
-    copies: int = Field(ge=1)
+    noise_numerator: int | None = Field(default=None, gt=0, lt=DENOMINATOR // 2)
+    copies: int = Field(default=1, ge=1)
+    apart: bool = False
 
     @property
-    def channel(self) -> BitFlip:
-        """What happens to each bit."""
-        return BitFlip(self.noise_numerator)
+    def channel(self) -> BitFlip | None:
+        """What happens to each bit of the questions without a randomizer of their own."""
+        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
 
 
 class Guarantee(_Frozen):
@@ -39,7 +48,8 @@ class Guarantee(_Frozen):
     neighbours differing in one person's answers. crowd: honest people, those who may collude
     taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
     pair of records (and the crowd) that gave it. proved: whether it holds for every collection;
-    if not, it is no guarantee, and the assumption says what it is.
+    if not, it is no guarantee, and the assumption says what it is. local_epsilon: what remains
+    (with delta 0) of all that a person sends if nobody hides it.
     """
 
     analysis: Literal["blanket", "outlier", "local"]
@@ -50,44 +60,90 @@ class Guarantee(_Frozen):
     proved: bool
     assumption: str
     worst: str
+    local_epsilon: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Asked(_Frozen):
+    """What people were asked before by the plan of that digest, and by how many honest people."""
+
+    digest: str
+    crowd: int = Field(ge=1)
+    survey: Survey
+    messages: tuple[Message, ...] = Field(min_length=1)
 
 
 class Plan(_Frozen):
-    """Survey, messages and guarantee."""
+    """Survey, messages and guarantee.
+
+    earlier: what the same people were asked before; the guarantee covers that as well.
+    """
 
     format: Literal["incrowd plan 1"] = "incrowd plan 1"
     survey: Survey
     messages: tuple[Message, ...] = Field(min_length=1)
     guarantee: Guarantee
+    earlier: tuple[Asked, ...] = ()
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
-        survey, promise = self.survey, self.guarantee
-        wanted = {
-            "guarantee.analysis": (promise.analysis, survey.privacy.analysis),
-            "guarantee.epsilon": (promise.epsilon, survey.privacy.epsilon),
-            "guarantee.crowd": (promise.crowd, survey.crowd - survey.colluding),
-            "guarantee.proved": (promise.proved, promise.analysis != "outlier"),
-            "messages": (
-                [(set(m.questions), len(m.questions), m.copies) for m in self.messages],
-                [({q.id for q in survey.questions}, len(survey.questions), survey.copies)],
-            ),
-        }
-        if promise.analysis != "local":
-            wanted["guarantee.delta"] = (promise.delta, survey.privacy.delta)
-        for field, (found, right) in wanted.items():
-            if found != right:
-                raise ValueError(f"{field} does not follow from the survey")
+        for problem in self._problems():
+            raise ValueError(f"{problem}: it does not follow from the survey")
         return self
 
+    def _problems(self) -> Iterator[str]:
+        survey, promise = self.survey, self.guarantee
+        crowd = min([survey.honest, *(asked.crowd for asked in self.earlier)])
+        wanted: dict[str, tuple[object, object]] = {
+            "analysis": (promise.analysis, survey.privacy.analysis),
+            "epsilon": (promise.epsilon, survey.privacy.epsilon),
+            "crowd": (promise.crowd, crowd),
+            "proved": (promise.proved, promise.analysis != "outlier"),
+        }
+        if promise.analysis != "local":
+            wanted["delta"] = (promise.delta, survey.privacy.delta)
+        for field, (found, right) in wanted.items():
+            if found != right:
+                yield f"guarantee.{field} is {found}"
+        yield from grouping_problems(survey, [(m.questions, m.copies) for m in self.messages])
+        for message in self.messages:
+            questions = [survey.question(id) for id in message.questions]
+            if message.apart != any(q.travels_apart for q in questions):
+                yield "messages.apart"
+            if (message.noise_numerator is None) != all(q.randomizer for q in questions):
+                yield "messages.noise_numerator"
+
+    def questions(self, message: Message) -> tuple[AnyQuestion, ...]:
+        """The questions of a message, in the order of their bits."""
+        return tuple(self.survey.question(id) for id in message.questions)
+
+    def channel(self, message: Message, id: str) -> QuestionChannel:
+        """What happens to each bit of a question in that message (k-ary: to the answer)."""
+        return device(self.survey.question(id)) or BitFlip(message.noise_numerator or 0)
+
     def layout(self, message: Message) -> dict[str, slice]:
-        """Which bits of the message's reports hold which question."""
-        ends = list(accumulate(self.survey.question(id).domain.bits for id in message.questions))
+        """Which bits of the message's reports (if apart, of a record) hold which question."""
+        ends = list(accumulate(question.bits for question in self.questions(message)))
         return dict(zip(message.questions, map(slice, [0, *ends], ends), strict=False))
 
+    def record_bits(self, message: Message) -> int:
+        """The number of bits in one record of the message's questions."""
+        return sum(question.bits for question in self.questions(message))
+
     def bits(self, message: Message) -> int:
-        """The number of bits in one report of the message."""
-        return sum(self.survey.question(id).domain.bits for id in message.questions)
+        """The number of bits in one report: a whole record, or the number of one set bit."""
+        bits = self.record_bits(message)
+        return max(1, (bits - 1).bit_length()) if message.apart else bits
+
+    @property
+    def memoised(self) -> tuple[str, ...]:
+        """The questions whose permanent responses a device key has to remember."""
+        return memoised(self.survey)
+
+    @property
+    def asked(self) -> Asked:
+        """This plan as something that people were asked."""
+        crowd = self.survey.honest
+        return Asked(digest=self.digest, crowd=crowd, survey=self.survey, messages=self.messages)
 
     @property
     def canonical(self) -> str:

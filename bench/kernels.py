@@ -1,0 +1,115 @@
+"""How long the hot loops take, beside what numpy offers for the same work."""
+
+from functools import partial, reduce
+
+import numpy as np
+
+from bench.measure import median_seconds
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.kernels.axes import transform
+from incrowd.kernels.codes import histogram
+from incrowd.kernels.counts import count_bits
+from incrowd.kernels.lanes import decide_words
+from incrowd.randomize.digits import fraction_digits
+from incrowd.randomize.flip import flip_mask
+from incrowd.randomize.keystream import Keystream
+
+RUNS = 9
+FLIPS = 2**21
+REPORTS = 2**24
+TEN_BITS = range(0, 60, 6)
+AXES = 20
+
+
+def numerator(q):
+    return BitFlip.at_least(q).numerator
+
+
+def flips(stream, q=0.35):
+    return decide_words(fraction_digits(numerator(q)), FLIPS, stream.words, True)
+
+
+def flips_in_one_line(q=0.35, piece=2**17):
+    generator = np.random.default_rng()
+    for _ in range(FLIPS // piece):
+        np.packbits(generator.random((piece, 64)) < q, axis=1)
+
+
+def bits_as_numbers(packed):
+    """Unpack, choose, weigh, count: a piece at a time, as one would without a kernel."""
+    weights = 1 << np.arange(len(TEN_BITS))[::-1]
+    for piece in np.array_split(packed, 64):
+        bits = np.unpackbits(piece, axis=1, bitorder="little")[:, TEN_BITS]
+        np.bincount(bits @ weights, minlength=1 << len(TEN_BITS))
+
+
+def along_axes(matrices, tensor):
+    def along(tensor, axis_and_matrix):
+        axis, matrix = axis_and_matrix
+        return np.moveaxis(np.tensordot(matrix, tensor, (1, axis)), 0, axis)
+
+    return reduce(along, enumerate(matrices), tensor)
+
+
+def flip_rows():
+    stream = Keystream.from_system()
+    yield (
+        f"flips, q = .35, {FLIPS:,} reports of 64 bits, one core, AES included",
+        partial(flips, stream),
+        "numpy in one line, not cryptographic, not exact",
+        flips_in_one_line,
+    )
+    yield (
+        f"flips, q = .001, {FLIPS:,} reports of 64 bits",
+        partial(flip_mask, numerator(0.001), (FLIPS, 64), stream),
+        "q = .35",
+        partial(flips, stream),
+    )
+
+
+def tally_rows(packed):
+    bits = 8 * packed.shape[1]
+    cores = {threads: partial(count_bits, packed, bits, threads, True) for threads in (1, 2)}
+    what = f"set bits of {len(packed):,} reports of {bits} bits"
+    words = packed.reshape(-1).view(np.uint64)
+    yield f"{what}, one core", cores[1], "np.sum of the same bytes", words.sum
+    yield f"{what}, two cores", cores[2], "one core", cores[1]
+
+
+def joint_rows(packed):
+    cores = {threads: partial(histogram, packed, TEN_BITS, threads, True) for threads in (1, 2)}
+    what = f"10 bits of {len(packed):,} reports of 64, counted jointly"
+    yield f"{what}, one core", cores[1], "unpackbits, bincount", partial(bits_as_numbers, packed)
+    yield f"{what}, two cores", cores[2], "one core", cores[1]
+
+
+def axis_rows():
+    generator = np.random.default_rng(0)
+    matrices = generator.random((AXES, 2, 2))
+    tensor = generator.random((2,) * AXES)
+    yield (
+        f"a 2 x 2 matrix along each of {AXES} axes",
+        partial(transform, matrices, tensor, True),
+        "tensordot axis by axis",
+        partial(along_axes, matrices, tensor),
+    )
+
+
+def rows():
+    """(what, seconds, beside, seconds) of every measurement."""
+    generator = np.random.default_rng(0)
+    packed = generator.integers(0, 256, (REPORTS, 8), dtype=np.uint8)
+    narrow = packed.reshape(-1)[: REPORTS * 5].reshape(-1, 5)
+    pieces = (flip_rows(), tally_rows(packed), tally_rows(narrow), joint_rows(packed), axis_rows())
+    for piece in pieces:
+        for what, work, beside, peer in piece:
+            yield what, median_seconds(work, RUNS), beside, median_seconds(peer, 3)
+
+
+def run():
+    """Measure all, print as we go, return the rows."""
+    found = []
+    for what, ours, beside, theirs in rows():
+        print(f"{what}: {ours:.4f} s; {beside}: {theirs:.4f} s, ratio {theirs / ours:.2f}")
+        found.append((what, ours, beside, theirs))
+    return found

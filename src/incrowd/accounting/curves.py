@@ -1,0 +1,136 @@
+"""The privacy curve of everything one person sends: one curve for each schema, composed."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, reduce
+from operator import mul
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.accounting.candidates import Candidate, blanket_candidates, candidates
+from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
+from incrowd.accounting.ratios import Ratios
+from incrowd.accounting.schema import Schema, Sent
+from incrowd.accounting.worst import largest_bound, likely_worst
+
+STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
+DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
+FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
+MOST_GRID = 4000
+NEGLIGIBLE = 1e-13
+LEAST_SPREAD = 1e-12  # of reports that tell nothing
+MOST_CLASSES = 40  # of pairs of records
+
+
+class Dots(NamedTuple):
+    """Bounds of delta at 0, step, 2 step, ... in both orders, of one report of a schema."""
+
+    forward: np.ndarray
+    backward: np.ndarray
+    step: float
+    worst: str
+
+    @property
+    def curve(self) -> PrivacyCurve:
+        """The dots, connected."""
+        return connect_the_dots(self.forward, self.backward, self.step)
+
+    @property
+    def coarser(self) -> Dots:
+        """Every second dot."""
+        even = slice(None, None, 2)
+        return Dots(self.forward[even], self.backward[even], 2 * self.step, self.worst)
+
+
+def composed(curves: list[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
+    """All curves, each so many times; small steps first, so that many small ones add up finely."""
+    powers = [curve**count for curve, count in curves]
+    return reduce(mul, sorted(powers, key=lambda curve: curve.forward.step))
+
+
+def all_dots(analysis: str, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
+    """The dots of each schema and how many reports there are of it.
+
+    A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
+    add the same in all, those that fall with the cube root of the copies need the fewest dots.
+    Where all losses together lie some standard deviations out, one report's lies out by the share
+    of its own deviation in theirs: so far, and a little farther, every dot is computed.
+    """
+    spreads = [_spread(analysis, schema, crowd) for schema, _ in sent.reports]
+    counts = [count for _, count in sent.reports]
+    variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
+    step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
+    enough = NEGLIGIBLE / sent.copies
+    found = []
+    for (schema, count), spread in zip(sent.reports, spreads, strict=True):
+        own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
+        dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
+        found.append((_dots(analysis, schema, crowd, count, own, dense, enough), count))
+    return found
+
+
+def _candidates(analysis: str, schema: Schema) -> list[Candidate]:
+    """At most so many that all can be tried at every dot."""
+    if analysis == "blanket":
+        return blanket_candidates(schema, MOST_CLASSES)
+    return candidates(analysis, schema)
+
+
+def _rounded(steps: float) -> float:
+    """Up to a 16th of an octave: dots are found again when other schemas change a little."""
+    return float(2 ** (math.ceil(16 * math.log2(steps)) / 16))
+
+
+@lru_cache(maxsize=256)
+def _spread(analysis: str, schema: Schema, crowd: int) -> float:
+    """Standard deviation of one report's loss, about: 2.5 times delta(0)."""
+    found = _candidates(analysis, schema)
+    likely = [likely_worst(found, crowd, 0.0)]
+    return max(2.5 * largest_bound(likely, crowd, 0.0, sharp=False)[0], LEAST_SPREAD)
+
+
+@lru_cache(maxsize=64)
+def _dots(
+    analysis: str, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
+) -> Dots:
+    """enough: a delta that needs no more dots. `outlier` chooses at the spread of all copies."""
+    spread = _spread(analysis, schema, crowd)
+    found = _candidates(analysis, schema)
+    if analysis == "outlier":
+        found = [likely_worst(found, crowd, spread * math.sqrt(count))]
+    worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
+    grid = (crowd, spread / steps, dense, enough)
+    forward = backward = _sampled(found, *grid)
+    if analysis == "outlier" and not _symmetric(found[0].ratios):
+        backward = _sampled([found[0].swapped], *grid)
+    length = max(len(forward), len(backward))
+    return Dots(_padded(forward, length), _padded(backward, length), spread / steps, worst)
+
+
+def _sampled(
+    found: list[Candidate], crowd: int, step: float, dense: int, enough: float
+) -> np.ndarray:
+    """Under the blanket the pairs are all those in either order: the same bounds for both."""
+
+    def delta(epsilon: float) -> float:
+        return largest_bound(found, crowd, epsilon, sharp=False)[0]
+
+    return sampled(delta, step, dense, enough, MOST_GRID)
+
+
+def _symmetric(ratios: Ratios) -> bool:
+    """Whether one pair has the same curve in both orders."""
+    return _atoms(ratios) == _atoms(ratios.swapped)
+
+
+def _atoms(ratios: Ratios) -> set[tuple[float, ...]]:
+    """The atoms, rounded so that equal ones are equal."""
+    atoms = np.stack([ratios.log_a, ratios.log_b, ratios.log_mass], axis=1)
+    return set(map(tuple, np.round(atoms, 8) + 0.0))
+
+
+def _padded(curve: np.ndarray, length: int) -> np.ndarray:
+    """The last bound holds for every larger epsilon as well."""
+    return np.pad(curve, (0, length - len(curve)), mode="edge")

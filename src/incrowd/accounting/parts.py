@@ -1,0 +1,163 @@
+"""One question in a report: the records it allows and the channel of its bits, or of its option."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+from incrowd.channels.bit_flip import DENOMINATOR, ROUNDING, BitFlip
+from incrowd.channels.channel import ExactChannel
+from incrowd.channels.k_ary import KAry
+from incrowd.errors import PrivacyError
+from incrowd.survey import Domain
+
+AnyChannel = BitFlip | ExactChannel
+
+
+class Part(NamedTuple):
+    """One question in a report. Different questions may have different channels.
+
+    channel: of each bit of the domain; or k-ary, then the report is the option itself and the
+    domain a choice of as many options.
+    """
+
+    domain: Domain
+    channel: AnyChannel
+
+    @property
+    def local_epsilon(self) -> float:
+        """The largest log-likelihood ratio of two allowed records, rounded up."""
+        if isinstance(self.channel, KAry):
+            own, other = k_ary_weights(self.channel)
+            return math.log1p((own - other) / other) * (1 + ROUNDING)
+        return _largest_sum(self.domain, *_bit_epsilons(self.channel)) * (1 + ROUNDING)
+
+    @property
+    def log_phi(self) -> float:
+        """ln max E[P(s|x) / P(s|x')], s a report of x: distance times ln phi for a bit flip.
+
+        Sufficient DP (3.14), for any channel: one more than the chi-square divergence.
+        """
+        if isinstance(self.channel, KAry):
+            own, other = k_ary_weights(self.channel)
+            rest = (self.channel.options - 2) * other
+            return math.log((own**2 / other + other**2 / own + rest) / self.channel.denominator)
+        (p00, p01), (p10, p11) = self.channel.matrix
+        one = math.log(p11**2 / p10 + p01**2 / p00)
+        return _largest_sum(self.domain, one, math.log(p10**2 / p11 + p00**2 / p01))
+
+
+def check_part(part: Part) -> None:
+    """Raises PrivacyError for a channel that does not fit the domain, or hides nothing."""
+    domain, channel = part
+    if isinstance(channel, KAry):
+        if domain != (channel.options, 1, 1):
+            allowed = f"is for a choice of {channel.options} options, not for {tuple(domain)}"
+            raise PrivacyError.of("channel", channel, allowed)
+        return
+    matrix = channel.matrix
+    if matrix.shape != (2, 2):
+        allowed = "cannot be accounted for; use a channel of one bit, or k-ary response"
+        raise PrivacyError.of("channel", channel, allowed)
+    if (matrix == 0).any():
+        allowed = "never sends some report for some answer, which the others give away; add noise"
+        raise PrivacyError.of("channel", channel, allowed)
+
+
+def flip_of(part: Part, analysis: str) -> BitFlip:
+    """The bit flip of a part. Raises PrivacyError for any other channel."""
+    if not isinstance(part.channel, BitFlip):
+        allowed = f"is for bit flips, not for {part.channel!r}; use blanket or local"
+        raise PrivacyError.of("analysis", analysis, allowed)
+    return part.channel
+
+
+def as_flip(channel: AnyChannel) -> BitFlip | None:
+    """The bit flip that tells exactly as much as a symmetric channel of one bit; None if none does.
+
+    Below p = 1/2 it is the one of the reversed reports, so use it for privacy, not to estimate.
+    """
+    if isinstance(channel, BitFlip):
+        return channel
+    if isinstance(channel, KAry) or channel.numerators.shape != (2, 2):
+        return None
+    (same, reversed_), (other, also_same) = channel.numerators
+    numerator, rest = divmod(min(same, other) * DENOMINATOR, channel.denominator)
+    if (same, other) != (also_same, reversed_) or rest or not 0 < numerator < DENOMINATOR // 2:
+        return None
+    return BitFlip(int(numerator))
+
+
+def widened(part: Part) -> Part:
+    """The same with every record allowed, if more than half of the options may be chosen.
+
+    More allowed records only make the common part of all reports smaller: an upper bound, and a
+    close one, since then any two records that differ everywhere are allowed or nearly so.
+    """
+    (bits, fewest, most), channel = part
+    if isinstance(channel, KAry) or fewest or 2 * most <= bits:
+        return part
+    return Part(Domain(bits, 0, bits), channel)
+
+
+def at_most_flip(part: Part) -> Part:
+    """A bit flip in the place of a channel that is not symmetric.
+
+    Each bit is post-processing of the bit flip with its local epsilon (Kairouz, Oh, Viswanath
+    2015, theorem 3.1), which thus tells at least as much. Raises PrivacyError if that has no noise.
+    """
+    if isinstance(part.channel, KAry) or alike(part.channel):
+        return part
+    nearest = BitFlip.from_logit(-max(_bit_epsilons(part.channel))).numerator
+    return Part(part.domain, BitFlip(max(nearest - 2, 0)))
+
+
+def alike(channel: AnyChannel) -> bool:
+    """Whether a channel of one bit treats ones and zeros alike."""
+    if isinstance(channel, BitFlip):
+        return True
+    numerators = channel.numerators
+    return bool(numerators[0, 0] == numerators[1, 1])
+
+
+def k_ary_weights(channel: KAry) -> tuple[int, int]:
+    """P(own option) and P(another option), times the channel's denominator.
+
+    Without its matrix, which is large where options are many.
+    """
+    return channel.keep * (channel.options - 1), DENOMINATOR - channel.keep
+
+
+@lru_cache(maxsize=1024)
+def farthest(domain: Domain) -> tuple[tuple[int, int], ...]:
+    """The largest pairs (|x minus x'|, |x' minus x|) of two allowed records."""
+    _, _, most = domain
+    found: list[tuple[int, int]] = []
+    for u in range(most, -1, -1):
+        v = max((v for v in range(most + 1) if _allowed(domain, u, v)), default=-1)
+        if v > (found[-1][1] if found else -1):
+            found.append((u, v))
+    return tuple(found)
+
+
+def _allowed(domain: Domain, u: int, v: int) -> bool:
+    """Whether two records can differ like that, having in common what they must."""
+    common = max(0, domain.fewest - min(u, v))
+    return max(u, v) + common <= domain.most and u + v + common <= domain.bits
+
+
+def _largest_sum(domain: Domain, first: float, second: float) -> float:
+    """The largest u first + v second."""
+    if first == second:
+        return domain.distance * first
+    return max(u * first + v * second for u, v in farthest(domain))
+
+
+def _bit_epsilons(channel: AnyChannel) -> tuple[float, float]:
+    """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed."""
+    if isinstance(channel, BitFlip):
+        return channel.epsilon, channel.epsilon
+    if_zero, if_one = channel.log_ratios
+    rising = channel.numerators[1, 1] > channel.numerators[1, 0]
+    return (if_one, if_zero) if rising else (if_zero, if_one)

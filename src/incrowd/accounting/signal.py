@@ -1,0 +1,52 @@
+"""The large-N limit: a crowd's collections tell as much as a Gaussian mechanism of some signal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from incrowd.accounting.schema import Schema, Sent, as_sent
+
+LEAST, MOST = -700.0, 30.0  # logarithms of signals that are told apart
+SMALLEST = 1e-320
+
+
+def signal(sent: Sent | Schema, crowd: int) -> float:
+    """mu of everything one person sends: mu^2 = sum over reports of (prod phi^d - 1) / N.
+
+    For a homogeneous crowd of N, in the large-N limit (DESIGN 3.5); infinite beyond e^350.
+    """
+    logarithm = log_signal(as_sent(sent), crowd)
+    return math.exp(logarithm) if logarithm < 350 else math.inf
+
+
+def log_signal(sent: Sent, crowd: int) -> float:
+    """ln mu, also where mu is no number any more."""
+    phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.reports])
+    copies = np.log([count for _, count in sent.reports])
+    large = phis > 30
+    with np.errstate(over="ignore", divide="ignore"):
+        log_squares = np.where(large, phis, np.log(np.expm1(phis))) + copies
+    return float(np.logaddexp.reduce(log_squares) - math.log(crowd)) / 2
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """delta of the Gaussian mechanism with signal mu (Balle, Wang 2018)."""
+    return float(
+        ndtr(mu / 2 - epsilon / mu) - math.exp(min(epsilon, 700)) * ndtr(-mu / 2 - epsilon / mu)
+    )
+
+
+def gaussian_signal(epsilon: float, delta: float) -> float:
+    """The signal mu at which the Gaussian mechanism has that delta at epsilon, 0 < delta < 1."""
+    wanted = math.log(max(delta, SMALLEST))
+
+    def excess(log_mu: float) -> float:
+        return math.log(max(gaussian_delta(epsilon, math.exp(log_mu)), SMALLEST)) - wanted
+
+    if excess(LEAST) >= 0 or excess(MOST) <= 0:
+        return math.exp(LEAST if excess(LEAST) >= 0 else MOST)
+    return math.exp(brentq(excess, LEAST, MOST, xtol=1e-13, rtol=1e-14))

@@ -1,0 +1,130 @@
+"""The commands that decide what is sent: `plan` and `ledger`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import say, working
+from incrowd.cli.options import AsJson, Output, SurveyFile, certified, keep
+from incrowd.errors import UsageError
+from incrowd.plan.ledger import Ledger
+from incrowd.planning.alternatives import alternatives
+from incrowd.planning.solving import UNKNOWNS
+from incrowd.reports.files import replaced
+from incrowd.workflow.plan import with_budget, write_frontier
+
+ReportsPerPerson = Annotated[
+    int | None, typer.Option(help="Reports a person may send; the planner groups the questions.")
+]
+LedgerOption = Annotated[
+    Path | None, typer.Option(help="What the same people were asked before: `incrowd ledger`.")
+]
+Solve = Annotated[
+    str | None,
+    typer.Option(help="Find the crowd, epsilon or delta that gives --error; or the error."),
+]
+WantedError = Annotated[
+    float | None, typer.Option(help="Wanted standard error of the tables, as 0.01.")
+]
+WriteFrontier = Annotated[
+    bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
+]
+SideBySide = Annotated[
+    bool, typer.Option(help="Also plan the survey as it could be sent in other ways.")
+]
+
+
+def plan(
+    survey: SurveyFile,
+    output: Output = None,
+    reports_per_person: ReportsPerPerson = None,
+    ledger: LedgerOption = None,
+    solve: Solve = None,
+    error: WantedError = None,
+    frontier: WriteFrontier = False,
+    side_by_side: SideBySide = True,
+    json: AsJson = False,
+) -> None:
+    """Find the messages and the smallest noise that keep a survey's promise.
+
+    \b
+    Examples:
+      incrowd plan examples/health.toml -o plan.json
+      incrowd plan survey.toml --reports-per-person 5 -o plan.json
+      incrowd plan survey.toml --solve crowd --error 0.01
+      incrowd plan survey.toml --frontier -o frontier.html
+    """
+    if output:
+        keep(output, survey, *([ledger] if ledger else []))
+    _check_plan_options(output, solve, error, ledger, frontier)
+    read = incrowd.Survey.load(survey)
+    if reports_per_person is not None:
+        read = with_budget(read, reports_per_person)
+    earlier = Ledger.load(ledger).asked if ledger and ledger.exists() else ()
+    with working("searching the smallest noise") as status:
+        if solve and error is not None:
+            made = incrowd.solve(read, solve, error, status.update)
+        else:
+            made = incrowd.plan(read, earlier, status.update)
+        if frontier and output:
+            write_frontier(made, output, status.update)
+        others = alternatives(made.survey, status.update) if side_by_side else ()
+    if output and not frontier:
+        with replaced(output) as temporary:
+            temporary.write_text(made.dumps(), encoding="utf-8")
+    if output:
+        say(f"wrote {output}")
+    show.plan(made, others, json)
+
+
+def _check_plan_options(
+    output: Path | None,
+    solve: str | None,
+    error: float | None,
+    ledger: Path | None,
+    frontier: bool,
+) -> None:
+    """Raises UsageError for options that do not go together."""
+    if frontier and (output is None or output.suffix.lower() != ".html"):
+        raise UsageError.of(
+            "-o", str(output or "nothing"), "--frontier writes a page: name a .html"
+        )
+    if solve is not None and solve not in (*UNKNOWNS, "error"):
+        allowed = f"use one of {', '.join(UNKNOWNS)}, error"
+        raise UsageError.of("--solve", solve, allowed)
+    if solve and solve != "error" and error is None:
+        raise UsageError.of(
+            "--error", "nothing", f"--solve {solve} needs the wanted error, as 0.01"
+        )
+    if error is not None and not (solve and solve != "error"):
+        raise UsageError.of("--error", error, "goes with --solve crowd, epsilon or delta")
+    if solve and ledger:
+        raise UsageError.of("--ledger", str(ledger), "cannot be combined with --solve")
+
+
+def ledger(
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger; made if missing.")],
+    plan: Annotated[
+        Path | None, typer.Argument(metavar="[PLAN]", help="Plan that was carried out.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Note that a plan was carried out; without a plan show what the people were asked.
+
+    \b
+    Example:
+      incrowd ledger panel.json first.json
+      incrowd plan second.toml --ledger panel.json -o second.json
+    """
+    known = Ledger.load(ledger) if plan is None or ledger.exists() else Ledger()
+    if plan is not None:
+        known = known.with_plan(certified(plan))
+        with replaced(ledger) as temporary:
+            temporary.write_text(known.dumps(), encoding="utf-8")
+        say(f"wrote {ledger}")
+    show.ledger(known, json)

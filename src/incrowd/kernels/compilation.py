@@ -1,0 +1,59 @@
+"""Loops compiled to machine code when first needed, and kept on disk for the next process.
+
+numba is imported by the first large input only: small inputs take plain numpy and wait for no
+compiler. The code is kept beside the source, or in the user's cache folder where that cannot be
+written (numba's own rule; NUMBA_CACHE_DIR names another place).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Read-only arrays of words that may lie at any address; writable and aligned ones fit as well.
+WORDS = "Array(uint64, 1, 'C', readonly=True, aligned=False)"
+
+
+def compiled(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile a function of loops for the given types when it is first called.
+
+    signature: as numba writes it, result(arguments). The machine code gives up the interpreter's
+    lock, so that threads run it side by side; it starts no threads of its own, which would not
+    survive a fork.
+    """
+
+    def decorate(loops: Callable[P, R]) -> Callable[P, R]:
+        @cache
+        def machine_code() -> Callable[P, R]:
+            return _compile(signature, loops)
+
+        @wraps(loops)
+        def call(*arguments: P.args, **named: P.kwargs) -> R:
+            return machine_code()(*arguments, **named)
+
+        return call
+
+    return decorate
+
+
+def _compile(signature: str, loops: Callable[P, R]) -> Callable[P, R]:
+    import numba
+
+    try:
+        code: Callable[P, R] = numba.njit(signature, nogil=True, cache=True)(loops)
+    except RuntimeError:  # no folder can be written: compile in every process
+        code = numba.njit(signature, nogil=True)(loops)
+    return code
+
+
+def use_machine_code(asked: bool | None, size: int, large: int) -> bool:
+    """What was asked for; if nothing was, whether the input is large enough to pay for loading.
+
+    The kernels read bytes as little-endian words: other machines take plain numpy.
+    """
+    return sys.byteorder == "little" and (size >= large if asked is None else asked)

@@ -1,0 +1,83 @@
+"""Rare flips: from the binary digits of gaps to numbers, and from positions to set bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.errors import UsageError
+from incrowd.kernels.compilation import compiled, use_machine_code
+
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+Packed = npt.NDArray[np.uint8]
+
+# From here on numpy takes about as long as loading numba (half a second, measured).
+LARGE = 2**21
+
+
+def join_digits(digits: Words, count: int, machine_code: bool | None = None) -> Integers:
+    """Numbers from their binary digits: lane i % 64 of word i // 64 in each row is one of number i.
+
+    digits: shape (digits, words), the highest digit first, at most 63; returns the first `count`
+    numbers, shape (count,). machine_code: None lets `count` decide; the results are the same.
+
+    Raises UsageError if the words hold fewer than `count` lanes.
+    """
+    if not 0 <= count <= 64 * digits.shape[1]:
+        raise UsageError.of("count", count, f"should be at most {64 * digits.shape[1]}")
+    if not use_machine_code(machine_code, count, LARGE):
+        return _join(digits, count)
+    numbers = np.zeros((digits.shape[1], 64), np.int64)
+    _join_loops(digits, numbers)
+    return numbers.reshape(-1)[:count]
+
+
+def _join(digits: Words, count: int) -> Integers:
+    numbers = np.zeros(count, np.int64)
+    for words in digits:
+        lanes = words.astype("<u8").view(np.uint8)
+        numbers <<= 1
+        numbers |= np.unpackbits(lanes, count=count, bitorder="little")
+    return numbers
+
+
+@compiled("void(Array(uint64, 2, 'A', readonly=True), int64[:, ::1])")
+def _join_loops(digits: Words, numbers: Integers) -> None:
+    for word in range(digits.shape[1]):
+        for digit in range(digits.shape[0]):
+            bits = digits[digit, word]
+            for lane in range(64):
+                one = np.int64((bits >> np.uint64(lane)) & np.uint64(1))
+                numbers[word, lane] = numbers[word, lane] << 1 | one
+
+
+def set_bits(
+    packed: Packed, bits: int, positions: Integers, machine_code: bool | None = None
+) -> None:
+    """Set bits of packed rows, in place; all rows together are one sequence of `bits` bits each.
+
+    packed: shape (rows, at least ceil(bits / 8)), bit i of a row in byte i // 8 at place i % 8.
+    machine_code: None lets the number of positions decide; the results are the same.
+
+    Raises UsageError if a position lies outside.
+    """
+    total = len(packed) * bits
+    if len(positions) and not 0 <= positions.min() <= positions.max() < total:
+        raise UsageError.of("positions", positions, f"should lie between 0 and {total - 1}")
+    if use_machine_code(machine_code, len(positions), LARGE):
+        _set_loops(packed, bits, positions)
+    else:
+        row, bit = np.divmod(positions, max(bits, 1))
+        np.bitwise_or.at(packed, (row, bit // 8), np.left_shift(1, bit % 8).astype(np.uint8))
+
+
+@compiled("void(uint8[:, :], int64, Array(int64, 1, 'A', readonly=True))")
+def _set_loops(packed: Packed, bits: int, positions: Integers) -> None:
+    width = np.uint64(bits)
+    for i in range(positions.size):
+        position = np.uint64(positions[i])
+        row = position // width
+        bit = position - row * width
+        place = np.uint8(1 << np.int64(bit & np.uint64(7)))
+        packed[row, bit >> np.uint64(3)] |= place

@@ -1,0 +1,49 @@
+"""The law of R(S), the privacy ratio of a collection with the outlier: Sufficient DP, 3.1.
+
+R = X/N, X the sum of the weights (p/q)^(2l - L) of N - 1 reports from zeros and one from ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from incrowd.accounting import outlier
+from incrowd.accounting.eta import pair_eta
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.numerics.lattice import Lattice, circle_size, inverse, power, split, transform
+from incrowd.numerics.law import Law
+
+
+def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
+    """P[R(S) > ratio]: eta in the order presence. Exact for few kinds of reports, else numerical.
+
+    ratio: above 0.
+    """
+    return pair_eta(outlier.ratios(channel, (L, 0, 0)), N, math.log(ratio))
+
+
+def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
+    """The law of R(S) on the multiples of a step up to `largest`, by Fourier transform.
+
+    Each weight is split between its neighbours so that the mean is kept, which adds at most
+    step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
+    hardly any is there.
+    """
+    zeros = outlier.ratios(channel, (L, 0, 0))  # omega: reports from zeros; ln A: their weights
+    weight = np.exp(zeros.log_a) / N
+    zero, one = (
+        split(Law(weight, log_mass), step, theta=0.0, cumulant=0.0)
+        for log_mass in (zeros.log_mass, zeros.log_mass + zeros.log_a)
+    )
+    size = circle_size(0, math.ceil(largest / step))
+    spectrum = power(transform(zero, size), float(zero.mass.sum()), N - 1) * transform(one, size)
+    return inverse(spectrum, step, 0, size)
+
+
+def density(law: Lattice, at: np.ndarray, width: float) -> np.ndarray:
+    """The mean density of a lattice law over a window of that width around each point."""
+    below = np.append(0.0, np.cumsum(law.mass))
+    low, high = (np.searchsorted(law.points, at + side * width / 2) for side in (-1, 1))
+    return np.asarray((below[high] - below[low]) / width)

@@ -1,0 +1,86 @@
+"""All reports of a plan: one file for one message, a folder with a file for each of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from incrowd.errors import ReportsError, UsageError
+from incrowd.reports.collection import Collection, load_collection, parts, write_reports
+from incrowd.reports.files import replaced
+
+ENDING = ".parquet"
+
+
+def save(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
+    """Write one collection as a file, several into a folder: message-1.parquet and so on.
+
+    Returns the files. Raises UsageError if they cannot be written, or if the folder holds
+    reports already: collections of two plans in one folder could not be told apart.
+    """
+    with new_files(path, len(reports)) as files:
+        for collection, temporary in zip(reports, files.values(), strict=True):
+            write_reports(collection, [collection.packed], temporary)
+    return tuple(files)
+
+
+@contextmanager
+def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
+    """The files for a plan's reports, each with the temporary path to write it to.
+
+    All appear when the block succeeds, none if not. Raises UsageError as `save`.
+    """
+    existed = Path(path).is_dir()
+    if messages == 1 and not existed:
+        files = [Path(path)]
+    else:
+        folder = new_folder(path)
+        files = [message_file(folder, number) for number in range(messages)]
+    try:
+        with ExitStack() as stack:
+            yield {file: stack.enter_context(replaced(file)) for file in files}
+    except BaseException:
+        if not existed and Path(path).is_dir():
+            Path(path).rmdir()
+        raise
+
+
+def new_folder(path: str | Path) -> Path:
+    """A folder that holds no reports yet, made if missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError.of(
+            "-o", str(path), f"is no folder to write to: {error.strerror}"
+        ) from None
+    if any(folder.glob(f"*{ENDING}")):
+        raise UsageError.of("-o", str(path), "holds reports already; name another folder")
+    return folder
+
+
+def message_file(folder: Path, message: int) -> Path:
+    """Where the collection of a message stands."""
+    return folder / f"message-{message + 1}{ENDING}"
+
+
+def load(path: str | Path) -> tuple[Collection, ...]:
+    """Read all reports of a plan into memory. Raises ReportsError if they cannot be read."""
+    return tuple(map(load_collection, report_files(path)))
+
+
+def stream(path: str | Path) -> Iterator[Collection]:
+    """Read all reports of a plan part by part. Raises ReportsError if they cannot be read."""
+    for file in report_files(path):
+        yield from parts(file)
+
+
+def report_files(path: str | Path) -> list[Path]:
+    """The files of a plan's reports. Raises ReportsError if a folder holds none."""
+    if not Path(path).is_dir():
+        return [Path(path)]
+    files = sorted(Path(path).glob(f"*{ENDING}"))
+    if not files:
+        raise ReportsError.of("reports", str(path), f"holds no {ENDING} file")
+    return files

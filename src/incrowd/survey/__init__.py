@@ -1,0 +1,34 @@
+"""Questions and surveys: plain frozen data, TOML in."""
+
+from incrowd.survey.domains import Domain
+from incrowd.survey.questions import (
+    NO_ANSWER,
+    NONE,
+    SEPARATOR,
+    AnyQuestion,
+    Choice,
+    Multi,
+    Number,
+    Text,
+    YesNo,
+)
+from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.surveys import Group, Privacy, Survey, Table
+
+__all__ = [
+    "NONE",
+    "NO_ANSWER",
+    "SEPARATOR",
+    "AnyQuestion",
+    "Choice",
+    "Domain",
+    "Group",
+    "Multi",
+    "Number",
+    "Privacy",
+    "Randomizer",
+    "Survey",
+    "Table",
+    "Text",
+    "YesNo",
+]

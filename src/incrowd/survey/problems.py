@@ -1,0 +1,175 @@
+"""What is wrong with a survey, in words: every mistake at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from incrowd.errors import MISSING, Problem, SurveyError
+from incrowd.survey.frozen import Frozen
+from incrowd.survey.questions import MOST_TOGETHER, TYPES
+from incrowd.survey.randomizers import Randomizer
+
+LISTS = ("question", "table", "message")
+KINDS = ", ".join(TYPES)
+
+
+def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong between the parts of a survey; silent on what is not even of the right kind."""
+    questions = mappings(raw.get("question"))
+    ids = Counter(q["id"] for q in questions if isinstance(q.get("id"), str))
+    for id, count in ids.items():
+        if count > 1:
+            yield Problem("question.id", id, f"stands {count} times; give each question its own id")
+    yield from _crowd_problems(raw)
+    for kind in ("table", "message"):
+        for number, part in enumerate(mappings(raw.get(kind)), 1):
+            yield from _name_problems(f"{kind}[{number}].questions", _names(part), ids)
+    yield from _alone_problems(raw)
+    yield from _grouping_problems(raw, ids)
+
+
+def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """At least two honest people have to be left, whatever rows they have."""
+    crowd, colluding = raw.get("crowd"), raw.get("colluding", 0)
+    rows = raw.get("rows_per_person", 1)
+    if not (isinstance(crowd, int) and isinstance(colluding, int) and isinstance(rows, int)):
+        return
+    if crowd >= 2 > crowd // max(rows, 1) - colluding:
+        field = "colluding" if colluding else "rows_per_person"
+        yield Problem(field, raw[field], "should leave at least 2 honest people of the crowd")
+
+
+def mappings(value: object) -> list[Mapping[str, Any]]:
+    """The tables of TOML in a list; nothing if it is no list."""
+    items = value if isinstance(value, list | tuple) else []
+    return [item for item in items if isinstance(item, Mapping)]
+
+
+def _names(part: Mapping[str, Any]) -> list[Any]:
+    names = part.get("questions")
+    return list(names) if isinstance(names, list | tuple) else []
+
+
+def _name_problems(field: str, names: list[Any], ids: Counter[str]) -> Iterator[Problem]:
+    for name in names:
+        if name not in ids:
+            yield Problem(field, name, f"names no question; use some of {', '.join(ids)}")
+    if len(set(map(str, names))) < len(names):
+        yield Problem(field, names, "names a question twice; name each once")
+
+
+def _alone_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Text, and questions that travel apart, stand alone in tables; the latter in messages too."""
+    apart = {q.get("id") for q in mappings(raw.get("question")) if _apart(q)}
+    remembered = {q.get("id") for q in mappings(raw.get("question")) if _remembered(q)}
+    text = {q.get("id") for q in mappings(raw.get("question")) if q.get("type") == "text"}
+    for kind, alone in (("table", apart | text), ("message", apart)):
+        for number, part in enumerate(mappings(raw.get(kind)), 1):
+            names = _names(part)
+            if len(names) > 1 and (found := [name for name in names if name in alone]):
+                allowed = "travels apart" if found[0] in apart else "is a text question"
+                field = f"{kind}[{number}].questions"
+                yield Problem(field, found[0], f"{allowed}, and can only stand there alone")
+            kept = [name for name in names if name in remembered]
+            if kept and len(kept) < len(names):
+                allowed = "is memoised: its responses would link reports of different rounds, so "
+                allowed += "it can only stand with other memoised questions"
+                yield Problem(f"{kind}[{number}].questions", kept[0], allowed)
+
+
+def _remembered(question: Mapping[str, Any]) -> bool:
+    randomizer = question.get("randomizer")
+    return isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+
+
+def _apart(question: Mapping[str, Any]) -> bool:
+    options, apart = question.get("options"), question.get("apart")
+    if not isinstance(options, list | tuple):
+        return False
+    return len(options) > MOST_TOGETHER if apart is None else bool(apart)
+
+
+def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
+    """Only one way of grouping, and every question and wanted table in some message."""
+    groups, budget = mappings(raw.get("message")), raw.get("reports_per_person")
+    ways = {"message": bool(groups), "reports_per_person": budget is not None}
+    ways["copies"] = raw.get("copies", 1) != 1
+    if sum(ways.values()) > 1:
+        given = " and ".join(name for name, used in ways.items() if used)
+        yield Problem("survey", given, "say how often to send in one way only; keep one of them")
+    if not groups:
+        return
+    travelling = [set(map(str, _names(group))) for group in groups]
+    tables = [[id] for id in ids] + [_names(table) for table in mappings(raw.get("table"))]
+    for names in tables:
+        if not any(set(map(str, names)) <= group for group in travelling):
+            shown = ", ".join(map(str, names))
+            yield Problem("message", shown, "should travel together in some message, to be counted")
+
+
+def mistakes(
+    error: ValidationError, survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+) -> list[Problem]:
+    """The errors of pydantic in our words; `parts` are the models below the survey."""
+    return [_problem(e, survey, parts) for e in error.errors() if not _echo(e)]
+
+
+def _echo(error: Any) -> bool:
+    """Whether pydantic calls a list too short only because its items are wrong."""
+    too_short = error["type"] == "too_short"
+    return too_short and bool(len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _problem(error: Any, survey: type[Frozen], parts: Mapping[str, type[Frozen]]) -> Problem:
+    """One error of pydantic."""
+    if isinstance(inner := error.get("ctx", {}).get("error"), SurveyError):
+        return inner.problems[0]
+    place, value, message = error["loc"], error["input"], error["msg"]
+    field = _field(place)
+    if error["type"] == "missing":
+        return Problem(field, MISSING, "this key is needed")
+    if error["type"] == "extra_forbidden":
+        return Problem(field, value, f"is an unknown key here; {_keys(place, survey, parts)}")
+    if error["type"] == "union_tag_not_found":
+        return Problem(f"{field}.type", MISSING, f"use one of {KINDS}")
+    if error["type"] == "union_tag_invalid":
+        return Problem(f"{field}.type", value.get("type"), f"use one of {KINDS}")
+    if error["type"] == "too_short":
+        return Problem(field, value, f"should have at least {error['ctx']['min_length']} entries")
+    if len(place) == 1 and place[0] in LISTS:
+        return Problem(field, value, f"write [[{place[0]}]] before each one")
+    text = message.removeprefix("Value error, ").removeprefix("Input ")
+    return Problem(field, value, text)
+
+
+def _field(location: tuple[str | int, ...]) -> str:
+    """("question", 1, "choice", "options") as question[2].options."""
+    tagless = [
+        part
+        for place, part in enumerate(location)
+        if not (place == 2 and location[0] == "question" and part in TYPES)
+    ]
+    text = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in tagless)
+    return text.removeprefix(".")
+
+
+def _keys(
+    location: tuple[str | int, ...], survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+) -> str:
+    """The keys that would be known at that place, the likeliest first."""
+    model = survey
+    if "randomizer" in location[:-1]:
+        model = Randomizer
+    elif location[0] == "question":
+        model = TYPES[str(location[2])]
+    elif len(location) > 1:
+        model = parts[str(location[0])]
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    likely = difflib.get_close_matches(str(location[-1]), keys, n=1)
+    hint = f"did you mean {likely[0]}? " if likely else ""
+    return f"{hint}known are {', '.join(sorted(keys))}"

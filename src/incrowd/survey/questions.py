@@ -1,0 +1,248 @@
+"""The types of questions: what can be answered, and which bits carry it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat, field_validator, model_validator
+
+from incrowd.survey.domains import Domain
+from incrowd.survey.frozen import Frozen
+from incrowd.survey.randomizers import Randomizer
+
+NO_ANSWER = "no answer"
+NONE = "none"  # a `multi` answer without any option, in a file of answers
+SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
+TABLE_SEPARATOR = ","  # between the questions of a table on the command line
+MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
+
+
+class _Question(Frozen):
+    """What all questions have.
+
+    optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
+    the place of the planner's bit flip.
+    """
+
+    id: str = Field(min_length=1)
+    optional: bool = False
+    randomizer: Randomizer | None = None
+
+    @field_validator("id")
+    @classmethod
+    def _one_word(cls, id: str) -> str:
+        if TABLE_SEPARATOR in id or id != id.strip():
+            raise ValueError(f"should have no {TABLE_SEPARATOR!r} and no space around it")
+        return id
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The answers, "no answer" left out; each type of question has its own."""
+        return ()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Every answer a table shows, in order; one bit each, except for a plain yes/no."""
+        return self.substantive + ((NO_ANSWER,) if self.optional else ())
+
+    @property
+    def domain(self) -> Domain:
+        """The allowed records; by default exactly one of the answers."""
+        return Domain(len(self.answers), 1, 1)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The allowed records as independent parts; one part for all types but `text`."""
+        return (self.domain,)
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report that carry the answer."""
+        return self.domain.bits
+
+    @property
+    def distance(self) -> int:
+        """The largest Hamming distance between two answers."""
+        return sum(domain.distance for domain in self.domains)
+
+    @property
+    def travels_apart(self) -> bool:
+        """Whether each set bit is a report of its own, unlinked to the others."""
+        return False
+
+    @property
+    def memoised(self) -> bool:
+        """Whether the device remembers a permanent response, and repeats it in every round."""
+        return self.randomizer is not None and self.randomizer.memoised
+
+    @property
+    def one_way_only(self) -> bool:
+        """Whether the question can stand in no table with another one."""
+        return self.travels_apart
+
+    @model_validator(mode="after")
+    def _device_fits(self) -> _Question:
+        if self.randomizer is None:
+            return self
+        exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
+        if self.randomizer.kind == "k-ary" and not exclusive:
+            raise ValueError("randomizer 'k-ary' needs a question with exactly one answer")
+        if self.travels_apart:
+            raise ValueError("travels apart, with the planner's noise; leave out the randomizer")
+        return self
+
+
+class YesNo(_Question):
+    """A yes/no question: one bit. If optional, a choice of yes, no and "no answer"."""
+
+    type: Literal["yesno"] = "yesno"
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """No, yes."""
+        return ("no", "yes")
+
+    @property
+    def domain(self) -> Domain:
+        """One free bit, or one of three."""
+        return super().domain if self.optional else Domain(1, 0, 1)
+
+
+class _WithOptions(_Question):
+    """apart: each set bit travels as a report of its own; the default for over 1,000 options."""
+
+    options: tuple[str, ...] = Field(min_length=2)
+    apart: bool | None = None
+
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for name, count in Counter(options).items() if count > 1]
+        if twice:
+            raise ValueError(f"should name each option once; {twice[0]!r} stands there twice")
+        if NO_ANSWER in options:
+            raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
+        if any(not name or name != name.strip() for name in options):
+            raise ValueError("should hold no empty option, and none with space around it")
+        return options
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The options as the survey names them."""
+        return self.options
+
+    @property
+    def travels_apart(self) -> bool:
+        """As the survey says; else if there are more than 1,000 options."""
+        return len(self.options) > MOST_TOGETHER if self.apart is None else self.apart
+
+
+class Choice(_WithOptions):
+    """Exactly one of c options: c bits."""
+
+    type: Literal["choice"] = "choice"
+
+
+class Multi(_WithOptions):
+    """At most `at_most` of c options: c bits. If optional, "no answer" is one more option."""
+
+    type: Literal["multi"] = "multi"
+    at_most: int = Field(ge=1, strict=True)
+
+    @model_validator(mode="after")
+    def _writable(self) -> Multi:
+        if self.at_most > len(self.options):
+            raise ValueError(f"at_most should be at most the {len(self.options)} options")
+        if NONE in self.options or any(SEPARATOR in name for name in self.options):
+            raise ValueError(f"no option may be {NONE!r} or hold {SEPARATOR!r}: answers use them")
+        return self
+
+    @property
+    def domain(self) -> Domain:
+        """At most m of the answers (with "no answer" a superset of what can be sent)."""
+        return Domain(len(self.answers), 0, self.at_most)
+
+
+class Number(_Question):
+    """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
+
+    type: Literal["number"] = "number"
+    edges: tuple[FiniteFloat, ...] = Field(min_length=2)
+
+    @field_validator("edges")
+    @classmethod
+    def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
+        if any(b <= a for a, b in pairwise(edges)):
+            raise ValueError("should rise from each edge to the next, as in [0, 1, 3]")
+        return edges
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The bins: "0 to <1", ..., "12 or more"."""
+        shown = [format(edge, ".12g") for edge in self.edges]
+        bins = (f"{a} to <{b}" for a, b in pairwise(shown))
+        return (*bins, f"{shown[-1]} or more")
+
+
+class Text(_Question):
+    """A word that nobody listed before: a Bloom filter of `hashes` blocks of `block` bits.
+
+    The device draws one of `cohorts` hash functions, says which, and each word sets one bit in
+    every block: as many exclusive choices. Estimates need a list of candidate words.
+    """
+
+    type: Literal["text"] = "text"
+    block: int = Field(default=64, ge=2, le=1024, strict=True)
+    hashes: int = Field(default=1, ge=1, le=8, strict=True)
+    cohorts: int = Field(default=256, ge=1, le=4096, strict=True)
+
+    @field_validator("cohorts", "block")
+    @classmethod
+    def _power_of_two(cls, number: int) -> int:
+        if number & (number - 1):
+            raise ValueError("should be a power of two, as 16")
+        return number
+
+    @property
+    def domain(self) -> Domain:
+        """One block: exactly one bit."""
+        return Domain(self.block, 1, 1)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The blocks."""
+        return (self.domain,) * self.hashes
+
+    @property
+    def cohort_bits(self) -> int:
+        """The bits, sent as they are, that say which cohort the device drew."""
+        return (self.cohorts - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """The cohort's bits and those of the blocks."""
+        return self.cohort_bits + self.hashes * self.block
+
+    @property
+    def one_way_only(self) -> bool:
+        """Words are looked up in a list; they stand in no table with other questions."""
+        return True
+
+    @model_validator(mode="after")
+    def _symmetric(self) -> Text:
+        if self.randomizer and self.randomizer.kind != "bit flip":
+            raise ValueError("a text question takes the randomizer 'bit flip', or none")
+        return self
+
+
+AnyQuestion = YesNo | Choice | Multi | Number | Text
+Question = Annotated[AnyQuestion, Field(discriminator="type")]
+TYPES: dict[str, type[Frozen]] = {
+    "yesno": YesNo,
+    "choice": Choice,
+    "multi": Multi,
+    "number": Number,
+    "text": Text,
+}

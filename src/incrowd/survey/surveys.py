@@ -1,0 +1,125 @@
+"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
+
+from incrowd.errors import SurveyError
+from incrowd.survey.frozen import Frozen
+from incrowd.survey.problems import cross_problems, mistakes
+from incrowd.survey.questions import AnyQuestion, Question
+
+MOST_COPIES = 10_000
+
+
+class Privacy(Frozen):
+    """The wanted guarantee. `delta` is not used by the analysis `local`.
+
+    `blanket` is a guarantee for every collection in which enough honest people take part;
+    `outlier` is the papers' analysis, exact for homogeneous crowds and no guarantee.
+    """
+
+    epsilon: FiniteFloat = Field(gt=0, strict=True)
+    delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
+    analysis: Literal["blanket", "outlier", "local"] = "blanket"
+
+
+class Table(Frozen):
+    """A wanted joint table of some questions."""
+
+    questions: tuple[str, ...] = Field(min_length=1)
+
+
+class Group(Frozen):
+    """Questions that shall travel together in one report, and how often a person sends it."""
+
+    questions: tuple[str, ...] = Field(min_length=1)
+    copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
+
+
+class Survey(Frozen):
+    """The questions, the crowd, the wanted guarantee and the wanted tables.
+
+    colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
+    copies: of one report that holds all questions. messages: or the grouping, fixed. Or
+    reports_per_person: the planner groups the questions, and nobody sends more reports than that,
+    so that the largest (or the mean) standard error of the wanted tables is smallest.
+    rows_per_person: how many rows of the answers may be one person's; all of them are protected.
+    """
+
+    name: str = Field(min_length=1)
+    crowd: int = Field(ge=2, strict=True)
+    colluding: int = Field(default=0, ge=0, strict=True)
+    copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
+    reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
+    rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
+    objective: Literal["largest", "mean"] = "largest"
+    privacy: Privacy
+    questions: tuple[Question, ...] = Field(alias="question", min_length=1)
+    tables: tuple[Table, ...] = Field(alias="table", default=())
+    messages: tuple[Group, ...] = Field(alias="message", default=())
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Survey:
+        problems = tuple(cross_problems(self.model_dump(by_alias=True)))
+        if problems:
+            raise SurveyError(*problems)
+        return self
+
+    @classmethod
+    def load(cls, path: str | Path) -> Survey:
+        """Read a survey from a TOML file.
+
+        Raises SurveyError with every mistake in the file at once.
+        """
+        try:
+            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SurveyError.of(
+                "survey", str(path), f"{error.strerror}; name a TOML file"
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SurveyError.of("survey", str(path), f"is not TOML: {error}") from None
+        return cls.of(raw)
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Survey:
+        """Make a survey of a mapping with the keys of the TOML file.
+
+        Raises SurveyError with every mistake at once.
+        """
+        try:
+            return cls.model_validate(raw)
+        except ValidationError as error:
+            found = mistakes(error, cls, {"privacy": Privacy, "table": Table, "message": Group})
+            raise SurveyError(*found, *cross_problems(raw)) from None
+
+    def question(self, id: str) -> AnyQuestion:
+        """The question of that id. Raises KeyError."""
+        return {q.id: q for q in self.questions}[id]
+
+    @property
+    def honest(self) -> int:
+        """The people a guarantee may count on: the crowd less those who may collude.
+
+        If R rows can be one person's, the crowd is counted in rows, and colluding people have R
+        each. A person's R reports then hide among the others' as in R collections of crowd / R
+        rows, one report in each, of which the whole collection is a mixture.
+        """
+        return self.hidden(self.crowd)
+
+    def hidden(self, rows: int) -> int:
+        """The people a guarantee may count on if so many rows of answers came."""
+        return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...], ...]:
+        """The tables to show: one-way tables first, in the order of the questions."""
+        one_way = tuple((q.id,) for q in self.questions)
+        more = dict.fromkeys(t.questions for t in self.tables if t.questions not in one_way)
+        return one_way + tuple(more)

@@ -1,0 +1,61 @@
+"""Which reports could have come from a client of the plan; the others are counted and left out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.channels.k_ary import KAry
+from incrowd.errors import ReportsError
+from incrowd.plan import Message, Plan
+from incrowd.reports.collection import Collection
+from incrowd.tally.moments import extract
+
+
+def check_origin(plan: Plan, reports: Collection) -> Message:
+    """The message that the reports belong to.
+
+    Raises ReportsError unless they name this plan, one of its messages, and have its length.
+    """
+    if reports.plan != plan.digest:
+        made = "were made by another plan; use the plan whose digest this is"
+        raise ReportsError.of("reports", reports.plan, made)
+    if not 0 <= reports.message < len(plan.messages):
+        raise ReportsError.of("reports", f"message {reports.message}", "is none of the plan's")
+    message = plan.messages[reports.message]
+    bits = plan.bits(message)
+    if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
+        raise ReportsError.of("reports", f"{reports.bits} bits", f"need {bits} bits")
+    if message.apart and reports.people is None:
+        allowed = "say how many people took part; their set bits travel apart"
+        raise ReportsError.of("reports", "a file that does not", f"should {allowed}")
+    return message
+
+
+def accepted(plan: Plan, message: Message, packed: np.ndarray) -> np.ndarray:
+    """The reports that a client of the plan can send, uint8, same width.
+
+    No client sets a padding bit, gives a k-ary response of two options, or names a bit that the
+    question does not have. All else is possible, since every bit can be flipped.
+    """
+    possible = _possible(plan, message, packed)
+    return packed if possible.all() else packed[possible]
+
+
+def _possible(plan: Plan, message: Message, packed: np.ndarray) -> np.ndarray:
+    if message.apart:
+        return places(packed) < plan.record_bits(message)
+    spare = plan.bits(message) % 8
+    possible = np.ones(len(packed), bool)
+    if spare:
+        possible = packed[:, -1] < 1 << spare
+    for id, bits in plan.layout(message).items():
+        if isinstance(plan.channel(message, id), KAry):
+            columns = np.arange(bits.start, bits.stop)
+            possible &= extract(packed, columns).sum(axis=1) == 1
+    return possible
+
+
+def places(packed: np.ndarray) -> np.ndarray:
+    """The numbers of the set bits in reports that travel apart, int64, shape (reports,)."""
+    weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
+    return np.asarray(packed @ weights)

@@ -1,0 +1,158 @@
+"""Tallies: what estimates need to know of reports, small and mergeable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from incrowd.errors import ReportsError
+from incrowd.kernels.counts import count_bits
+from incrowd.plan import Message, Plan
+from incrowd.reports.collection import Collection
+from incrowd.survey import Text
+from incrowd.tally.acceptance import accepted, check_origin, places
+from incrowd.tally.moments import extract, histogram, moments, pair_moments
+
+Ids = tuple[str, ...]
+Kind = Literal["singles", "pairs", "patterns"]
+COUNTS = {"singles": moments, "pairs": pair_moments, "patterns": histogram}
+
+
+@dataclass(frozen=True)
+class MessageTally:
+    """The counts of one message.
+
+    accepted, rejected: reports that a client of the plan can have sent, and those that none can.
+    declared: people who took part, as the collections say, where set bits travel apart; else 0.
+    tables: joint counts by the questions' ids, as in `incrowd.tally.moments`; of a text question
+    the counts in each cohort.
+    """
+
+    accepted: int
+    rejected: int
+    declared: int
+    tables: Mapping[Ids, np.ndarray]
+
+    def __add__(self, other: MessageTally) -> MessageTally:
+        """Both together."""
+        return MessageTally(
+            accepted=self.accepted + other.accepted,
+            rejected=self.rejected + other.rejected,
+            declared=self.declared + other.declared,
+            tables={ids: counts + other.tables[ids] for ids, counts in self.tables.items()},
+        )
+
+    def people(self, message: Message) -> int:
+        """Who took part: accepted reports divided by copies, rounded down, or as declared."""
+        return self.declared if message.apart else self.accepted // message.copies
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of some reports of one plan; tallies of different reports add up, in any order.
+
+    tables, kind: what was counted: "singles" (joint counts of set bits, for tables), "pairs" (of
+    pairs of bits as well, for covariances) or "patterns" (whole histograms). messages: counts by
+    the number of the message. parts: the parts of collections that were counted, so that none is
+    counted twice. seed, persons: as of the reports; "rows" if of any.
+    """
+
+    plan: str
+    tables: tuple[Ids, ...]
+    kind: Kind = "singles"
+    messages: Mapping[int, MessageTally] = field(default_factory=dict)
+    parts: frozenset[str] = frozenset()
+    seed: int | None = None
+    persons: str = "ids"
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both together. Raises ReportsError if they do not belong together or share a part."""
+        if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
+            raise ReportsError.of("tally", other.plan, "counts other tables, or another plan's")
+        if twice := self.parts & other.parts:
+            raise ReportsError.of("reports", min(twice), "come twice; count every part once")
+        messages = dict(self.messages)
+        for number, counts in other.messages.items():
+            messages[number] = messages[number] + counts if number in messages else counts
+        seed = self.seed if self.seed is not None else other.seed
+        parts = self.parts | other.parts
+        persons = "rows" if "rows" in (self.persons, other.persons) else "ids"
+        return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
+
+
+def count(
+    plan: Plan, reports: Iterable[Collection], tables: Iterable[Ids], kind: Kind = "singles"
+) -> Tally:
+    """Count reports part by part; each table in every message that holds all its questions.
+
+    Raises ReportsError if reports are of another plan or a part comes twice.
+    """
+    nothing = Tally(plan.digest, tuple(tables), kind)
+    return reduce(lambda total, part: total + count_part(plan, part, nothing), reports, nothing)
+
+
+def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
+    """Count one part of a collection for the tables of a tally.
+
+    Raises ReportsError if it is of another plan.
+    """
+    message = check_origin(plan, part)
+    packed = accepted(plan, message, part.packed)
+    declared = (part.people or 0) if message.apart else 0
+    counts = MessageTally(
+        accepted=len(packed),
+        rejected=len(part) - len(packed),
+        declared=declared,
+        tables=dict(_tables(plan, message, packed, declared, wanted)),
+    )
+    return replace(
+        wanted,
+        messages={part.message: counts},
+        parts=frozenset({f"{part.id}:{part.part}"}),
+        seed=part.seed,
+        persons=part.persons,
+    )
+
+
+def _tables(
+    plan: Plan, message: Message, packed: np.ndarray, declared: int, wanted: Tally
+) -> Iterator[tuple[Ids, np.ndarray]]:
+    """The counts of every wanted table that the message holds."""
+    layout = plan.layout(message)
+    held = [ids for ids in wanted.tables if set(ids) <= set(layout)]
+    if message.apart:
+        options = np.bincount(places(packed), minlength=plan.record_bits(message))
+        yield from ((ids, np.append(declared * message.copies, options)) for ids in held)
+        return
+    totals = count_bits(packed, plan.bits(message))
+    for ids in held:
+        question = plan.survey.question(ids[0])
+        if isinstance(question, Text):
+            yield ids, cohort_counts(packed, layout[ids[0]], question.cohort_bits)
+        elif len(ids) == 1 and wanted.kind == "singles":
+            yield ids, np.append(len(packed), totals[layout[ids[0]]])
+        else:
+            yield ids, COUNTS[wanted.kind](packed, [layout[id] for id in ids])
+
+
+def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:
+    """The reports of every cohort, and how many of them set each bit of the filter.
+
+    bits: of the question; the cohort's come first, the lowest digit before the others. Returns
+    int64, shape (cohorts, 1 + filter bits).
+    """
+    first = bits.start + cohort_bits
+    cohort = extract(packed, np.arange(bits.start, first)) @ (1 << np.arange(cohort_bits))
+    order = np.argsort(cohort, kind="stable")
+    ends = np.searchsorted(cohort[order], np.arange((1 << cohort_bits) + 1))
+    columns = np.arange(first, bits.stop)
+    shown = [
+        extract(packed[order[start:end]], columns).sum(axis=0, dtype=np.int64)
+        for start, end in pairwise(ends)
+    ]
+    return np.column_stack([np.diff(ends), np.array(shown)])

@@ -1,0 +1,72 @@
+"""Devices that remember their permanent responses from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.rappor import Rappor
+from incrowd.errors import UsageError
+from incrowd.plan import Message, Plan
+from incrowd.randomize.memo import DeviceKey, permanent_bits
+
+
+class Memory(NamedTuple):
+    """The secrets of the devices, one for each row of the answers."""
+
+    keys: Sequence[DeviceKey]
+
+
+def remembering(
+    plan: Plan, answers: pa.Table, id: str | None, key: DeviceKey | None
+) -> Memory | None:
+    """The secrets that the plan's permanent responses need; None if it has none.
+
+    Raises UsageError if they are needed and no key is given, or the rows cannot be told apart.
+    """
+    if not plan.memoised:
+        return None
+    if key is None:
+        allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
+        raise UsageError.of("--device-key", "none", allowed)
+    if id is None:
+        if answers.num_rows == 1:
+            return Memory([key])
+        allowed = "several rows are several devices; name the column that tells them apart"
+        raise UsageError.of("--id", "none", allowed)
+    names = pc.cast(answers[id], pa.string()).to_pylist()
+    return Memory([key.derive(name) for name in names])
+
+
+def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
+    """The records with the permanent responses in the place of the answers they belong to.
+
+    A response depends on the device, the survey's name, the noise, the question and the answer;
+    not on the plan, so that later rounds with another plan repeat it.
+    """
+    bits = np.unpackbits(records, axis=1, count=plan.bits(message), bitorder="little")
+    for id, place in plan.layout(message).items():
+        randomizer = plan.survey.question(id).randomizer
+        if randomizer is None or not randomizer.memoised:
+            continue
+        noise = _permanent(plan, message, id)
+        # Another noise must draw anew: one number compared with two thresholds tells the answer.
+        series = f"{plan.survey.name}, noise {noise.numerator}"
+        for row, key in enumerate(memory.keys):
+            answer = bits[row, place]
+            named = np.packbits(answer).tobytes().hex()
+            bits[row, place] = permanent_bits(key, answer, noise, series, id, named)
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def _permanent(plan: Plan, message: Message, id: str) -> BitFlip:
+    channel = plan.channel(message, id)
+    if isinstance(channel, Rappor):
+        return channel.permanent
+    assert isinstance(channel, BitFlip)  # one-time RAPPOR is a bit flip
+    return channel

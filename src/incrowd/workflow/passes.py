@@ -1,0 +1,146 @@
+"""The two passes that randomise and shuffle more answers than fit in memory.
+
+First every batch of answers is randomised and its reports are spread over secretly random
+buckets; then every bucket is shuffled. Why this gives one uniform permutation of all reports is
+proved in `incrowd.randomize.buckets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from incrowd.errors import AnswersError, Problem
+from incrowd.plan import Plan
+from incrowd.randomize.buckets import branch, spread
+from incrowd.randomize.flip import packed_width
+from incrowd.randomize.keystream import Keystream
+from incrowd.randomize.memo import DeviceKey
+from incrowd.randomize.shuffle import permutation
+from incrowd.reports.temporary import Bucket
+from incrowd.workflow.memory import remembering
+from incrowd.workflow.people import People
+from incrowd.workflow.randomize import randomize_message
+from incrowd.workflow.threads import in_order
+
+FILES = 128  # of all messages in the first pass; a finer spreading takes half as many more
+SHUFFLE_BYTES = 5 << 26  # of a bucket in memory: 8 million reports of 64 bits
+ORDER_BYTES = 24  # of each report when shuffled: its key, its place, the key in its place
+
+Advance = Callable[[int], None]
+Tables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
+
+
+class Disk(NamedTuple):
+    """Where buckets are made, and what closes them in the end."""
+
+    folder: Path
+    open_files: ExitStack
+
+    def buckets(self, number: int, width: int) -> list[Bucket]:
+        """Empty buckets for reports of `width` bytes."""
+        made = (closing(Bucket(self.folder, width)) for _ in range(number))
+        return [self.open_files.enter_context(bucket) for bucket in made]
+
+
+class _Batch(NamedTuple):
+    answers: pa.Table
+    before: int  # rows of the file that come before
+    read: int
+    keystream: Keystream
+
+
+def spread_answers(
+    plan: Plan,
+    tables: Tables,
+    keystream: Keystream,
+    key: DeviceKey | None,
+    disk: Disk,
+    done: Advance,
+) -> tuple[int, list[list[Bucket]]]:
+    """The first pass: how many rows there were, and the buckets of each message.
+
+    done: called with how much was read when a table's reports are in their buckets. Raises
+    AnswersError, with rows counted over all tables.
+    """
+    number = 1 << max(FILES // len(plan.messages), 1).bit_length() - 1  # a power of two
+    widths = [packed_width(plan.bits(message)) for message in plan.messages]
+    buckets = [disk.buckets(number, width) for width in widths]
+    rows = 0
+    work = partial(_spread_batch, plan, number, key)
+    for batch, parts in in_order(work, _batches(tables, keystream)):
+        for bucket, packed in zip(chain.from_iterable(buckets), parts, strict=True):
+            bucket.add(packed)
+        rows += batch.answers.num_rows
+        done(batch.read)
+    return rows, buckets
+
+
+def _batches(tables: Tables, keystream: Keystream) -> Iterator[_Batch]:
+    before = 0
+    for table, read in tables:
+        yield _Batch(table, before, read, branch(keystream))
+        before += table.num_rows
+
+
+def _spread_batch(
+    plan: Plan, number: int, key: DeviceKey | None, batch: _Batch
+) -> tuple[_Batch, list[np.ndarray]]:
+    """The reports of one batch: of each message, of each of its buckets."""
+    people = _people(plan, batch)
+    memory = remembering(plan, batch.answers, None, key)
+    parts = []
+    for message in plan.messages:
+        packed = randomize_message(plan, message, people, batch.keystream, memory)
+        parts += spread(packed, number, batch.keystream)
+    return batch, parts
+
+
+def _people(plan: Plan, batch: _Batch) -> People:
+    try:
+        return People.of(plan.survey, batch.answers, batch.before)
+    except AnswersError as error:
+        read = f"rows 1 to {batch.before + batch.answers.num_rows:,}"
+        raise AnswersError(
+            *error.problems, Problem("answers", read, "are as far as it was checked")
+        ) from None
+
+
+def shuffled(
+    buckets: list[Bucket], keystream: Keystream, disk: Disk, done: Advance
+) -> Iterator[np.ndarray]:
+    """The second pass: the reports of all buckets in uniform order, a bucket at a time.
+
+    done: called with how many reports each bucket held.
+    """
+    most = SHUFFLE_BYTES // (ORDER_BYTES + 2 * buckets[0].width)
+    small = _small(buckets, most, keystream, disk)
+    for packed in in_order(_shuffle, ((bucket, branch(keystream)) for bucket in small)):
+        yield packed
+        done(len(packed))
+
+
+def _small(buckets: list[Bucket], most: int, keystream: Keystream, disk: Disk) -> Iterator[Bucket]:
+    """The buckets that hold reports, those with more than `most` spread over others again."""
+    for bucket in buckets:
+        if len(bucket) > most:
+            finer = disk.buckets(FILES // 2, bucket.width)
+            for packed in bucket.take(most):
+                for one, part in zip(finer, spread(packed, len(finer), keystream), strict=True):
+                    one.add(part)
+            yield from _small(finer, most, keystream, disk)
+        elif len(bucket):
+            yield bucket
+
+
+def _shuffle(item: tuple[Bucket, Keystream]) -> np.ndarray:
+    bucket, keystream = item
+    (packed,) = bucket.take(len(bucket))
+    return np.take(packed, permutation(len(packed), keystream), axis=0)

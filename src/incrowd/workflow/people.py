@@ -1,0 +1,94 @@
+"""The answers of people, encoded: what is randomised for each message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from incrowd.encoding.answers import check_columns
+from incrowd.encoding.records import Encoded, encode
+from incrowd.errors import AnswersError, Problem
+from incrowd.survey import Survey
+
+SHOWN = 5
+
+
+class People(NamedTuple):
+    """The encoded answers of some people to every question, by its id."""
+
+    number: int
+    encoded: Mapping[str, Encoded]
+
+    @classmethod
+    def of(cls, survey: Survey, answers: pa.Table, before: int = 0) -> People:
+        """Encode answers. Raises AnswersError if they do not fit the survey.
+
+        before: how many rows of the file come before these; errors count them as well.
+        """
+        checked = check_columns(answers, survey)
+        return cls(checked.num_rows, encode(survey.questions, checked, before))
+
+    def take(self, rows: np.ndarray) -> People:
+        """Some of the people, in that order; one may come several times."""
+        taken = {id: _take(found, self.number, rows) for id, found in self.encoded.items()}
+        return People(len(rows), taken)
+
+
+def _take(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
+    if encoded.words is not None:
+        return encoded._replace(words=encoded.words[rows])
+    starts = np.searchsorted(encoded.rows, np.arange(number + 1))
+    sizes = np.diff(starts)[rows]
+    new_rows = np.repeat(np.arange(len(rows)), sizes)
+    within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return Encoded(new_rows, encoded.places[np.repeat(starts[:-1][rows], sizes) + within])
+
+
+def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
+    """The answers without repeated ids: one row for each person, who sends one set of reports.
+
+    Raises AnswersError if the column is missing, an id is missing, or rows of one id differ.
+    """
+    if answers.column_names.count(id) != 1:
+        found = ", ".join(answers.column_names) or "no columns"
+        raise AnswersError.of("--id", id, f"needs exactly one column; found {found}")
+    names = pc.cast(answers[id], pa.string()).combine_chunks()
+    if names.null_count:
+        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
+        raise AnswersError.of(f"row {row + 1}, {id}", "no id", "should say whose row it is")
+    codes = pc.dictionary_encode(names).indices.to_numpy()
+    _, first = np.unique(codes, return_index=True)
+    wanted = [question.id for question in survey.questions]
+    _check_equal(answers.select(wanted), names, codes, first[codes])
+    return answers.take(pa.array(np.sort(first)))
+
+
+def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: np.ndarray) -> None:
+    """Raises AnswersError unless every row says what the first of its id says."""
+    again = np.flatnonzero(first != np.arange(len(first)))
+    if not len(again):
+        return
+    differ = np.zeros(len(again), bool)
+    for column in answers.columns:
+        one = column.take(pa.array(again)).combine_chunks()
+        other = column.take(pa.array(first[again])).combine_chunks()
+        same = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)])
+        differ |= ~same
+    wrong = again[differ]
+    if len(wrong):
+        problems = [
+            Problem(
+                f"rows {first[row] + 1} and {row + 1}",
+                names[int(row)].as_py(),
+                "is the id of both, but the answers differ; keep one of them",
+            )
+            for row in wrong[:SHOWN]
+        ]
+        more = len(wrong) - SHOWN
+        if more > 0:
+            problems.append(Problem("--id", more, "more rows differ from the first of their id"))
+        raise AnswersError(*problems)

@@ -1,0 +1,64 @@
+"""Where a table can be read: in every message that holds its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from incrowd.errors import TableError
+from incrowd.plan import Message, Plan
+from incrowd.planning.expectation import planned_noise
+from incrowd.survey import Text
+
+Ids = tuple[str, ...]
+
+
+class Source(NamedTuple):
+    """A message in which a table can be read.
+
+    weight: the inverse of the noise variance that was planned for its largest cell, for the
+    people that the plan counts on. It does not depend on the reports, so that weighted means have
+    no bias.
+    """
+
+    number: int
+    message: Message
+    weight: float
+
+
+def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
+    """The messages that hold all questions of a table. Raises TableError if there are none."""
+    found = tuple(
+        Source(number, message, message.copies / planned_noise(plan.survey, message, ids))
+        for number, message in enumerate(plan.messages)
+        if set(ids) <= set(message.questions)
+    )
+    if not found:
+        together = "; ".join(", ".join(message.questions) for message in plan.messages)
+        allowed = f"no message holds all of them; these travel together: {together}"
+        raise TableError.of("table", ",".join(ids), allowed)
+    return found
+
+
+def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
+    """The wanted tables.
+
+    Raises TableError if one names no question or names one twice, or if its questions do not
+    travel together.
+    """
+    if tables is None:
+        return plan.survey.wanted
+    known = [question.id for question in plan.survey.questions]
+    for ids in tables:
+        for id in ids:
+            if id not in known:
+                raise TableError.of("table", id, f"names no question; use {', '.join(known)}")
+        if len(set(ids)) < len(ids) or not ids:
+            raise TableError.of("table", ",".join(ids), "should name some questions, each once")
+        alone = [id for id in ids if isinstance(plan.survey.question(id), Text)]
+        if alone and len(ids) > 1:
+            raise TableError.of(
+                "table", alone[0], "is a text question, and stands in a table alone"
+            )
+        sources(plan, tuple(ids))
+    return tuple(map(tuple, tables))
