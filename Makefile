@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow check bench docs clean
+.PHONY: demo test test-slow test-spark check bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -14,11 +14,16 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.dev
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -n 2 -m "not slow and not spark"
 
 test-slow: $(VENV)/.dev
 	@echo "== long statistical tests"
-	@$(BIN)/python -m pytest -n 2 -m slow
+	@$(BIN)/python -m pytest -n 2 -m "slow and not spark"
+
+test-spark: $(VENV)/.dev
+	@echo "== tests on Spark, which needs Java 17"
+	@$(PIP) -e ".[dev,spark]"
+	@$(BIN)/python -m pytest -m spark
 
 check: $(VENV)/.dev
 	@echo "== lint, format, types, import rules"

@@ -9,11 +9,13 @@ from bench.measure import row
 from incrowd.accounting.calibration import smallest_noise
 from incrowd.accounting.candidates import outlier_candidates
 from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.accounting.worst import worst_delta
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.survey import Domain
 
 FORTY = [FREE_BIT] * 40
+TWELVE = [FREE_BIT] * 6 + [Domain(5, 1, 1)] * 3 + [Domain(8, 0, 3)] * 2 + [Domain(10, 1, 1)]
 
 
 def free(q, bits):
@@ -41,6 +43,33 @@ def composed_by_pld(copies=100):
     return total.get_delta_for_epsilon(1.0)
 
 
+def same_noise(domains, copies=1):
+    """All questions in one report, with one noise."""
+    return lambda flip: Sent.of(Schema.uniform(domains, flip), copies)
+
+
+def one_by_one(reference):
+    """Each of the twelve questions in a message with a noise of its own."""
+    sent = None
+    for number, domain in enumerate(TWELVE):
+        more = int(reference.numerator * (0.5 + 0.04 * number))
+        channel = BitFlip(min(max(more, 1), DENOMINATOR // 2 - 1))
+        report = Sent.of(Schema.uniform([domain], channel))
+        sent = report if sent is None else sent.also(report)
+    return sent
+
+
+def calibrations():
+    """(what, analysis, family, crowd, epsilon, delta) of some searches for the smallest noise."""
+    yield "N = 1e8, L = 40", "blanket", same_noise(FORTY), 10**8, 1.0, 1e-8
+    yield "N = 1e8, L = 40, 100 copies", "blanket", same_noise(FORTY, 100), 10**8, 1.0, 1e-8
+    yield "N = 1e5, 12 questions together", "blanket", same_noise(TWELVE), 10**5, 1.0, 1e-6
+    yield "N = 1e5, 12 messages, 12 noises", "blanket", one_by_one, 10**5, 1.0, 1e-6
+    yield "N = 1e5, a choice of 1000", "blanket", same_noise([Domain(1000, 1, 1)]), 10**5, 1.0, 1e-6
+    yield "N = 1e6, set bits alone", "blanket", same_noise([FREE_BIT], 2), 10**6, 1.0, 1e-6
+    yield "N = 1e7, L = 40, outlier", "outlier", same_noise(FORTY), 10**7, 2.0, 1e-8
+
+
 def rows():
     """(what, seconds, beside, seconds) of every measurement."""
     report = free(0.3805, 40)
@@ -52,27 +81,20 @@ def rows():
         f"Monte Carlo, {DRAWS:,} draws, of which a few count",
         simulated,
     )
-    yield row(
-        "calibration, N = 1e8, L = 40",
-        lambda: smallest_noise("blanket", FORTY, 10**8, 1.0, 1e-8),
-        runs=3,
-    )
-    yield row(
-        "calibration, N = 1e8, L = 40, 100 copies",
-        lambda: smallest_noise("blanket", FORTY, 10**8, 1.0, 1e-8, 100),
-        runs=1,
-    )
+    for what, *wanted in calibrations():
+        yield row(f"calibration, {what}", lambda wanted=wanted: smallest_noise(*wanted), runs=1)
     yield row(
         "100-fold local composition",
-        lambda: certify("local", free(0.4, 1), 2, 1.0, 100),
+        lambda: certify("local", Sent.of(free(0.4, 1), 100), 2, 1.0),
         "dp-accounting, composed in a loop",
         composed_by_pld,
         runs=1,
     )
     for exponent in (4, 6, 8):
         crowd = 10**exponent
-        channel = smallest_noise("blanket", FORTY, crowd, 1.0, 1e-8)
-        schema = Schema.uniform(FORTY, channel)
+        schema = Schema.uniform(
+            FORTY, smallest_noise("blanket", same_noise(FORTY), crowd, 1.0, 1e-8)
+        )
         yield row(
             f"blanket delta, N = 1e{exponent}, L = 40, calibrated noise",
             lambda s=schema, n=crowd: certify("blanket", s, n, 1.0),

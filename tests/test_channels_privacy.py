@@ -271,7 +271,7 @@ def test_few_classes_cover_all(parts, crowd, epsilon):
 
 
 def test_many_classes_are_covered_closely():
-    """Three questions of "at most 7 of 9", 21 classes each; an eighth more delta, covered by one."""
+    """Three questions of "at most 7 of 9", 21 classes each; an eighth more delta, by one cover."""
     domain, channel = Domain(9, 0, 7), BitFlip.at_least(0.4)
     assert len(blanket.pairs(domain)) == 21
     few = blanket_candidates(Schema.uniform([domain] * 3, channel))
@@ -336,7 +336,10 @@ def test_local_of_several_reports_is_one_of_all_parts(one, other, copies, epsilo
         twice = np.stack([np.kron(column, column) for column in first.T], axis=1)
         whole = np.kron(twice, matrix([other]))
     found = certify("local", sent, 2, epsilon).delta.estimate
-    assert found == pytest.approx(local_by_matrix(whole, epsilon), rel=1e-9, abs=1e-14)
+    exact = local_by_matrix(whole, epsilon)
+    assert found >= exact - 1e-12  # copies may take different pairs in the bound, not in life
+    if copies == 1:
+        assert found == pytest.approx(exact, rel=1e-9, abs=1e-14)
 
 
 # Parts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
@@ -33,9 +35,13 @@ from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.report.write import check_ending
 from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally
+from incrowd.tally.spark import THIS_MACHINE
 from incrowd.tally.tally import Kind
+from incrowd.workflow.cluster import count_on_spark
 from incrowd.workflow.postprocess import checked_method as postprocessing_method
 from incrowd.workflow.stream import randomize_files
+
+ENGINES = ("here", "spark")
 
 app = typer.Typer(
     name="incrowd",
@@ -130,19 +136,27 @@ def _asked(tables: list[str] | None) -> list[list[str]] | None:
 
 
 def _counted(
-    made: incrowd.Plan, paths: list[Path], tables: list[list[str]] | None, kind: Kind = "singles"
+    made: incrowd.Plan,
+    paths: list[Path],
+    tables: list[list[str]] | None,
+    kind: Kind = "singles",
+    spark: str | None = None,
 ) -> incrowd.Tally:
-    """The tally of reports in files and folders, and of tallies."""
-    found: incrowd.Tally | None = None
-    for path in paths:
-        if path.suffix == TALLY_ENDING:
-            one = load_tally(path)
-        else:
-            with counting(path) as parts:
-                one = incrowd.count(made, parts, tables, kind)
-        found = one if found is None else found + one
-    assert found is not None
-    return found
+    """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
+    found = [load_tally(path) for path in paths if path.suffix == TALLY_ENDING]
+    reports = [path for path in paths if path.suffix != TALLY_ENDING]
+    if spark and reports:
+        say(f"counting on Spark: {spark}")
+        return sum(found, count_on_spark(made, reports, tables, kind, spark))
+    for path in reports:
+        with counting(path) as parts:
+            found.append(incrowd.count(made, parts, tables, kind))
+    return reduce(add, found)
+
+
+def _check_engine(name: str) -> None:
+    if name not in ENGINES:
+        raise UsageError.of("--engine", name, f"use one of {', '.join(ENGINES)}")
 
 
 @app.command()
@@ -184,6 +198,12 @@ def estimate(
         str | None, typer.Option(help="Intervals for all cells at once: max-t or bonferroni.")
     ] = None,
     covariance: Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")] = False,
+    engine: Annotated[
+        str, typer.Option(help="What counts the reports: here, or spark (needs the extra).")
+    ] = "here",
+    master: Annotated[
+        str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+    ] = THIS_MACHINE,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File: .html, .csv, .json or .parquet.")
     ] = None,
@@ -198,10 +218,11 @@ def estimate(
     if output:
         check_ending(output)
         keep(output, plan, *reports)
+    _check_engine(engine)
     made = certified(plan)
     method = _method(simultaneous)
     asked, kind = _asked(table), _kind(covariance or method is not None)
-    counted = _counted(made, reports, asked, kind)
+    counted = _counted(made, reports, asked, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
         made,
         counted,

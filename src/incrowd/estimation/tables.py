@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import binom
 
 from incrowd.estimation.decoders import Decoder
 from incrowd.kernels.axes import transform
@@ -26,7 +27,8 @@ class TableEstimate:
     fixed. people: whose answers these are. errors: whether standard_error and the intervals are
     of the noise alone or of noise plus sampling. influence: how far one malicious sender, who may
     say anything in each report, can move a cell at most; k of them k times as far. Where set bits
-    travel apart, of each false report.
+    travel apart, of each false report. p_values: of "nobody gave this answer", where set
+    bits travel apart.
     """
 
     questions: tuple[str, ...]
@@ -37,6 +39,7 @@ class TableEstimate:
     errors: str = NOISE_AND_SAMPLING
     level: float = LEVEL
     influence: float = 0.0
+    p_values: np.ndarray | None = None
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -75,13 +78,15 @@ class TableEstimate:
         return float(ndtri((1 + self.level) / 2)) * self.standard_error
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
-        """Which cells rise above the noise: one-sided, all cells together wrong with `family_wise`.
+        """Which answers somebody gave: all of them together wrong with `family_wise` at most.
 
-        Bonferroni: estimate / noise_error beyond the normal quantile of family_wise / cells. For
-        a cell that nobody is in, the noise is all there is.
+        Bonferroni over the cells. Exact where set bits travel apart; else by the normal quantile
+        of the noise, which is all there is in a cell that nobody is in.
         """
-        quantile = float(ndtri(1 - family_wise / self.estimate.size))
-        return np.asarray(self.estimate > quantile * self.noise_error)
+        limit = family_wise / self.estimate.size
+        if self.p_values is not None:
+            return np.asarray(self.p_values <= limit)
+        return np.asarray(self.estimate > float(ndtri(1 - limit)) * self.noise_error)
 
 
 def estimate_table(
@@ -130,7 +135,9 @@ def estimate_options(
     """`estimate_table` of one question with very many options, bit by bit.
 
     counts: how many reports there are, then how many of them set each bit. inverse: of the 2 x 2
-    channel of a bit; its second row debiases (Vinterbo, corollary 1).
+    channel of a bit; its second row debiases (Vinterbo, corollary 1). It is zero at the rate that
+    an answer has which nobody gave, so that -low / (high - low) is the noise, and the count of
+    such an answer is binomial.
     """
     reports, rates = int(counts[0]), counts[1:] / counts[0]
     low, high = inverse[1]
@@ -144,6 +151,7 @@ def estimate_options(
         max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         influence=float(high - low) / reports,
+        p_values=binom.sf(counts[1:] - 1, reports, float(-low / (high - low))),
     )
 
 
@@ -157,8 +165,11 @@ def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> Table
     share = np.array(weights) / np.sum(weights)
     estimate = sum(w * table.estimate for w, table in zip(share, tables, strict=True))
     noise = sum(w**2 * table.noise_error**2 for w, table in zip(share, tables, strict=True))
+    if len(tables) == 1:
+        return tables[0]
     return replace(
         tables[0],
+        p_values=None,
         estimate=estimate,
         noise_error=np.sqrt(noise),
         people=min(table.people for table in tables),

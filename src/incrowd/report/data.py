@@ -223,11 +223,19 @@ def as_table(estimates: Estimates) -> pa.Table:
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
     rows = [_row(item.table, cell) for item in complete(estimates) for cell in item.cells]
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    rows += [
+        _word_row(id, word) for id, words in estimates.words.items() for word in word_rows(words)
+    ]
+    columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
     about = {
         name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
     }
     return pa.table(columns).replace_schema_metadata({"incrowd": json.dumps(about)})
+
+
+def _word_row(id: str, word: Word) -> dict[str, Any]:
+    figures = {name: getattr(word, name) for name in ("estimate", "standard_error", "low", "high")}
+    return {"table": id, "answer": word.word} | figures | {"below_zero": word.estimate < 0}
 
 
 def _row(table: TableEstimate, cell: Cell) -> dict[str, Any]:

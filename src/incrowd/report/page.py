@@ -105,7 +105,7 @@ def _sign(shapes: str, width: int, colour: str) -> str:
 
 def _section(item: Shown, used: int) -> str:
     """One table; `used` is what the tables before it have taken of the page."""
-    drawn = len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
+    drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
     chart = _chart(item) if drawn else ""
     return (
@@ -150,7 +150,7 @@ def _caption(item: Shown) -> str:
 
 
 def _cuts(item: Shown, drawn: bool, listed: int) -> str:
-    missing = "" if drawn else " Not drawn: too many cells for one page."
+    missing = "" if drawn or not item.cells else " Not drawn: too many cells for one page."
     if listed < len(item.cells):
         missing += f" {listed:,} of {len(item.cells):,} cells are listed; write .csv for all."
     return missing

@@ -106,10 +106,28 @@ def parts(path: str | Path) -> Iterator[Collection]:
     with _readable(path):
         file = pa.parquet.ParquetFile(path, memory_map=True)
         for number in range(max(file.num_row_groups, 1)):
-            table = file.read_row_group(number) if file.num_row_groups else file.read()
-            found = _collection(file, table, path)
-            first = found.people if number == 0 or found.people is None else 0
-            yield replace(found, part=number, people=first)
+            yield _part(file, number, path)
+
+
+def load_part(path: str | Path, number: int) -> Collection:
+    """Read one part of a collection. Raises ReportsError as `parts`."""
+    with _readable(path):
+        return _part(pa.parquet.ParquetFile(path, memory_map=True), number, path)
+
+
+def load_header(path: str | Path) -> Collection:
+    """A collection without its reports: what the end of the file says. Raises as `parts`."""
+    with _readable(path):
+        file = pa.parquet.ParquetFile(path)
+        return _collection(file, file.schema_arrow.empty_table(), path)
+
+
+def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collection:
+    """One row group; how many people took part is told by the first alone."""
+    table = file.read_row_group(number) if file.num_row_groups else file.read()
+    found = _collection(file, table, path)
+    first = found.people if number == 0 or found.people is None else 0
+    return replace(found, part=number, people=first)
 
 
 def row_groups(path: str | Path) -> int:
@@ -140,7 +158,7 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         plan=metadata["incrowd.plan"],
         message=int(metadata["incrowd.message"]),
         bits=int(metadata["incrowd.bits"]),
-        packed=_matrix(table.column(COLUMN).combine_chunks()),
+        packed=as_matrix(table.column(COLUMN).combine_chunks()),
         seed=None if seed is None else int(seed),
         id=metadata.get("incrowd.collection", str(path)),
         people=None if people is None else int(people),
@@ -163,7 +181,7 @@ def _metadata(collection: Collection) -> dict[str, str]:
     return found
 
 
-def _matrix(column: pa.FixedSizeBinaryArray) -> np.ndarray:
+def as_matrix(column: pa.FixedSizeBinaryArray) -> np.ndarray:
     """The bytes of a fixed-size binary array without a copy, shape (rows, width)."""
     width = column.type.byte_width
     if not len(column):

@@ -19,6 +19,12 @@ _MAKE = "name a file that `incrowd tally` wrote"
 
 def save_tally(tally: Tally, path: str | Path) -> None:
     """Write a tally as JSON. Raises UsageError if the file cannot be written."""
+    with replaced(path) as temporary:
+        temporary.write_text(as_text(tally) + "\n", encoding="utf-8")
+
+
+def as_text(tally: Tally) -> str:
+    """A tally as JSON."""
     data = {
         "format": FORMAT,
         "plan": tally.plan,
@@ -29,8 +35,7 @@ def save_tally(tally: Tally, path: str | Path) -> None:
         "persons": tally.persons,
         "messages": {str(number): _message(m) for number, m in tally.messages.items()},
     }
-    with replaced(path) as temporary:
-        temporary.write_text(json.dumps(data, allow_nan=False) + "\n", encoding="utf-8")
+    return json.dumps(data, allow_nan=False)
 
 
 def _message(counts: MessageTally) -> dict[str, Any]:
@@ -49,9 +54,19 @@ def _message(counts: MessageTally) -> dict[str, Any]:
 def load_tally(path: str | Path) -> Tally:
     """Read a tally. Raises ReportsError if the file holds none."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        return of_text(Path(path).read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise ReportsError.of("tally", str(path), f"{error.strerror}; {_MAKE}") from None
+    except UnicodeDecodeError:
+        raise ReportsError.of("tally", str(path), f"holds no tally; {_MAKE}") from None
+
+
+def of_text(text: str, name: str = "text") -> Tally:
+    """The tally that `as_text` wrote. Raises ReportsError if the text holds none."""
+    try:
+        data = json.loads(text)
         if data["format"] != FORMAT:
-            raise ReportsError.of("tally", str(path), f"is of another format; {_MAKE}")
+            raise ReportsError.of("tally", name, f"is of another format; {_MAKE}")
         messages = {int(number): _read(message) for number, message in data["messages"].items()}
         return Tally(
             plan=data["plan"],
@@ -62,10 +77,8 @@ def load_tally(path: str | Path) -> Tally:
             seed=data["simulation_seed"],
             persons=data["persons"],
         )
-    except OSError as error:
-        raise ReportsError.of("tally", str(path), f"{error.strerror}; {_MAKE}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReportsError.of("tally", str(path), f"holds no tally; {_MAKE}") from None
+        raise ReportsError.of("tally", name, f"holds no tally; {_MAKE}") from None
 
 
 def _read(message: dict[str, Any]) -> MessageTally:

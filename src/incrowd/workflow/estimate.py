@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from incrowd.errors import ReportsError
+from incrowd.errors import ReportsError, TableError, UsageError
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, simultaneous_intervals
@@ -58,11 +58,13 @@ def estimate(
     (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be
     made.
     """
+    _check_candidates(plan, candidates or {})
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
         reports = count(plan, reports, tables, "pairs" if joined else "singles")
         tables = None
     wanted = reports.tables if tables is None else check_tables(plan, tables)
+    _check_counted(reports, wanted, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
     text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
     shown = [ids for ids in wanted if ids[0] not in text]
@@ -83,6 +85,26 @@ def estimate(
     )
 
 
+def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
+    """Raises UsageError for words of what is no text question."""
+    text = [q.id for q in plan.survey.questions if isinstance(q, Text)]
+    for id in candidates:
+        if id not in text:
+            known = ", ".join(text) or "none in this survey"
+            raise UsageError.of("candidates", id, f"is no text question; text questions: {known}")
+
+
+def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
+    """Raises TableError if a tally does not hold what is asked of it."""
+    for ids in wanted:
+        if ids not in counted.tables:
+            known = "; ".join(map(",".join, counted.tables))
+            raise TableError.of("table", ",".join(ids), f"was not counted; counted are {known}")
+    if joined and counted.kind != "pairs":
+        allowed = "counts single bits; errors of cells together need pairs: name the reports"
+        raise TableError.of("tally", counted.kind, allowed)
+
+
 def check_arrived(
     plan: Plan, counted: Tally, accept_smaller_crowd: bool = False
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
@@ -95,8 +117,8 @@ def check_arrived(
         raise ReportsError.of("tally", counted.plan, made)
     for number in range(len(plan.messages)):
         if number not in counted.messages or not counted.messages[number].accepted:
-            what = "reports; there is nothing to estimate from"
-            raise ReportsError.of(f"message {number + 1}", 0, what)
+            what = "there is nothing to estimate from; name the reports of every message"
+            raise ReportsError.of(f"message {number + 1}", "no reports", what)
     arrived = tuple(
         Arrived(counts.accepted, counts.rejected, counts.people(message))
         for counts, message in (

@@ -46,8 +46,8 @@ def remembering(
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
     """The records with the permanent responses in the place of the answers they belong to.
 
-    A response depends on the device, the survey's name, the noise, the question and the answer;
-    not on the plan, so that later rounds with another plan repeat it.
+    A response depends on the device, the survey's name, the noise, the questions it travels with,
+    the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
     bits = np.unpackbits(records, axis=1, count=plan.bits(message), bitorder="little")
     for id, place in plan.layout(message).items():
@@ -55,13 +55,24 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
         if randomizer is None or not randomizer.memoised:
             continue
         noise = _permanent(plan, message, id)
-        # Another noise must draw anew: one number compared with two thresholds tells the answer.
-        series = f"{plan.survey.name}, noise {noise.numerator}"
+        series = _series(plan, message, noise)
         for row, key in enumerate(memory.keys):
             answer = bits[row, place]
             named = np.packbits(answer).tobytes().hex()
             bits[row, place] = permanent_bits(key, answer, noise, series, id, named)
     return np.packbits(bits, axis=1, bitorder="little")
+
+
+def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
+    """What names a series of reports that repeat each other's responses.
+
+    Another noise must draw anew: one number compared with two thresholds tells the answer. So must
+    another message: responses that stand in two of them would link both reports of a person.
+    """
+    questions = "; ".join(
+        f"{question.id}: {', '.join(question.answers)}" for question in plan.questions(message)
+    )
+    return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"
 
 
 def _permanent(plan: Plan, message: Message, id: str) -> BitFlip:

@@ -62,11 +62,19 @@ def postprocess(
     method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
     (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
     equal). bootstrap: simulated collections that tell the bias of the first two, 0 for none.
-    Raises UsageError for an unknown method, TableError for tables whose answers overlap, or that
-    are too large for a histogram of their bits; ReportsError as `estimate`.
+    Raises UsageError for an unknown method or fewer than 2 draws, TableError for tables whose
+    answers overlap, or that are too large for a histogram of their bits; ReportsError as
+    `estimate`.
     """
     checked_method(method)
+    if bootstrap == 1 or (bootstrap and method == "consistent"):
+        allowed = "should be 0, or at least 2 with simplex or likelihood"
+        raise UsageError.of("--bootstrap", bootstrap, allowed)
     wanted = check_tables(plan, tables)
+    for ids in wanted:
+        if plan.survey.question(ids[0]).one_way_only:
+            allowed = "is a text question or travels apart; post-processing is for joint reports"
+            raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
             plan, count(plan, reports, wanted, "pairs"), wanted, accept_smaller_crowd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from incrowd.planning.expectation import planned_noise
 from incrowd.survey import Text
 
 Ids = tuple[str, ...]
+MOST_COUNTS = 1 << 24  # 128 MiB
 
 
 class Source(NamedTuple):
@@ -60,5 +62,14 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
             raise TableError.of(
                 "table", alone[0], "is a text question, and stands in a table alone"
             )
+        _check_size(plan, ids)
         sources(plan, tuple(ids))
     return tuple(map(tuple, tables))
+
+
+def _check_size(plan: Plan, ids: Sequence[str]) -> None:
+    """Raises TableError for a table that no memory holds."""
+    cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
+    if len(ids) > 1 and cells > MOST_COUNTS:
+        allowed = f"would need {cells:,} counts; at most {MOST_COUNTS:,} are made: drop a question"
+        raise TableError.of("table", ",".join(ids), allowed)

@@ -37,9 +37,9 @@ def true_tables(plan: Plan, people: People, tables: Sequence[Ids]) -> tuple[np.n
 
 def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """The cells of a table from its joint shares of set bits, which no noise has touched."""
-    decoders = [decoder(plan.survey.question(id), np.eye(2)) for id in ids]
     if plan.survey.question(ids[0]).travels_apart:
         return shares[1:]
+    decoders = [decoder(plan.survey.question(id), np.eye(2)) for id in ids]
     return along_axes([d.mean for d in decoders], shares)
 
 

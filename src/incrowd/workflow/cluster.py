@@ -1,0 +1,28 @@
+"""Reports + Plan -> tally, on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from incrowd.plan import Plan
+from incrowd.tally.spark import THIS_MACHINE, count_files, started
+from incrowd.tally.tally import Kind, Tally
+from incrowd.workflow.sources import check_tables
+
+
+def count_on_spark(
+    plan: Plan,
+    paths: Iterable[str | Path],
+    tables: Sequence[Sequence[str]] | None = None,
+    kind: Kind = "singles",
+    master: str = THIS_MACHINE,
+) -> Tally:
+    """Count files of reports on Spark, as `count` does here; every machine has to find the files.
+
+    master: the address of a cluster; by default all cores of this machine. Raises UsageError if
+    the extra `spark` or Java is missing, else what `count` raises.
+    """
+    wanted = check_tables(plan, tables)
+    with started(master) as session:
+        return count_files(plan, session, paths, wanted, kind)
