@@ -21,6 +21,7 @@ from incrowd.cli.options import (
     AnswersFile,
     AsJson,
     NoiseOnly,
+    Output,
     PlanFile,
     ReportsFiles,
     SurveyFile,
@@ -183,6 +184,22 @@ def tally(
     show.counted(counted, output, json)
 
 
+Words = Annotated[
+    list[str] | None,
+    typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
+]
+Simultaneous = Annotated[
+    str | None, typer.Option(help="Intervals for all cells at once: max-t or bonferroni.")
+]
+Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
+Engine = Annotated[
+    str, typer.Option(help="What counts the reports: here, or spark (needs the extra).")
+]
+Master = Annotated[
+    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+]
+
+
 @app.command()
 def estimate(
     plan: PlanFile,
@@ -190,23 +207,12 @@ def estimate(
     table: Tables = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
-    words: Annotated[
-        list[str] | None,
-        typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
-    ] = None,
-    simultaneous: Annotated[
-        str | None, typer.Option(help="Intervals for all cells at once: max-t or bonferroni.")
-    ] = None,
-    covariance: Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")] = False,
-    engine: Annotated[
-        str, typer.Option(help="What counts the reports: here, or spark (needs the extra).")
-    ] = "here",
-    master: Annotated[
-        str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
-    ] = THIS_MACHINE,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File: .html, .csv, .json or .parquet.")
-    ] = None,
+    words: Words = None,
+    simultaneous: Simultaneous = None,
+    covariance: Covariance = False,
+    engine: Engine = "here",
+    master: Master = THIS_MACHINE,
+    output: Output = None,
     json: AsJson = False,
 ) -> None:
     """Estimate tables from reports, unbiased, with standard errors and 95% intervals.
@@ -214,6 +220,8 @@ def estimate(
     \b
     Example:
       incrowd estimate plan.json reports.parquet --table smoker,health -o report.html
+
+    The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
     if output:
         check_ending(output)
