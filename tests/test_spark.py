@@ -315,11 +315,11 @@ class Killer(threading.Thread):
             time.sleep(0.01)
         self.victim = executors(self.session)[0]
         self.busy = bool(stages(self.session))
-        os.kill(self.victim, signal.SIGKILL)
+        os.kill(self.victim, signal.SIGKILL); print("KILLED", self.victim, self.busy, stages(self.session), flush=True)
 
     def killed(self):
         """Whether an executor was there while the session was at work, and is gone."""
-        self.join(120)
+        self.join(120); print("JOIN", self.victim, self.busy, executors(self.session), flush=True)
         limit = time.monotonic() + 30
         while self.victim in executors(self.session) and time.monotonic() < limit:
             time.sleep(0.1)
