@@ -315,11 +315,11 @@ class Killer(threading.Thread):
             time.sleep(0.01)
         self.victim = executors(self.session)[0]
         self.busy = bool(stages(self.session))
-        os.kill(self.victim, signal.SIGKILL); print("KILLED", self.victim, self.busy, stages(self.session), flush=True)
+        os.kill(self.victim, signal.SIGKILL)
 
     def killed(self):
         """Whether an executor was there while the session was at work, and is gone."""
-        self.join(120); print("JOIN", self.victim, self.busy, executors(self.session), flush=True)
+        self.join(120)
         limit = time.monotonic() + 30
         while self.victim in executors(self.session) and time.monotonic() < limit:
             time.sleep(0.1)
@@ -330,7 +330,9 @@ def executors(session):
     """The processes of executors that this session's Java process started."""
     java = session.sparkContext._gateway.proc.pid
     found = []
-    for line in subprocess.check_output(["ps", "-eo", "pid,ppid,args"], text=True).splitlines()[1:]:
+    for line in subprocess.check_output(["ps", "-wweo", "pid,ppid,args"], text=True).splitlines()[
+        1:
+    ]:
         pid, parent, args = line.split(None, 2)
         if int(parent) == java and "CoarseGrainedExecutorBackend" in args:
             found.append(int(pid))
