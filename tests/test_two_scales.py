@@ -100,3 +100,18 @@ def test_defective_laws():
         aim = engine.take_aim(law, 30, theta, cumulant + shift, allowed)
         values.append(engine._folded(aim, 2))
     assert values[1] == pytest.approx(values[0] * 0.9**30, rel=1e-9)
+
+
+@pytest.mark.parametrize("q", [0.002, 0.15, 0.3, 0.359])
+@pytest.mark.parametrize("epsilon", [0.003, 0.3, 3.0, 20.6])
+@pytest.mark.filterwarnings("error")
+def test_little_noise_and_many_bits(q, epsilon):
+    """Values up to -(p/q)^40 that no tilted sum meets: no lattice could hold them as they are."""
+    report = Schema.uniform([FREE_BIT] * 40, BitFlip.at_least(q))
+    for candidate in blanket_candidates(report):
+        law = candidate.ratios.law(epsilon)
+        closed = engine.chernoff_bound(law, 10**7)
+        quick = engine.upper_bound(law, 10**7, sharp=False)
+        found = engine.positive_part(law, 10**7)
+        assert 0 < found.lower <= quick * (1 + 1e-6)
+        assert found.upper <= quick * (1 + 1e-6) <= closed * (1 + 1e-5)

@@ -47,12 +47,27 @@ class Aim:
         return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
 
     @property
+    def chernoff(self) -> float:
+        """The bound in closed form."""
+        return chernoff(self.count, self.theta, self.cumulant)
+
+    @property
     def outside(self) -> float:
         """A bound of E[max(0, S); outside the windows], tilted.
 
         Every block, at every size, may lose e^-41 beyond its window; s_+ e^(-ts) <= 1 / (e t).
         """
         return math.exp(-LOG_TAIL) * (2 * self.count / self.block + 64) / (math.e * self.theta)
+
+
+def chernoff(count: int, theta: float, cumulant: float) -> float:
+    """A bound of E[max(0, S)]: max(0, s) <= exp(theta s - 1) / theta."""
+    return bounded_exp(count * cumulant - 1 - math.log(theta))
+
+
+def bounded_exp(exponent: float) -> float:
+    """exp, but 1e304 where it is larger; a bound of that size says nothing in any case."""
+    return math.exp(min(exponent, 700.0))
 
 
 def take_aim(

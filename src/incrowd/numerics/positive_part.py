@@ -19,6 +19,8 @@ from incrowd.numerics.aim import (
     FEW_POINTS,
     Aim,
     allowed_variance,
+    bounded_exp,
+    chernoff,
     positive_mean,
     sum_of,
     take_aim,
@@ -39,6 +41,7 @@ HEAVY_POINTS = 1 << 14  # across all values, at the coarsest step
 EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
 SMALLEST = 1e-300
 LOG_SMALLEST = math.log(SMALLEST)
+LOG_NEVER = math.log(1e-14)
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,12 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
 def chernoff_bound(law: Law, count: int) -> float:
     """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, for a first look.
 
-    max(0, s) <= exp(theta s - 1) / theta, theta the saddlepoint.
+    theta is the saddlepoint.
     """
     constant, light, theta, cumulant = _saddle(law, count)
     if light is None:
         return constant * (1 + _roundoff(law, count))
-    exponent = min(count * cumulant - 1 - math.log(theta), 700.0)
-    return (constant + math.exp(exponent)) * (1 + _roundoff(law, count))
+    return (constant + chernoff(count, theta, cumulant)) * (1 + _roundoff(law, count))
 
 
 def _saddle(law: Law, count: int) -> tuple[float, Law | None, float, float]:
@@ -127,7 +129,16 @@ def _saddle(law: Law, count: int) -> tuple[float, Law | None, float, float]:
         light = light.negated()
     if not (light.value > 0).any():
         return constant, None, 0.0, 0.0
-    return constant, light, *_tilt(light, count)
+    theta, cumulant = _tilt(light, count)
+    raised = _raised(light, count, theta, cumulant)
+    return constant, raised, theta, float(raised.cumulant(theta))
+
+
+def _raised(law: Law, count: int, theta: float, cumulant: float) -> Law:
+    """Values that a tilted sum never meets are raised to where it still hardly does."""
+    below = max(float(law.mass[law.value < 0].sum()), SMALLEST)
+    bottom = (LOG_NEVER + cumulant - math.log(count * below)) / theta
+    return Law(np.maximum(law.value, min(bottom, 0.0)), law.log_mass, law.total)
 
 
 def _tilt(law: Law, count: int) -> tuple[float, float]:
@@ -208,15 +219,19 @@ def heavy_part(light: Law, heavy: Law, count: int) -> float:
 
 
 def _quickest(aim: Aim, halvings: int) -> float:
-    """E[max(0, S)] from one lattice, or from two if one is large and they are small."""
+    """E[max(0, S)] from one lattice, or from two if one is large and they are small.
+
+    Where no lattice is fine enough the closed form is better.
+    """
     in_two = mean_in_two(aim, halvings) if aim.points > FEW_POINTS else None
-    return _folded(aim, halvings) if in_two is None else in_two
+    mean = _folded(aim, halvings) if in_two is None else in_two
+    return min(mean, aim.chernoff)
 
 
 def _folded(aim: Aim, halvings: int) -> float:
     """E[max(0, S)] from the lattice law of the sum, the step halved some times."""
     total, cumulant = sum_of(aim, halvings)
-    return math.exp(aim.count * cumulant) * (positive_mean(total, aim.theta) + aim.outside)
+    return bounded_exp(aim.count * cumulant) * (positive_mean(total, aim.theta) + aim.outside)
 
 
 def _roundoff(law: Law, count: int) -> float:

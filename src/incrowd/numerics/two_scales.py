@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from incrowd.numerics.aim import Aim, positive_mean, sum_of, take_aim, tilted
+from incrowd.numerics.aim import Aim, bounded_exp, positive_mean, sum_of, take_aim, tilted
 from incrowd.numerics.lattice import Lattice, circle_size, coarsen, inverse, transform
 from incrowd.numerics.law import Law
 
@@ -36,7 +36,7 @@ def mean_in_two(aim: Aim, halvings: int = 0) -> float | None:
     second = _aim(parts[1], finer, first.step)
     (one, one_cumulant), (other, other_cumulant) = sum_of(first), sum_of(second)
     mean = positive_mean(_together(one, other, aim.theta), aim.theta)
-    scale = math.exp(aim.count * (one_cumulant + other_cumulant))
+    scale = bounded_exp(aim.count * (one_cumulant + other_cumulant))
     return scale * (mean + first.outside + second.outside)
 
 
@@ -62,7 +62,8 @@ def _apart(aim: Aim) -> tuple[Law, Law] | None:
     size, weight = np.abs(law.value)[order], tilted(law, aim.theta, aim.cumulant)[order]
     chance, square = np.cumsum(weight)[:-1], np.cumsum(weight * size**2)
     rest = np.maximum(square[-1] - square[:-1], 0.0)
-    coarse = np.minimum(np.sqrt(2 * aim.allowed / np.maximum(chance, 1e-300)), _coarsest(aim))
+    coarse = math.sqrt(2 * aim.allowed) / np.sqrt(np.maximum(chance, 1e-300))
+    coarse = np.minimum(coarse, _coarsest(aim))
     points = _points(aim, rest, size[1:], aim.step) + _points(aim, square[:-1], size[0], coarse)
     points = np.where(chance * rest <= aim.allowed / 2, points, np.inf)
     if not len(points) or WORTH_IT * points.min() > aim.points:
