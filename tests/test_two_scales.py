@@ -115,3 +115,11 @@ def test_little_noise_and_many_bits(q, epsilon):
         found = engine.positive_part(law, 10**7)
         assert 0 < found.lower <= quick * (1 + 1e-6)
         assert found.upper <= quick * (1 + 1e-6) <= closed * (1 + 1e-5)
+
+
+def test_values_of_one_size_are_not_divided():
+    """Nothing is left of the law without its large values: one lattice does."""
+    law = law_of([(-37.0, 0.02), (0.0, 0.04), (37.0, 0.02)])
+    variance = 10**6 * 0.04 * 37.0**2
+    found = engine.positive_part(law, 10**6)
+    assert found.upper == pytest.approx(math.sqrt(variance / (2 * math.pi)), rel=1e-4)

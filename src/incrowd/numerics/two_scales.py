@@ -65,7 +65,7 @@ def _apart(aim: Aim) -> tuple[Law, Law] | None:
     coarse = math.sqrt(2 * aim.allowed) / np.sqrt(np.maximum(chance, 1e-300))
     coarse = np.minimum(coarse, _coarsest(aim))
     points = _points(aim, rest, size[1:], aim.step) + _points(aim, square[:-1], size[0], coarse)
-    points = np.where(chance * rest <= aim.allowed / 2, points, np.inf)
+    points = np.where((chance * rest <= aim.allowed / 2) & (size[1:] > 0), points, np.inf)
     if not len(points) or WORTH_IT * points.min() > aim.points:
         return None
     return _divided(law, order, int(points.argmin()) + 1)
