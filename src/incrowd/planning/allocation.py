@@ -24,6 +24,7 @@ COARSE, FINE = 300, 4000  # values of v to try: 12 percent apart for a search, o
 PRICES = {"largest": (1e-8, 1e4), "mean": (1e-20, 1e12)}
 TOLLS = (1e-20, 1e20)
 STEPS = 32
+SLACK = 1.01  # of the largest error
 
 
 class Load(NamedTuple):
@@ -33,6 +34,7 @@ class Load(NamedTuple):
     product of phi^d over the questions with a randomizer of their own. times: collections that
     each copy makes up (where set bits travel apart, the distance; else 1). copies: the numbers
     that may be chosen. tables: the axes of every wanted table that this message is to tell.
+    most_v: the most noise; where set bits travel apart, each flip of the noise is a report.
     """
 
     distance: int
@@ -40,6 +42,7 @@ class Load(NamedTuple):
     times: int
     copies: tuple[int, ...]
     tables: tuple[tuple[Axis, ...], ...]
+    most_v: float = math.inf
 
 
 class Share(NamedTuple):
@@ -74,7 +77,9 @@ class Limits(NamedTuple):
 def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
 
-    A price is put on the leak and, below it, a toll on copies; both are found by bisection.
+    A price is put on the leak and, below it, a toll on copies; both are found by bisection. The
+    largest error may be such that only sampling counts: then the last percent of it would take
+    all that may leak. It is left to the other tables; in the end all leaks grow in proportion.
     """
     kinds = Counter(loads)
     if sum(min(load.copies) * count for load, count in kinds.items()) > limits.budget:
@@ -85,15 +90,12 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
         return None
     price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high)
     number, noise = choices.best(price)
-    picked = np.arange(len(number)), number, noise
-    error, v = choices.error[picked], grid(limits.points)[noise]
-    shares = {
-        load: Share(int(choices.copies[i, number[i]]), float(v[i])) for i, load in enumerate(kinds)
-    }
+    error = choices.error[np.arange(len(number)), number, noise]
     tables = choices.counts @ np.array([len(load.tables) for load in kinds])
     mean = float(choices.counts @ error) / max(int(tables), 1)
-    reached = float(error.max()) if limits.objective == "largest" else mean
-    return Allocation(tuple(shares[load] for load in loads), reached)
+    if limits.objective == "mean":
+        return Allocation(choices.shares(loads, price), mean)
+    return Allocation(choices.shares(loads, SLACK * price), float(error.max()))
 
 
 class Choices(NamedTuple):
@@ -149,6 +151,14 @@ class Choices(NamedTuple):
 
         return at(0.0) if fits(0.0) else at(_least(fits, *TOLLS))
 
+    def shares(self, loads: Sequence[Load], price: float) -> tuple[Share, ...]:
+        """What each message gets at a price. loads: those of whose kinds these are the choices."""
+        number, noise = self.best(price)
+        copies = self.copies[np.arange(len(number)), number]
+        found = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
+        each = dict(zip(Counter(loads), found, strict=True))
+        return tuple(each[load] for load in loads)
+
     def leak_at(self, price: float) -> float:
         """What all messages leak together at a price."""
         number, noise = self.best(price)
@@ -163,10 +173,14 @@ def grid(points: int) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def leaks(load: Load, points: int) -> np.ndarray:
-    """mu^2 N = k (phi^d - 1), phi = 1 + 1 / v: shape (copies, v); infinite beyond precision."""
+    """mu^2 N = k (phi^d - 1), phi = 1 + 1 / v: shape (copies, v).
+
+    Infinite beyond precision, and where v is too large.
+    """
     exponent = load.distance * np.log1p(1 / grid(points)) + load.fixed
     with np.errstate(over="ignore"):
-        return np.outer(load.times * np.array(load.copies), np.expm1(exponent))
+        leak = np.outer(load.times * np.array(load.copies), np.expm1(exponent))
+    return np.where(grid(points) <= load.most_v, leak, np.inf)
 
 
 @lru_cache(maxsize=512)

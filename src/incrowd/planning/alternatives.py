@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from incrowd.errors import PrivacyError
 from incrowd.plan.grouping import apart, memoised, together
 from incrowd.planning.expectation import expected_error
-from incrowd.planning.groups import Grouping, Progress, Search, copy_points
+from incrowd.planning.groups import Grouping, Ids, Progress, Search, copy_points
 from incrowd.planning.planner import certified_messages
 from incrowd.planning.signal import large_crowd_signal
 from incrowd.survey import Survey
+
+ANY_BUDGET = 10**9
 
 
 class Alternative(NamedTuple):
@@ -27,26 +29,33 @@ class Alternative(NamedTuple):
 
 
 def alternatives(survey: Survey, progress: Progress | None = None) -> tuple[Alternative, ...]:
-    """One joint report, one with the budget spent on copies, a message a table, no anonymiser."""
+    """One joint report, a message a table, both with the budget spent on copies, no anonymiser."""
     return tuple(_certified(name, asked, way, progress) for name, asked, way in _ways(survey))
 
 
 def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     budget = survey.reports_per_person or survey.copies
-    search = Search.of(survey, large_crowd_signal(survey), 10**9)
+    signal = large_crowd_signal(survey)
+    search, spending = (Search.of(survey, signal, most) for most in (ANY_BUDGET, budget))
     ids = (together(survey), memoised(survey), *apart(survey))
     joint = [frozenset(names) for names in ids if names]
     each = [t for t in search.tables if not any(t < other for other in search.tables)]
     yield "one joint report", survey, search.best(joint, (1,))
     if budget > len(joint):
-        most = copy_points(budget - len(joint) + 1)
-        yield f"joint, up to {budget:,} copies", survey, search.best(joint, most)
-    yield "a message for each table", survey, search.best(each, (1,))
+        yield "joint, with copies", survey, spending.best(joint, _copies(budget, joint))
+    yield "a message a table", survey, search.best(each, (1,))
+    if budget > len(each) > len(joint):
+        yield "a message a table, with copies", survey, spending.best(each, _copies(budget, each))
     if survey.privacy.analysis != "local":
         privacy = survey.privacy.model_copy(update={"analysis": "local"})
         alone = survey.model_copy(update={"privacy": privacy})
-        local = Search.of(alone, large_crowd_signal(alone), 10**9)
-        yield "no anonymiser trusted (local)", alone, local.best(joint, (1,))
+        local = Search.of(alone, large_crowd_signal(alone), ANY_BUDGET)
+        yield "no anonymiser (local)", alone, local.best(joint, (1,))
+
+
+def _copies(budget: int, groups: Sequence[Ids]) -> tuple[int, ...]:
+    """Copies that one message may have when each of the others has one."""
+    return copy_points(budget - len(groups) + 1)
 
 
 def _certified(name: str, survey: Survey, way: Grouping, progress: Progress | None) -> Alternative:

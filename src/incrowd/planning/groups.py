@@ -103,17 +103,32 @@ class Search(NamedTuple):
         distance = sum(q.distance for q in questions if q.randomizer is None)
         fixed = sum(_log_phi(q) for q in questions if q.randomizer)
         tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
-        apart = any(q.travels_apart for q in questions)
-        return Load(
-            distance=1 if apart else distance,
-            fixed=fixed,
-            times=(distance if apart else 1) * self.survey.rows_per_person,
-            copies=copies,
-            tables=tuple(sorted(tables, key=repr)),
+        load = Load(
+            distance, fixed, self.survey.rows_per_person, copies, tuple(sorted(tables, key=repr))
         )
+        if not any(q.travels_apart for q in questions):
+            return load
+        once = copies[:1]  # for one bit copies buy nothing
+        most_v = _most_v(self.survey, questions[0], once[0])
+        return load._replace(distance=1, times=distance * load.times, copies=once, most_v=most_v)
 
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
+
+
+def _most_v(survey: Survey, question: AnyQuestion, copies: int) -> float:
+    """The most noise of a question that travels apart, so that its set bits keep to the budget.
+
+    What the other messages leave at least is shared evenly by the questions that travel apart.
+    """
+    if survey.reports_per_person is None:
+        return math.inf
+    others = bool(together(survey)) + bool(memoised(survey))
+    each = (survey.reports_per_person - others) / len(apart(survey)) / copies
+    flips = each - sum(domain.most for domain in question.domains)
+    if flips <= 0:
+        return 0.0
+    return 1 / (BitFlip.at_least(min(flips / question.bits, 0.49)).phi - 1)
 
 
 def fixed_groups(survey: Survey, groups: Sequence[Group], signal: float) -> Grouping:

@@ -116,10 +116,9 @@ def batch_rows(plan: Plan) -> int:
 
 def _bytes_each(plan: Plan, message: Message) -> float:
     """Of one person's reports while they are drawn; of set bits that travel apart on average."""
-    bits, noise = plan.record_bits(message), message.channel
-    if message.apart and noise is not None:
-        return message.copies * NUMBER_BYTES * (1 + bits * noise.q)
-    return message.copies * bits
+    if message.apart:
+        return NUMBER_BYTES * plan.reports_each(message)
+    return message.copies * plan.record_bits(message)
 
 
 def _header(plan: Plan, number: int, rows: int, keystream: Keystream) -> Collection:
