@@ -1,6 +1,7 @@
 # Every target sets up what it needs: a virtual environment in .venv, versions from constraints.txt.
 PYTHON ?= python3
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
@@ -20,9 +21,8 @@ test-slow: $(VENV)/.dev
 	@echo "== long statistical tests"
 	@$(BIN)/python -m pytest -n 2 -m "slow and not spark"
 
-test-spark: $(VENV)/.dev
+test-spark: $(VENV)/.spark
 	@echo "== tests on Spark, which needs Java 17"
-	@$(PIP) -e ".[dev,spark]"
 	@$(BIN)/python -m pytest -m spark
 
 check: $(VENV)/.dev
@@ -32,8 +32,8 @@ check: $(VENV)/.dev
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/test_house.py
 
-bench: $(VENV)/.dev
-	@echo "== benchmarks (measured, never failing)"
+bench: $(VENV)/.spark $(PEERS)/.installed
+	@echo "== benchmarks (measured, never failing): about ten minutes; writes docs/benchmarks.md"
 	@$(BIN)/python -m bench
 
 docs: $(VENV)/.docs
@@ -58,10 +58,22 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
 	@$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
+	@echo "== installing incrowd, the tools of its tests and Spark"
+	@$(PIP) -e ".[dev,spark]"
+	@touch $@ $(VENV)/.installed $(VENV)/.dev
+
+$(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
+	@echo "== installing other libraries into an environment of their own, to compare with"
+	@$(PYTHON) -m venv $(PEERS)
+	@PIP_CONSTRAINT=bench/peers-constraints.txt $(PEERS)/bin/python -m pip install \
+		--disable-pip-version-check --quiet -r bench/peers.txt
+	@touch $@
+
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and the tools of its manual"
 	@$(PIP) -e ".[docs]"
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,48 +1,53 @@
-"""Run all measurements and print their tables. Nothing here fails a build."""
+"""Measure everything, print it, and write docs/benchmarks.md. Nothing here fails a build.
 
-import os
-import platform
+    python -m bench [section ...]
+
+With sections only those are measured, and nothing is written.
+"""
+
 import sys
-from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.progress import Progress
 
-import incrowd
-from bench import accounting, estimation, kernels
-from bench.measure import row
+from bench import accounting, estimation, growth, kernels, on_spark, others, page, whole
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-
-
-def whole_path():
-    survey = incrowd.Survey.load(EXAMPLES / "health.toml")
-    answers = incrowd.load_answers(EXAMPLES / "rand_hie.csv", survey)
-    plan = incrowd.plan(survey)
-    return incrowd.estimate(plan, incrowd.randomize(plan, answers))
-
-
-def path_rows():
-    yield row("whole path, 20,190 records of 15 bits, after imports", whole_path)
+SECTIONS = {
+    "whole": ("Whole paths", whole.rows),
+    "kernels": ("Hot loops beside numpy", kernels.rows),
+    "others": ("Flips beside other libraries", others.rows),
+    "accounting": ("The accountant", accounting.rows),
+    "estimation": ("Estimates", estimation.rows),
+    "growth": ("How it grows", growth.rows),
+    "spark": ("Spark", on_spark.rows),
+}
 
 
-def main():
-    console = Console(width=110)
-    python = sys.version.split()[0]
-    console.print(f"{platform.machine()}, {os.cpu_count()} cores, Python {python}, medians")
-    measured = {
-        "path": path_rows(),
-        "accountant": accounting.rows(),
-        "kernels": kernels.rows(),
-        "estimation": estimation.rows(),
-    }
-    for title, rows in measured.items():
-        table = Table("what", "seconds", "beside", "seconds", "ratio", title=title)
-        for what, ours, beside, theirs in rows:
-            shown = f"{theirs:.4f}" if theirs else ""
-            ratio = f"{theirs / ours:.2f}" if theirs else ""
-            table.add_row(what, f"{ours:.4f}", beside, shown, ratio)
-        console.print(table)
+def measured(names, console):
+    """Title and rows of each section, with progress."""
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("measuring", total=len(names))
+        for name in names:
+            title, rows = SECTIONS[name]
+            found = []
+            for row in rows():
+                found.append(row)
+                progress.update(task, description=f"{title}: {row.what}")
+            progress.advance(task)
+            yield title, found
 
 
-main()
+def main(names):
+    console = Console(width=140)
+    if unknown := set(names) - set(SECTIONS):
+        raise SystemExit(f"unknown: {', '.join(unknown)}; sections are {', '.join(SECTIONS)}")
+    found = []
+    for title, rows in measured(names or list(SECTIONS), console):
+        console.print(page.table(title, rows))
+        found.append((title, rows))
+    if not names:
+        page.write(found)
+        console.print(f"wrote {page.PATH}")
+
+
+main(sys.argv[1:])

@@ -71,7 +71,7 @@ def calibrations():
 
 
 def rows():
-    """(what, seconds, beside, seconds) of every measurement."""
+    """Every measurement."""
     report = free(0.3805, 40)
     yield row("blanket delta, N = 1e8, L = 40", lambda: certify("blanket", report, 10**8, 1.0))
     yield row("outlier delta, N = 1e7, L = 40", lambda: _outlier(10**7), runs=3)

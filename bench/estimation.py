@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from bench.measure import median_seconds
+from bench.measure import Row, row
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import along_axes, estimate_table
@@ -88,25 +88,11 @@ def many_options_row():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         seconds, reports, peak = pool.submit(many_options).result()
     what = f"{OPTIONS:,} options, {PEOPLE:,} people, {reports:,} reports, end to end"
-    return f"{what}; {peak:,.0f} MB at most", seconds, "", None
+    return Row(f"{what}; {peak:,.0f} MB at most", seconds)
 
 
 def rows():
-    """(what, seconds, beside, seconds) of every measurement."""
+    """Every measurement."""
     for what, work, beside, peer in table_rows():
-        yield what, median_seconds(work, RUNS), beside, median_seconds(peer, 3)
+        yield row(what, work, beside, peer, RUNS)
     yield many_options_row()
-
-
-def run():
-    """Measure all, print as we go, return the rows."""
-    found = []
-    for what, ours, beside, theirs in rows():
-        shown = f"; {beside}: {theirs:.4f} s, ratio {theirs / ours:.2f}" if theirs else ""
-        print(f"{what}: {ours:.4f} s{shown}")
-        found.append((what, ours, beside, theirs))
-    return found
-
-
-if __name__ == "__main__":
-    run()

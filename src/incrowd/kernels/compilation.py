@@ -7,6 +7,7 @@ written (numba's own rule; NUMBA_CACHE_DIR names another place).
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
@@ -14,6 +15,8 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+LOADED_SHARE = 1 << 10
 
 # Read-only arrays of words that may lie at any address; writable and aligned ones fit as well.
 WORDS = "Array(uint64, 1, 'C', readonly=True, aligned=False)"
@@ -54,6 +57,13 @@ def _compile(signature: str, loops: Callable[P, R]) -> Callable[P, R]:
 def use_machine_code(asked: bool | None, size: int, large: int) -> bool:
     """What was asked for; if nothing was, whether the input is large enough to pay for loading.
 
-    The kernels read bytes as little-endian words: other machines take plain numpy.
+    Once it is loaded, a thousandth of that is large enough. The kernels read bytes as
+    little-endian words: other machines take plain numpy.
     """
-    return sys.byteorder == "little" and (size >= large if asked is None else asked)
+    enough = large // LOADED_SHARE if "numba" in sys.modules else large
+    return sys.byteorder == "little" and (size >= enough if asked is None else asked)
+
+
+def load_compiler() -> None:
+    """Load numba, for work that comes in many small parts."""
+    importlib.import_module("numba")

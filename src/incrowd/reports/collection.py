@@ -158,12 +158,17 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         plan=metadata["incrowd.plan"],
         message=int(metadata["incrowd.message"]),
         bits=int(metadata["incrowd.bits"]),
-        packed=as_matrix(table.column(COLUMN).combine_chunks()),
+        packed=as_matrix(_one_chunk(table.column(COLUMN))),
         seed=None if seed is None else int(seed),
         id=metadata.get("incrowd.collection", str(path)),
         people=None if people is None else int(people),
         persons=metadata.get("incrowd.persons", "rows"),
     )
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.FixedSizeBinaryArray:
+    """A column in one piece; `combine_chunks` would copy it if it is one already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _metadata(collection: Collection) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from incrowd.channels.k_ary import KAry
@@ -37,22 +39,22 @@ def accepted(plan: Plan, message: Message, packed: np.ndarray) -> np.ndarray:
     No client sets a padding bit, gives a k-ary response of two options, or names a bit that the
     question does not have. All else is possible, since every bit can be flipped.
     """
-    possible = _possible(plan, message, packed)
-    return packed if possible.all() else packed[possible]
+    for possible in _conditions(plan, message, packed):
+        if not possible.all():
+            return accepted(plan, message, packed[possible])
+    return packed
 
 
-def _possible(plan: Plan, message: Message, packed: np.ndarray) -> np.ndarray:
+def _conditions(plan: Plan, message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
+    """For each condition the reports that meet it."""
     if message.apart:
-        return places(packed) < plan.record_bits(message)
-    spare = plan.bits(message) % 8
-    possible = np.ones(len(packed), bool)
-    if spare:
-        possible = packed[:, -1] < 1 << spare
-    for id, bits in plan.layout(message).items():
-        if isinstance(plan.channel(message, id), KAry):
-            columns = np.arange(bits.start, bits.stop)
-            possible &= extract(packed, columns).sum(axis=1) == 1
-    return possible
+        yield places(packed) < plan.record_bits(message)
+        return
+    if spare := plan.bits(message) % 8:
+        yield packed[:, -1] < 1 << spare
+    alone = [id for id in message.questions if isinstance(plan.channel(message, id), KAry)]
+    for bits in (plan.layout(message)[id] for id in alone):
+        yield extract(packed, np.arange(bits.start, bits.stop)).sum(axis=1) == 1
 
 
 def places(packed: np.ndarray) -> np.ndarray:

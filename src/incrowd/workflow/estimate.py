@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 
 from incrowd.errors import ReportsError, TableError, UsageError
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, simultaneous_intervals
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
+from incrowd.kernels.compilation import load_compiler
 from incrowd.plan import Guarantee, Plan
 from incrowd.planning.planner import guarantee_for
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
-from incrowd.tally.tally import Kind, Tally
-from incrowd.tally.tally import count as tallied
+from incrowd.tally.tally import Kind, Tally, count_part
 from incrowd.workflow.joint import joint
 from incrowd.workflow.sources import Ids, Source, check_tables, sources
+from incrowd.workflow.threads import in_order
 from incrowd.workflow.words import estimate_words
 
 Reports = Collection | Iterable[Collection]
+FEW_PARTS = 8  # which numpy counts in about the time that loading numba takes
 
 
 def count(
@@ -35,7 +39,17 @@ def count(
     ReportsError if the reports are of another plan, TableError for a table that cannot be made.
     """
     parts = [reports] if isinstance(reports, Collection) else reports
-    return tallied(plan, parts, check_tables(plan, tables), kind)
+    nothing = Tally(plan.digest, check_tables(plan, tables), kind)
+    counted = in_order(lambda part: count_part(plan, part, nothing), _many(parts))
+    return reduce(add, counted, nothing)
+
+
+def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
+    """The same parts; when there are many, machine code is loaded, which counts much faster."""
+    for number, part in enumerate(parts):
+        if number == FEW_PARTS:
+            load_compiler()
+        yield part
 
 
 def estimate(
