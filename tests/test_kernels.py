@@ -460,8 +460,36 @@ def test_size_decides_which_way_is_taken(module, limit, call):
         with mock.patch.multiple(module, **{limit: size}, use_machine_code=decide):
             call()
         assert decide.call_args.args == (None, 8, size)
+
+
+def test_once_the_compiler_is_loaded_a_thousandth_is_enough(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert compilation.use_machine_code(None, 8, 8)
     assert not compilation.use_machine_code(None, 8, 9)
+    monkeypatch.setitem(sys.modules, "numba", mock.Mock())
+    assert compilation.use_machine_code(None, 8, 8 * 1024)
+    assert not compilation.use_machine_code(None, 8, 9 * 1024)
+
+
+MANY = """
+import sys
+import numpy as np
+import incrowd
+from incrowd.reports.collection import Collection
+question = {"id": "q", "type": "yesno"}
+raw = {"name": "n", "crowd": 10, "privacy": {"epsilon": 1.0, "analysis": "local"}}
+plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [question]}))
+packed = np.random.default_rng(0).integers(0, 2, (5000, 1), np.uint8)
+for parts in (8, 9):
+    pieces = [Collection(plan.digest, 0, 1, packed, part=part) for part in range(parts)]
+    found = incrowd.count(plan, pieces)
+    counted = found.messages[0].tables[("q",)].tolist() == [5000 * parts, packed.sum() * parts]
+    print(counted, "numba" in sys.modules)
+"""
+
+
+def test_many_parts_load_the_compiler():
+    assert printed(MANY) == ["True False", "True True"]
 
 
 def test_big_endian_machines_take_plain_numpy():
