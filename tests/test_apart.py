@@ -429,10 +429,10 @@ def test_what_travels_apart_stands_alone_in_the_survey():
 
 def test_what_travels_apart_has_a_one_way_table_only(small):
     plan, _, reports = small
-    with pytest.raises(TableError, match=r"home.*travels apart"):
-        incrowd.estimate(plan, reports, covariance=True)
-    with pytest.raises(TableError, match=r"home.*travels apart"):
-        incrowd.estimate(plan, reports, simultaneous="bonferroni")
+    plainly = incrowd.estimate(plan, reports)
+    together = incrowd.estimate(plan, reports, covariance=True, simultaneous="bonferroni")
+    assert together.covariances == together.simultaneous == (None,)
+    np.testing.assert_array_equal(together.tables[0].estimate, plainly.tables[0].estimate)
     for method in ("likelihood", "simplex", "consistent"):
         with pytest.raises(TableError, match=r"home.*travels apart"):
             incrowd.postprocess(plan, reports, [("home",)], method)

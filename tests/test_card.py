@@ -212,9 +212,11 @@ class TestCard:
     def test_what_is_sent(self):
         text, message = texts(carded("wide")), wide().messages[-1]
         assert f"about {1 + 2000 * message.channel.q:,.0f} reports" in text
-        assert f"each bit is flipped with probability {message.channel.q:.4g}" in text
+        chance = math.floor(message.channel.q * 1e4) / 1e4
+        assert f"each bit is flipped with probability {chance:.4g}" in text
         own = math.exp(0.1) / (math.exp(0.1) + 2)
         other = 1 / (math.exp(0.1) + 2)
+        own, other = math.ceil(own * 1e4) / 1e4, math.floor(other * 1e4) / 1e4
         words = f"sent with probability {own:.4g}, each other one with {other:.4g}"
         assert f"spun (k-ary): the answer is {words}" in text
         assert "site 11; … (2,000 in all)" in text and "site 12" not in text

@@ -6,6 +6,7 @@ explicit Kronecker product, which the library never builds.
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from functools import reduce
 
@@ -22,6 +23,7 @@ from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.two_stage import TwoStage
 from incrowd.channels.warner import Warner
+from incrowd.channels.words import rounded_down, rounded_up
 from incrowd.errors import PrivacyError
 from incrowd.estimation.tables import along_axes
 
@@ -101,7 +103,7 @@ def test_columns_are_laws_and_the_matrix_is_the_nearest_floats(channel):
 @settings(max_examples=100, deadline=None)
 def test_the_inverse_undoes_the_matrix_or_says_why_not(channel):
     if determinant(channel) == 0:
-        with pytest.raises(PrivacyError, match="linearly dependent"):
+        with pytest.raises(PrivacyError, match="cannot be inverted"):
             channel.inverse  # noqa: B018
         return
     exact = fractions_of(channel)
@@ -459,3 +461,43 @@ def test_reports_that_only_some_answers_give_have_infinite_epsilon():
 def test_channels_are_plain_data():
     assert Warner(5) == Warner(5)
     assert len({Bit(1, 2), Bit(1, 2), KAry(2**31, 3), Rappor(BitFlip(1))}) == 3
+
+
+# --- in words --------------------------------------------------------------------------------
+
+WORDS = {
+    "bit flip with probability 0.2769": BitFlip.at_least(0.27699),
+    "0 sent as 1 with probability 0.1, 1 sent as 1 with 0.7": Bit.from_probabilities(0.1, 0.7),
+    "0 sent as 1 with probability 0.7, 1 sent as 1 with 0.1": Bit.from_probabilities(0.7, 0.1),
+    "spinner with probability 0.7": Warner.from_probability(0.7),
+    "spinner with probability 0.3": Warner.from_probability(0.3),
+    "unrelated question with probability 0.5": Simmons.from_probabilities(0.5),
+    "unrelated question with probability 0.5, 0.25 yes": Simmons.from_probabilities(0.5, 0.25),
+    "k-ary response that keeps one of 3 answers with probability 0.6": (
+        KAry.from_probabilities(0.6, 3)
+    ),
+    "permanent bit flip with probability 0.25": Rappor.one_time(0.5),
+    "permanent bit flip with probability 0.25; in each report 0 sent as 1 with probability 0.25, "
+    "1 sent as 1 with 0.75": Rappor.from_probabilities(0.5, 0.25, 0.75),
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_devices_in_words(words):
+    assert str(WORDS[words]) == words
+
+
+@given(st.floats(1e-12, 1e6), st.integers(1, 12))
+def test_printed_numbers_are_rounded_to_the_safe_side(value, significant):
+    """Oracle: fractions. Less than one step of the last digit off; "%g" fails half the time."""
+    step = Fraction(10) ** (math.floor(math.log10(value)) - significant + 1)
+    down, up = rounded_down(value, significant), rounded_up(value, significant)
+    exact = Fraction(repr(value))
+    assert exact - step < Fraction(down) <= exact <= Fraction(up) < exact + step
+    assert all(len(re.sub(r"e.*|[.]", "", text).strip("0")) <= significant for text in (down, up))
+
+
+@pytest.mark.parametrize("value", [0.0, math.inf, 1e-6, 1e-5, 0.3, 1.0, math.log(2)])
+def test_round_numbers_stay_as_they_are(value):
+    assert float(rounded_up(value, 17)) == float(rounded_down(value, 17)) == value
+    assert rounded_up(1e-5, 3) == rounded_down(1e-5, 3) == "1e-05"

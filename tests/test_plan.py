@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from incrowd import Plan, PlanError, PrivacyError, Survey, plan
 from incrowd.accounting import local
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import PlanFileError
 from tests.test_survey import GOOD
 
 
@@ -49,11 +50,71 @@ def test_what_is_no_plan_is_refused(text):
 
 
 def test_files_that_are_no_plans(tmp_path):
-    with pytest.raises(PlanError, match="No such file"):
+    with pytest.raises(PlanFileError, match=r"none\.json'; No such file"):
         Plan.load(tmp_path / "none.json")
-    (tmp_path / "p.json").write_bytes(b"\xff\x00")
-    with pytest.raises(PlanError):
-        Plan.load(tmp_path / "p.json")
+    for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 1"}}'):
+        (tmp_path / "p.json").write_bytes(content)
+        with pytest.raises(PlanFileError, match=r"p\.json'; holds no plan; make one with") as error:
+            Plan.load(tmp_path / "p.json")
+        assert error.value.exit_code == 2 and "missing" not in str(error.value)
+
+
+def changed(made, path, value):
+    """The text of a plan with one value replaced."""
+    data = json.loads(made.dumps())
+    place = data["plan"]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("format",), "incrowd plan 9", "plan.format: got 'incrowd plan 9'; should be"),
+        (("guarantee", "crowd"), 0, "plan.guarantee.crowd: got 0; should be at least 1; it was"),
+        (("guarantee", "crowd"), "x", "plan.guarantee.crowd: got 'x'; should be a whole number"),
+        (("guarantee", "crowd"), 7, "plan: as a whole; guarantee.crowd is 7: it does not follow"),
+        (("survey", "crowd"), 1, "plan.survey.crowd: got 1; should be at least 2"),
+        (("survey", "question", 1, "id"), "a", "plan.survey.question.id: got 'a'; stands 2 times"),
+    ],
+)
+def test_what_is_wrong_in_a_plan_is_named(made, path, value, message):
+    with pytest.raises(PlanError) as error:
+        Plan.loads(changed(made, path, value))
+    assert message in str(error.value) and "Input should" not in str(error.value)
+
+
+TINY = "randomizer.epsilon: got 1e-12; is too small: no noise below 1/2 reaches it"
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ({"kind": "bit flip", "epsilon": 1e-12}, TINY),
+        ({"kind": "warner", "epsilon": 1e-12}, TINY),
+        ({"kind": "rappor", "epsilon": 1e-12}, TINY),
+        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
+        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
+        ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; is the probability that the"),
+        (
+            {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5},
+            "got 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; never sends some report",
+        ),
+        (
+            {"kind": "warner", "spinner": 0.5},
+            "spinner with probability 0.5; cannot be inverted",
+        ),
+    ],
+)
+def test_a_device_that_is_none_names_its_question(device, message):
+    """In words: no class names, no numerators."""
+    question = {"id": "a", "type": "choice", "options": ["x", "y", "z"], "randomizer": device}
+    with pytest.raises(PrivacyError) as error:
+        plan(Survey.of(GOOD | {"question": [question], "table": []}))
+    assert "question a, randomizer" in str(error.value) and message in str(error.value)
+    assert not any(word in str(error.value) for word in ("numerator", "(", "4294967296"))
 
 
 def test_layout(made):

@@ -21,7 +21,7 @@ from incrowd.plan import Guarantee
 from incrowd.planning.planner import make_plan
 from incrowd.report import write as writing
 from incrowd.report.data import as_json, as_table, shown
-from incrowd.report.numbers import digits, percent, rounded_up
+from incrowd.report.numbers import bound, digits, noise, percent, rounded_up
 from incrowd.report.page import page
 from incrowd.report.terminal import terminal
 from incrowd.report.words import (
@@ -188,6 +188,9 @@ class TestNumbers:
         assert rounded_up(2.718281828) == "2.72"
         assert rounded_up(1.0000001) == "1.01"
         assert rounded_up(2.0) == "2.00"
+        assert [bound(0.9999), bound(1.0001e-6), bound(1e-6)] == ["1", "1.01e-06", "1e-06"]
+        assert bound(0.6931471805599453, 12) == "0.69314718056"
+        assert noise(0.27699) == "0.2769" and noise(0.25) == "0.25"
 
 
 class TestWords:

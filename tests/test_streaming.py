@@ -524,7 +524,7 @@ def test_no_file_at_all(plans, tmp_path):
 
 def test_an_empty_parquet_file(plans, tmp_path):
     pa.parquet.write_table(people().slice(0, 0), tmp_path / "a.parquet")
-    with pytest.raises(AnswersError, match="got 'no rows'"):
+    with pytest.raises(AnswersError, match="no rows"):
         randomize_files(plans["bits"], tmp_path / "a.parquet", tmp_path / "r.parquet")
 
 

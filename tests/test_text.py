@@ -331,8 +331,8 @@ def test_words_are_not_post_processed_as_a_table(method, made, estimated):
     ("line", "told"),
     [
         ("cohorts = 12\n", "cohorts.*power of two"),
-        ("block = 1\n", "block.*greater than or equal to 2"),
-        ("hashes = 9\n", "hashes.*less than or equal to 8"),
+        ("block = 1\n", "block.*at least 2"),
+        ("hashes = 9\n", "hashes.*at most 8"),
         ("options = ['a', 'b']\n", "unknown key"),
     ],
 )

@@ -14,28 +14,32 @@ class Problem:
     allowed: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {_shown(self.value)} {self.allowed}"
+        return f"{self.field}: {_shown(self.value)}; {self.allowed}"
 
 
-class Missing:
-    """Stands for a value that is not there."""
+class InWords(str):
+    """A value that nobody typed, described: "no rows", "a crowd of 99". It is not quoted."""
 
-    def __repr__(self) -> str:
-        return "nothing"
+    __slots__ = ()
 
 
-MISSING = Missing()
+MISSING = InWords("is missing")
 
 
 def _shown(value: object, width: int = 120) -> str:
-    """The value as Python writes it; of a long one the beginning and the end."""
-    text = "is missing;" if isinstance(value, Missing) else f"got {value!r};"
+    """Words as they are, text in quotation marks; of what is long the beginning and the end."""
+    if isinstance(value, InWords):
+        return value
+    text = f"got {value!r}" if isinstance(value, str) else f"got {value}"
     half = width // 2
     return text if len(text) <= width else f"{text[:half]} ... {text[-half:]}"
 
 
 class IncrowdError(Exception):
-    """Base of all errors that a user can mend. Carries every problem found, not only the first."""
+    """Base of all errors that a user can mend. Carries every problem found, not only the first.
+
+    exit_code: of the command line; 2 for what cannot be used as given, 1 for what does not hold.
+    """
 
     exit_code = 1
 
@@ -74,12 +78,22 @@ class UsageError(IncrowdError):
 
 
 class PlanError(IncrowdError):
-    """The plan cannot be read, or was changed after it was made."""
+    """The plan does not hold, or was changed after it was made."""
+
+
+class PlanFileError(PlanError):
+    """There is no such file, or it holds no plan."""
+
+    exit_code = 2
 
 
 class AnswersError(IncrowdError):
-    """The answers do not fit the survey."""
+    """The answers cannot be read, or do not fit the survey."""
+
+    exit_code = 2
 
 
 class ReportsError(IncrowdError):
     """The reports cannot be read, or do not come from this plan, or are too few."""
+
+    exit_code = 2

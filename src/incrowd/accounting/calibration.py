@@ -21,7 +21,7 @@ from incrowd.accounting.search import LEAST, MOST, Height, first_below
 from incrowd.accounting.signal import gaussian_signal, log_signal, signal
 from incrowd.accounting.worst import largest_bound, likely_worst, worst_delta
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.errors import IncrowdError, PrivacyError
+from incrowd.errors import IncrowdError, InWords, PrivacyError
 
 __all__ = [
     "gaussian_signal",
@@ -38,6 +38,7 @@ QUICK = 4  # steps of the quick composition
 ROUGH, CLOSE = 0.9, 1 - 3e-5  # share of the wanted value that ends each phase
 CLOSE_COMPOSED = 0.999  # the composition itself is looser than that
 MIDDLE = BitFlip(DENOMINATOR // 4)
+PROMISE = InWords("the promise")
 
 
 def smallest_noise(
@@ -176,19 +177,19 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     fixed = _fixed(family)
     reached = f"the nearest reachable is {bound(most) / wanted:.3g} times the wanted one"
     if not fixed:
-        return PrivacyError.of("privacy", "the promise", f"no noise below 1/2 keeps it; {reached}")
+        return PrivacyError.of("privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}")
     allowed = (
         f"no noise on the other questions keeps it; {reached}, from the fixed randomisers alone "
         f"({fixed}); give them more noise, or let the promise be weaker"
     )
-    return PrivacyError.of("privacy", "the promise", allowed)
+    return PrivacyError.of("privacy", PROMISE, allowed)
 
 
 def _fixed(family: Family) -> str:
     """The channels that do not change with the noise."""
     most, less = (as_sent(family(flip)) for flip in (MOST, MIDDLE))
     changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
-    fixed = {repr(part.channel): None for part, _ in most.parts if part not in changing}
+    fixed = {str(part.channel): None for part, _ in most.parts if part not in changing}
     return ", ".join(fixed)
 
 
@@ -202,8 +203,8 @@ def _smallest_local(family: Family, epsilon: float) -> BitFlip:
     if found(holding) > epsilon:
         fixed = _fixed(family)
         alone = f"; the fixed randomisers ({fixed}) give as much by themselves" if fixed else ""
-        reached = f"no noise below 1/2 keeps it: epsilon is {found(holding):.3g} at least{alone}"
-        raise PrivacyError.of("privacy", f"a local epsilon of {epsilon:.6g}", reached)
+        reached = f"no noise below 1/2 keeps it: epsilon is {found(holding):.4g} at least{alone}"
+        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), reached)
     while holding - failing > 1:
         middle = (failing + holding) // 2
         failing, holding = (failing, middle) if found(middle) <= epsilon else (middle, holding)

@@ -10,6 +10,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.channel import ExactChannel, Integers, check_numerator, scaled
+from incrowd.channels.words import rounded_down, rounded_up
 
 
 class BitDevice(ExactChannel):
@@ -51,6 +52,14 @@ class Bit(BitDevice):
     def __post_init__(self) -> None:
         check_numerator("one_if_zero", self.one_if_zero)
         check_numerator("one_if_one", self.one_if_one)
+
+    def __str__(self) -> str:
+        """In words; the smaller probability rounded down, the larger one up."""
+        zero, one = self.matrix[1]
+        low = rounded_down(min(zero, one))
+        high = low if zero == one else rounded_up(max(zero, one))
+        zero_text, one_text = (low, high) if zero <= one else (high, low)
+        return f"0 sent as 1 with probability {zero_text}, 1 sent as 1 with {one_text}"
 
     @classmethod
     def from_probabilities(cls, one_if_zero: float, one_if_one: float) -> Bit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.words import rounded_down
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32
@@ -22,6 +23,10 @@ class BitFlip:
     def __post_init__(self) -> None:
         if not 0 < self.numerator < DENOMINATOR // 2:
             raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
+
+    def __str__(self) -> str:
+        """In words, q rounded down."""
+        return f"bit flip with probability {rounded_down(self.q)}"
 
     @classmethod
     def at_least(cls, q: float) -> BitFlip:
@@ -53,10 +58,11 @@ class BitFlip:
         """
         if not epsilon > 0:
             raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
-        channel = cls.at_least(1 / (1 + math.exp(min(epsilon, 700.0))))
-        while channel.epsilon > epsilon:
-            channel = cls(channel.numerator + 1)
-        return channel
+        first = math.ceil(DENOMINATOR / (1 + math.exp(min(epsilon, 700.0))))
+        for numerator in range(first, DENOMINATOR // 2):
+            if (channel := cls(numerator)).epsilon <= epsilon:
+                return channel
+        raise PrivacyError.of("epsilon", epsilon, "is too small: no noise below 1/2 reaches it")
 
     @classmethod
     def from_phi(cls, phi: float) -> BitFlip:

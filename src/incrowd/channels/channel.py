@@ -85,8 +85,8 @@ class ExactChannel(ABC):
     def not_invertible(self) -> IncrowdError:
         """The error for a channel without inverse."""
         allowed = (
-            "cannot be inverted: its columns are linearly dependent, so different answers give "
-            "the same reports and no estimate is unbiased; use less noise"
+            "cannot be inverted: different answers give the same reports, so that no estimate is "
+            "unbiased; use other probabilities"
         )
         return PrivacyError.of("channel", self, allowed)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.channels.channel import ExactChannel, Integers, Matrix, first_within, scaled
+from incrowd.channels.words import rounded_up
 from incrowd.errors import PrivacyError
 
 
@@ -26,10 +27,15 @@ class KAry(ExactChannel):
     def __post_init__(self) -> None:
         if type(self.options) is not int or self.options < 2:
             raise PrivacyError.of("options", self.options, "should be an integer of at least 2")
-        least = -(-DENOMINATOR // self.options)
+        least = _least(self.options)
         if type(self.keep) is not int or not least <= self.keep < DENOMINATOR:
             allowed = f"should be an integer numerator over 2^32 from {least} to {DENOMINATOR - 1}"
             raise PrivacyError.of("keep", self.keep, allowed)
+
+    def __str__(self) -> str:
+        """In words; the probability that the answer itself is sent rounded up."""
+        sent = rounded_up(self.keep / DENOMINATOR)
+        return f"k-ary response that keeps one of {self.options} answers with probability {sent}"
 
     @classmethod
     def from_probabilities(cls, keep: float, options: int) -> KAry:
@@ -37,7 +43,14 @@ class KAry(ExactChannel):
 
         Raises PrivacyError unless 1 / options <= keep < 1 after rounding.
         """
-        return cls(math.floor(scaled("keep", keep)), options)
+        numerator = math.floor(scaled("keep", keep))
+        if options >= 2 and not _least(options) <= numerator < DENOMINATOR:
+            allowed = (
+                "is the probability that the answer itself is sent; should be above "
+                f"1/{options}, which is chance among {options} answers, and below 1"
+            )
+            raise PrivacyError.of("keep", keep, allowed)
+        return cls(numerator, options)
 
     @classmethod
     def from_epsilon(cls, epsilon: float, options: int) -> KAry:
@@ -49,7 +62,7 @@ class KAry(ExactChannel):
         wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
         # One more than the formula's, so that its rounding cannot hide the largest.
         most = min(math.floor(wanted) + 1, DENOMINATOR - 1)
-        keeps = range(most, -(-DENOMINATOR // options) - 1, -1)
+        keeps = range(most, _least(options) - 1, -1)
         return first_within(epsilon, (cls(keep, options) for keep in keeps))
 
     @property
@@ -76,3 +89,8 @@ class KAry(ExactChannel):
         result = np.full((self.options, self.options), -other / (own - other))
         np.fill_diagonal(result, (self.denominator - other) / (own - other))
         return result
+
+
+def _least(options: int) -> int:
+    """The smallest numerator over 2^32 of a probability of 1 / options or more."""
+    return -(-DENOMINATOR // options)

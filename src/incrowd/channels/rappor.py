@@ -23,6 +23,11 @@ class Rappor(ExactChannel):
     permanent: BitFlip
     instantaneous: Bit | None = None
 
+    def __str__(self) -> str:
+        """In words, stage by stage."""
+        again = "" if self.instantaneous is None else f"; in each report {self.instantaneous}"
+        return f"permanent {self.permanent}{again}"
+
     @classmethod
     def one_time(cls, f: float) -> Rappor:
         """The permanent response alone, q = f / 2 rounded up: more privacy.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.channels.channel import check_numerator, first_within, scaled
+from incrowd.channels.words import rounded_down
 
 COIN = DENOMINATOR // 2
 
@@ -27,6 +28,11 @@ class Simmons(BitDevice):
     def __post_init__(self) -> None:
         check_numerator("unrelated", self.unrelated, 1, DENOMINATOR - 1)
         check_numerator("prevalence", self.prevalence, 1, DENOMINATOR - 1)
+
+    def __str__(self) -> str:
+        """In words; f rounded down."""
+        prevalence = "" if self.prevalence == COIN else f", {self.prevalence / DENOMINATOR:.4g} yes"
+        return f"unrelated question with probability {rounded_down(self.f)}{prevalence}"
 
     @classmethod
     def from_probabilities(cls, f: float, prevalence: float = 0.5) -> Simmons:

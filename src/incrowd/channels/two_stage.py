@@ -24,6 +24,10 @@ class TwoStage(ExactChannel):
             allowed = f"takes {taken} options; the first stage reports {reported}"
             raise PrivacyError.of("second stage", self.second, allowed)
 
+    def __str__(self) -> str:
+        """In words, stage by stage."""
+        return f"{self.first}, then {self.second}"
+
     @property
     def numerators(self) -> Integers:
         """P(report r | answer x) times `denominator`, without rounding."""

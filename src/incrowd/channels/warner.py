@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.channel import check_numerator, scaled
+from incrowd.channels.words import rounded_down, rounded_up
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Warner(BitDevice):
 
     def __post_init__(self) -> None:
         check_numerator("spinner", self.numerator, 1, DENOMINATOR - 1)
+
+    def __str__(self) -> str:
+        """In words; the probability rounded away from 1/2."""
+        shown = rounded_up(self.a) if self.a > 0.5 else rounded_down(self.a)
+        return f"spinner with probability {shown}"
 
     @classmethod
     def from_probability(cls, a: float) -> Warner:

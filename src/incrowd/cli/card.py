@@ -9,18 +9,18 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_json, say, working
-from incrowd.errors import UsageError
+from incrowd.cli.options import AsJson, PlanFile, keep
 from incrowd.plan import Plan
 
 
 def card(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")],
+    plan: PlanFile,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    json: AsJson = False,
 ) -> None:
-    """Write a page about a plan that a review board can read; Markdown, if no file is named.
+    """Write a page about a plan, for a review board. Markdown, if no file is named.
 
     The plan's certificate is computed now and dated today. Exit code 1 if the plan does not hold.
 
@@ -33,9 +33,7 @@ def card(
 
     if output:
         cards.check_card_ending(output)
-        if output.resolve() == plan.resolve():
-            allowed = "is an input of this command; name another file"
-            raise UsageError.of("-o", str(output), allowed)
+        keep(output, plan)
     read = Plan.load(plan)
     with working("certifying the plan"):
         made = cards.card(read, plan.name)

@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
+from rich.table import Table
+from rich.text import Text
 
 from incrowd.reports.collection import Collection, row_groups
 from incrowd.reports.folder import report_files, stream
@@ -24,6 +26,14 @@ def print_json(data: Any) -> None:
     """One JSON document on standard output."""
     json.dump(data, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def table(title: str, *names: str) -> Table:
+    """An empty table for 80 columns: figures on the right, and before them what they are of."""
+    made = Table(title=Text(title))
+    for number, name in enumerate(names):
+        made.add_column(name, justify="right" if number else "left", overflow="fold")
+    return made
 
 
 def say(text: str) -> None:
@@ -40,7 +50,10 @@ def working(text: str) -> Status:
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error; yields the function that advances it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+    hidden = not err.is_terminal  # elsewhere a bar would leave empty lines
+    with Progress(
+        *columns, TimeRemainingColumn(), console=err, transient=True, disable=hidden
+    ) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import incrowd
 from incrowd.cli.console import say
+from incrowd.cli.options import make_folder
 from incrowd.errors import UsageError
 from incrowd.reports.files import replaced
 from incrowd.workflow.truth import truth
@@ -17,7 +18,7 @@ def run(folder: Path) -> incrowd.Estimates:
     """Plan, randomise, estimate, write everything to the folder; say what is done."""
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     made = incrowd.plan(survey)
     with replaced(folder / "plan.json") as temporary:
         temporary.write_text(made.dumps(), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ AnswersFile = Annotated[
 ReportsFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="REPORTS...", help="Reports: what `incrowd randomize` or `incrowd tally` wrote."
+        metavar="REPORTS", help="Reports: what `incrowd randomize` or `incrowd tally` wrote."
     ),
 ]
 Tables = Annotated[
@@ -40,11 +41,42 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
+def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the tab key offers for a choice: those that begin with what is written."""
+    offered = tuple(choices)
+    return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
+
+
 def keep(output: Path, *inputs: Path) -> None:
     """Raises UsageError if the output would overwrite an input."""
     for path in inputs:
         if output.resolve() == path.resolve():
             raise UsageError.of("-o", str(output), "is an input of this command; name another file")
+
+
+def check_answers(path: Path) -> None:
+    """Raises UsageError before any work is done if there is no such file."""
+    if path.is_dir() or not path.exists():
+        reason = "is a folder" if path.is_dir() else "does not exist"
+        raise UsageError.of("answers", str(path), f"{reason}; name a CSV or .parquet file")
+
+
+def check_reports(*paths: Path) -> None:
+    """Raises UsageError before any work is done for a file or folder that is not there."""
+    for path in paths:
+        if not path.exists():
+            allowed = "does not exist; name what `incrowd randomize` or `incrowd tally` wrote"
+            raise UsageError.of("reports", str(path), allowed)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder before the work starts. Raises UsageError if it is none or cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError.of("-o", str(folder), "is a file; name a folder") from None
+    except OSError as error:
+        raise UsageError.of("-o", str(folder), f"cannot be made: {error.strerror}") from None
 
 
 def certified(path: Path) -> incrowd.Plan:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.cli.console import out, print_json, say, working
-from incrowd.errors import UsageError
+from incrowd.cli.options import AsJson, make_folder
 from incrowd.papers.row import Row
 
 STYLES = {"agrees": "green", "misprint": "yellow", "wrong": "red"}
@@ -26,16 +26,16 @@ def papers(
         Path | None,
         typer.Option("-o", "--output", help="Folder for papers.html and the figures."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    json: AsJson = False,
 ) -> None:
-    """Recompute every printed value and figure of the five papers; a minute or two.
+    """Recompute all values and figures of the five papers. It takes a minute or two.
 
     \b
     Example:
       incrowd papers -o papers
     """
     if output:
-        _make(output)
+        make_folder(output)
     from incrowd.papers.recomputed import rows  # slow to import, as is drawing below
 
     with working("recomputing the papers") as status:
@@ -53,16 +53,6 @@ def papers(
         print_json({"rows": [dataclasses.asdict(row) for row in found]})
     else:
         _show(found)
-
-
-def _make(folder: Path) -> None:
-    """Make the folder before the work starts. Raises UsageError if it is none or cannot be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise UsageError.of("-o", str(folder), "is a file; name a folder") from None
-    except OSError as error:
-        raise UsageError.of("-o", str(folder), f"cannot be made: {error.strerror}") from None
 
 
 def _show(found: tuple[Row, ...]) -> None:

@@ -10,13 +10,15 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import say, working
-from incrowd.cli.options import AsJson, Output, SurveyFile, certified, keep
-from incrowd.errors import UsageError
+from incrowd.cli.options import AsJson, Output, SurveyFile, certified, keep, one_of
+from incrowd.errors import MISSING, UsageError
 from incrowd.plan.ledger import Ledger
 from incrowd.planning.alternatives import alternatives
 from incrowd.planning.solving import UNKNOWNS
 from incrowd.reports.files import replaced
 from incrowd.workflow.plan import with_budget, write_frontier
+
+SOLVABLE = (*UNKNOWNS, "error")
 
 ReportsPerPerson = Annotated[
     int | None, typer.Option(help="Reports a person may send; the planner groups the questions.")
@@ -26,7 +28,10 @@ LedgerOption = Annotated[
 ]
 Solve = Annotated[
     str | None,
-    typer.Option(help="Find the crowd, epsilon or delta that gives --error; or the error."),
+    typer.Option(
+        help="Find the crowd, epsilon or delta that gives --error; or the error.",
+        autocompletion=one_of(SOLVABLE),
+    ),
 ]
 WantedError = Annotated[
     float | None, typer.Option(help="Wanted standard error of the tables, as 0.01.")
@@ -50,7 +55,7 @@ def plan(
     side_by_side: SideBySide = True,
     json: AsJson = False,
 ) -> None:
-    """Find the messages and the smallest noise that keep a survey's promise.
+    """Find the messages and the smallest noise for a survey. They keep what it promises.
 
     \b
     Examples:
@@ -91,16 +96,13 @@ def _check_plan_options(
 ) -> None:
     """Raises UsageError for options that do not go together."""
     if frontier and (output is None or output.suffix.lower() != ".html"):
-        raise UsageError.of(
-            "-o", str(output or "nothing"), "--frontier writes a page: name a .html"
-        )
-    if solve is not None and solve not in (*UNKNOWNS, "error"):
-        allowed = f"use one of {', '.join(UNKNOWNS)}, error"
-        raise UsageError.of("--solve", solve, allowed)
+        given = str(output) if output else MISSING
+        raise UsageError.of("-o", given, "--frontier writes a page: name a .html")
+    if solve is not None and solve not in SOLVABLE:
+        raise UsageError.of("--solve", solve, f"use one of {', '.join(SOLVABLE)}")
     if solve and solve != "error" and error is None:
-        raise UsageError.of(
-            "--error", "nothing", f"--solve {solve} needs the wanted error, as 0.01"
-        )
+        allowed = f"--solve {solve} needs the wanted error, as 0.01"
+        raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
         raise UsageError.of("--error", error, "goes with --solve crowd, epsilon or delta")
     if solve and ledger:
@@ -110,11 +112,11 @@ def _check_plan_options(
 def ledger(
     ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger; made if missing.")],
     plan: Annotated[
-        Path | None, typer.Argument(metavar="[PLAN]", help="Plan that was carried out.")
+        Path | None, typer.Argument(metavar="PLAN", help="Plan that was carried out.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Note that a plan was carried out; without a plan show what the people were asked.
+    """Note that a plan was carried out. Without a plan: show what the people were asked.
 
     \b
     Example:

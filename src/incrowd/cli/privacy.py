@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from incrowd.accounting.calibration import (
     smallest_epsilon,
@@ -18,17 +17,21 @@ from incrowd.accounting.calibration import (
 from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli.console import out, print_json, say, working
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.cli.console import out, print_json, say, table, working
+from incrowd.cli.options import AsJson, one_of
+from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.planning.sending import crowd_channel
+from incrowd.report import numbers
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
+LARGEST_EPSILON = 700  # e^epsilon stays a double
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="The accountant: what a noise guarantees in a crowd, by every analysis.",
+    help="What a noise guarantees in a crowd, by every analysis.",
 )
 
 Noise = Annotated[float, typer.Option(help="Chance that a bit is flipped, rounded up to n/2^32.")]
@@ -39,10 +42,11 @@ SurveyFile = Annotated[
 Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's crowd.")]
 Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
 Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
-Analysis = Annotated[str, typer.Option(help=f"One of {', '.join(ANALYSES)}.")]
+Analysis = Annotated[
+    str, typer.Option(help=f"One of {', '.join(ANALYSES)}.", autocompletion=one_of(ANALYSES))
+]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
 Colluding = Annotated[int | None, typer.Option(min=0, help="People who may work with the analyst.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 class Setting:
@@ -57,7 +61,8 @@ class Setting:
         colluding: int | None,
     ) -> None:
         if (bits is None) == (survey is None):
-            raise UsageError.of("--bits, --survey", bits, "name one of them, not both")
+            given = MISSING if bits is None else bits
+            raise UsageError.of("--bits or --survey", given, "name one of them, not both")
         self.survey = Survey.load(survey) if survey else None
         self.bits = self._checked(bits)
         self.copies = int(self._value("copies", copies, self.survey, 1))
@@ -77,7 +82,7 @@ class Setting:
         if value is None:
             value = getattr(source, name) if source else otherwise
         if value is None:
-            raise UsageError.of(f"--{name}", value, "is needed where no survey names it")
+            raise UsageError.of(f"--{name}", MISSING, "give it, or --survey with it")
         return value
 
     def wanted(self, name: str, value: float | None) -> float:
@@ -171,6 +176,8 @@ def noise(
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", eta, "goes without --delta")
+    if eta is not None and not 0 < eta < 1:
+        raise UsageError.of("--eta", eta, "should lie strictly between 0 and 1")
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
     with working("searching the smallest noise"):
@@ -194,12 +201,13 @@ def curve(
 
     \b
     Example:
-      incrowd privacy curve --noise 0.28 --survey examples/health.toml -o curve.html
+      incrowd privacy curve --noise 0.28 --survey survey.toml -o curve.html
     """
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", str(output), "should end in .html or .csv")
-    if not epsilon > 0:
-        raise UsageError.of("--epsilon", epsilon, "should be greater than 0")
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        allowed = f"should be greater than 0 and at most {LARGEST_EPSILON}"
+        raise UsageError.of("--epsilon", epsilon, allowed)
     setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
@@ -210,7 +218,8 @@ def curve(
         else:
             from incrowd.report.curves import curve_page  # drawing is slow to import
 
-            title = f"{channel.q:.6g} noise, {setting.crowd:,} people, {setting.copies} copies"
+            shown = f"{numbers.noise(channel.q, 6)} noise, {setting.crowd:,} people"
+            title = f"{shown}, {setting.copies} copies"
             temporary.write_text(curve_page(title, epsilons, found), encoding="utf-8")
     say(f"wrote {output}")
 
@@ -237,15 +246,16 @@ def _show(
     if json:
         print_json(facts(asked, channel))
         return
-    table = Table(title=f"noise {channel.q:.8g}, crowd {setting.crowd:,}, copies {setting.copies}")
-    for name in ("analysis", "epsilon", "delta", "eta", "what it is"):
-        table.add_column(name, justify="right" if name in ("epsilon", "delta", "eta") else "left")
+    shown = numbers.noise(channel.q, 8)
+    title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
+    found = table(title, "analysis", "epsilon", "delta", "eta")
+    found.add_column("what it is")
     with working("comparing the analyses"):
         for other in ANALYSES:
-            table.add_row(*_row(other, asked, sent, epsilon_of))
-    out.print(table)
+            found.add_row(*_row(other, asked, sent, epsilon_of))
+    out.print(found)
     _print_pair(asked)
-    say(f"{asked.analysis}: worst where {asked.worst}")
+    say(f"{asked.analysis}, the worst: {asked.worst}")
     say(asked.assumption)
 
 
@@ -262,9 +272,7 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
         return (analysis, "", "", "", str(error.problems[0].allowed))
     return (
         analysis,
-        f"{found.epsilon:.6g}",
-        f"{found.delta.upper:.6g}",
-        f"{found.eta:.6g}",
+        *(numbers.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
         what if found.proved or analysis == "outlier" else "",
     )
 
@@ -272,7 +280,8 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
 def _print_pair(asked: Assessment) -> None:
     for name, order in (("presence", asked.presence), ("absence", asked.absence)):
         if order:
-            say(f"the papers' own pair, {name}: delta {order.delta:.6g}, eta {order.eta:.6g}")
+            found = (numbers.bound(value, 6) for value in (order.delta, order.eta))
+            say("the papers' own pair, {}: delta {}, eta {}".format(name, *found))
 
 
 def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:

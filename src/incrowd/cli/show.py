@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
-from scipy.special import ndtri
+from rich.text import Text
 
-from incrowd.cli.console import out, print_json, say
+from incrowd.cli.console import out, print_json, say, table
 from incrowd.estimation.results import Estimates
 from incrowd.plan import Asked, Plan
 from incrowd.plan.ledger import Ledger
 from incrowd.planning.alternatives import Alternative
-from incrowd.report import terminal
+from incrowd.report import numbers, terminal
 from incrowd.report.data import as_json, guarantee_facts, message_facts
 from incrowd.report.numbers import short_percent
 from incrowd.report.words import (
@@ -31,7 +31,6 @@ from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
-from incrowd.workflow.simulate import Simulation, TableQuality
 from incrowd.workflow.stream import Written
 from incrowd.workflow.verify import Verification
 
@@ -47,17 +46,16 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     out.print(_messages(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in warnings(made.guarantee):
+    for text in (*warnings(made.guarantee), *_beyond_budget(made)):
         say(f"warning: {text}")
-    table = Table(title=f"what {made.survey.crowd:,} people will tell, if all answers are alike")
-    names = ("table", "standard error", "visible from", "as good as, asked openly")
-    for name in names:
-        table.add_column(name, justify="left" if name == "table" else "right")
+    title = f"what {made.survey.crowd:,} people will tell, if all answers are alike"
+    figures = ("standard error", "visible from", "as good as, asked openly")
+    shown = table(title, "table", *figures)
     for item in expected:
         people = f"{item.as_good_as:,.0f} people"
         error, visible = short_percent(item.standard_error), short_percent(item.visible)
-        table.add_row(", ".join(item.questions), error, visible, people)
-    out.print(table)
+        shown.add_row(Text(", ".join(item.questions)), error, visible, people)
+    out.print(shown)
     say(
         "visible from: the smallest share that is told from zero half of the time (5% for any "
         "false one in the table)"
@@ -66,21 +64,33 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
         out.print(_alternatives(made, others))
 
 
+def _beyond_budget(made: Plan) -> Iterator[str]:
+    """What to know of a plan whose set bits that travel apart are more than a person may send."""
+    budget, sent = made.survey.reports_per_person, sum(map(made.reports_each, made.messages))
+    if budget is not None and sent > budget:
+        yield (
+            f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
+            f"{budget}: every set bit that travels apart is a report, and the promise takes that "
+            "much noise"
+        )
+
+
 def _alternatives(made: Plan, others: Sequence[Alternative]) -> Table:
     """The same survey sent in other ways, side by side."""
     objective = made.survey.objective
     table = Table(title=f"other ways to send it: {objective} standard error of the wanted tables")
-    for name in ("sent as", "messages", "reports per person", "standard error"):
-        table.add_column(name, justify="left" if name == "sent as" else "right")
-    sent = sum(message.copies for message in made.messages)
-    error = short_percent(plan_error(made))
-    table.add_row("this plan", f"{len(made.messages):,}", f"{sent:,}", error)
+    for name in ("sent as", "messages", "reports a person", "error", "ratio"):
+        left = name == "sent as"
+        table.add_column(name, justify="left" if left else "right", no_wrap=left)
+    sent, error = sum(message.copies for message in made.messages), plan_error(made)
+    table.add_row("this plan", f"{len(made.messages):,}", f"{sent:,}", short_percent(error), "1.00")
     for way in others:
         if way.error is None:
-            table.add_row(way.name, "", "", "no noise keeps the promise")
+            table.add_row(way.name, "", "", "no noise keeps the promise", "")
         else:
             numbers = (f"{way.messages:,}", f"{way.reports_per_person:,}")
-            table.add_row(way.name, *numbers, short_percent(way.error))
+            ratio = f"{way.error / error:.2f}"
+            table.add_row(way.name, *numbers, short_percent(way.error), ratio)
     return table
 
 
@@ -109,16 +119,15 @@ def _messages(made: Plan) -> Table:
     """A line for each message, or for many of them each kind with its number."""
     grid = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for name in ("message", "bits", "noise", "reports from each person"):
-        grid.add_column(name, justify="left" if name == "message" else "right")
+        left = name == "message"
+        grid.add_column(name, justify="left" if left else "right", overflow="fold")
     for message in made.messages:
-        noise = "its own" if message.channel is None else f"{message.channel.q:.6g}"
+        noise = "its own" if message.channel is None else numbers.noise(message.channel.q, 6)
         sent = f"{message.copies:,}"
         if message.apart and message.channel is not None:
-            bits = made.record_bits(message)
-            about = message.copies * (1 + bits * message.channel.q)
-            sent = f"about {about:,.1f}, one for each set bit"
+            sent = f"about {made.reports_each(message):,.1f}, one for each set bit"
         names = ", ".join(message.questions)
-        grid.add_row(names, f"{made.bits(message):,}", noise, sent)
+        grid.add_row(Text(names), f"{made.bits(message):,}", noise, sent)
     return grid
 
 
@@ -210,16 +219,15 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
 
 
 def _postprocessed_table(item: Postprocessed) -> Table:
-    table = Table(title=f"{', '.join(item.questions)}: {item.method}")
-    for name in ("answer", "post-processed", "unbiased", *(["bias"] if item.bias else [])):
-        table.add_column(name, justify="left" if name == "answer" else "right")
+    figures = ("post-processed", "unbiased", *(["bias"] if item.bias else []))
+    shown = table(f"{', '.join(item.questions)}: {item.method}", "answer", *figures)
     for place, answer in enumerate(product(*item.answers)):
-        figures = [f"{item.estimate.flat[place]:.4f}", f"{item.raw.flat[place]:.4f}"]
+        cells = [f"{item.estimate.flat[place]:.4f}", f"{item.raw.flat[place]:.4f}"]
         if item.bias:
             bias, error = item.bias.bias.flat[place], item.bias.standard_error.flat[place]
-            figures.append(f"{bias:+.4f} ± {error:.4f}")
-        table.add_row(" | ".join(answer), *figures)
-    return table
+            cells.append(f"{bias:+.4f} ± {error:.4f}")
+        shown.add_row(Text(" | ".join(answer)), *cells)
+    return shown
 
 
 def estimates(found: Estimates, json: bool) -> None:
@@ -245,14 +253,13 @@ def comparison(found: TwoWay, json: bool) -> None:
         out.print(f"independence: {chi}, p = {test.p_value:.3g}", markup=False, highlight=False)
     else:
         say(f"independence: not estimable: {test.reason}")
-    table = Table(title=f"{found.questions[1]} by {found.questions[0]}, 95% intervals")
-    for name in ("figure", "estimate", "95% interval"):
-        table.add_column(name, justify="left" if name == "figure" else "right")
+    title = f"{found.questions[1]} by {found.questions[0]}, 95% intervals"
+    shown = table(title, "figure", "estimate", "95% interval")
     v = (found.cramers_v,) if found.cramers_v else ()
     for item in (*v, *found.shares, *found.differences, *found.odds_ratios):
-        shown = (f"{item.estimate:.4f}", f"{item.low:.4f} to {item.high:.4f}")
-        table.add_row(item.name, *(shown if item.estimable else ("not estimable", "")))
-    out.print(table)
+        cells = (f"{item.estimate:.4f}", f"{item.low:.4f} to {item.high:.4f}")
+        shown.add_row(Text(item.name), *(cells if item.estimable else ("not estimable", "")))
+    out.print(shown)
     reasons = {item.reason for item in (*v, *found.shares) if not item.estimable}
     for reason in sorted(reasons):
         say(f"not estimable: {reason}")
@@ -294,8 +301,10 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         return
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
     say(
-        f"the plan {verdict}: {certificate.analysis}, epsilon {certificate.epsilon:.6g}, "
-        f"delta {certificate.delta.upper:.6g} (promised {promised.delta:.6g}), "
+        f"the plan {verdict}: {certificate.analysis}, "
+        f"epsilon {numbers.bound(certificate.epsilon, 6)}, "
+        f"delta {numbers.bound(certificate.delta.upper, 6)} "
+        f"(promised {numbers.bound(promised.delta, 6)}), "
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))
@@ -314,72 +323,3 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         say(simulation_warning(found.seed))
     if found.missing:
         say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
-
-
-def simulation(result: Simulation, json: bool) -> None:
-    """How good the estimates were."""
-    if json:
-        print_json(simulation_facts(result))
-        return
-    people = "people fixed" if result.fixed_people else "people drawn"
-    table = Table(title=f"{result.trials:,} trials, {people}, nominal coverage 95%")
-    names = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
-    for name in ("table", *names):
-        table.add_column(name, justify="left" if name == "table" else "right", no_wrap=bool(name))
-    for quality in result.tables:
-        facts = _quality(quality)
-        shares = [facts[n] for n in ("coverage", "worst_coverage", "joint_coverage")]
-        bias = [facts[n] for n in ("max_abs_bias", "bias_limit")]
-        errors = ("mean", "empirical", "theoretical")
-        spread = [facts[f"{name}_standard_error"] for name in errors]
-        table.add_row(
-            "\n".join(quality.questions),
-            *(f"{100 * share:.1f}" for share in shares),
-            *(f"{100 * figure:.3f}" for figure in (*bias, *spread)),
-            f"{facts['efficiency']:.2f}",
-        )
-    out.print(table)
-    accuracy = (0.95 * 0.05 / result.trials) ** 0.5
-    say(
-        "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once; one of them is known to ±{accuracy:.1%}. bias: the "
-        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
-        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
-        "variance."
-    )
-
-
-def simulation_facts(result: Simulation) -> dict[str, Any]:
-    """A simulation as JSON-ready data."""
-    return {
-        "trials": result.trials,
-        "fixed_people": result.fixed_people,
-        "plan": result.plan.digest,
-        "tables": [_quality(quality) for quality in result.tables],
-    }
-
-
-def _quality(quality: TableQuality) -> dict[str, Any]:
-    """Means over the cells (errors: root mean square), and every cell."""
-    cells = quality.bias.size
-    limit = float(ndtri(1 - 0.025 / cells)) * quality.bias_error
-    spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
-    arrays = ("coverage", "bias", "bias_error", *spreads)
-    return {
-        "questions": list(quality.questions),
-        "coverage": float(quality.coverage.mean()),
-        "worst_coverage": float(quality.coverage.min()),
-        "joint_coverage": quality.joint_coverage,
-        "max_abs_bias": float(np.abs(quality.bias).max()),
-        "bias_limit": float(limit.max()),
-        "unbiased": bool((np.abs(quality.bias) <= limit).all()),
-        "mean_standard_error": _rms(quality.mean_standard_error),
-        "empirical_standard_error": _rms(quality.empirical_standard_error),
-        "theoretical_standard_error": _rms(quality.theoretical_error),
-        "efficiency": quality.efficiency,
-        "cells": {name: getattr(quality, name).ravel().tolist() for name in arrays},
-    }
-
-
-def _rms(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(values**2)))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from incrowd.errors import AnswersError
+from incrowd.errors import AnswersError, InWords
 from incrowd.survey import Survey
 
 
@@ -56,7 +56,7 @@ def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.
 def check_rows(rows: int) -> None:
     """Raises AnswersError if there are no rows."""
     if rows == 0:
-        raise AnswersError.of("answers", "no rows", "at least one answered row is needed")
+        raise AnswersError.of("answers", InWords("no rows"), "at least one answered row is needed")
 
 
 def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -> list[str]:

@@ -29,7 +29,8 @@ class Estimates:
 
     arrived: what came of each message. guarantee: recomputed for the smallest number of people of
     any message. words: of text questions, by id. simultaneous, covariances: one for each table,
-    where they were asked for. seed: None for real reports, else the seed of the simulation.
+    where they were asked for (None if its questions travel apart: no report holds two bits).
+    seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table.
     """
@@ -39,8 +40,8 @@ class Estimates:
     guarantee: Guarantee
     tables: tuple[TableEstimate, ...]
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
-    simultaneous: tuple[SimultaneousIntervals, ...] = ()
-    covariances: tuple[JointEstimate, ...] = ()
+    simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
+    covariances: tuple[JointEstimate | None, ...] = ()
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -31,11 +32,19 @@ def device(question: AnyQuestion) -> QuestionChannel | None:
     try:
         made = _DEVICES[randomizer.kind](randomizer, len(question.answers))
         made.inverse  # noqa: B018  a device that cannot be inverted is an error now
+        _check_private(made)
     except IncrowdError as error:
         place = f"question {question.id}, randomizer"
         problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]
         raise PrivacyError(*problems) from None
     return _as_flip(made)
+
+
+def _check_private(made: QuestionChannel) -> None:
+    """Raises PrivacyError for a device with a report that gives some answer away."""
+    if made.epsilon == math.inf:
+        allowed = "never sends some report for some answer; keep all probabilities between 0 and 1"
+        raise PrivacyError.of("channel", made, allowed)
 
 
 def _as_flip(made: QuestionChannel) -> QuestionChannel:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.errors import PlanError
+from incrowd.errors import PlanError, PlanFileError, SurveyError
 from incrowd.plan.plans import Asked, Plan
 
 
@@ -42,13 +42,13 @@ class Ledger(BaseModel):
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
-        """Read a ledger file. Raises PlanError if it holds none."""
+        """Read a ledger file. Raises PlanFileError if it holds none."""
         try:
             return cls.model_validate_json(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise PlanError.of("ledger", str(path), f"{error.strerror}; {_MAKE}") from None
-        except (ValidationError, UnicodeDecodeError):
-            raise PlanError.of("ledger", str(path), f"holds no ledger; {_MAKE}") from None
+            raise PlanFileError.of("ledger", str(path), f"{error.strerror}; {_MAKE}") from None
+        except (SurveyError, ValidationError, UnicodeDecodeError):
+            raise PlanFileError.of("ledger", str(path), f"holds no ledger; {_MAKE}") from None
 
 
 _MAKE = "make one with `incrowd ledger LEDGER PLAN`, after a plan was carried out"

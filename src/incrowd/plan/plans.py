@@ -7,15 +7,18 @@ import json
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.errors import MISSING, PlanError
+from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plan.devices import QuestionChannel, device
 from incrowd.plan.grouping import grouping_problems, memoised
 from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.wording import wording
+
+FORMAT: Final = "incrowd plan 1"
 
 
 class _Frozen(BaseModel):
@@ -78,7 +81,7 @@ class Plan(_Frozen):
     earlier: what the same people were asked before; the guarantee covers that as well.
     """
 
-    format: Literal["incrowd plan 1"] = "incrowd plan 1"
+    format: Literal["incrowd plan 1"] = FORMAT
     survey: Survey
     messages: tuple[Message, ...] = Field(min_length=1)
     guarantee: Guarantee
@@ -134,6 +137,13 @@ class Plan(_Frozen):
         bits = self.record_bits(message)
         return max(1, (bits - 1).bit_length()) if message.apart else bits
 
+    def reports_each(self, message: Message) -> float:
+        """How many reports of a message a person sends; of set bits that travel apart, about."""
+        if not message.apart or message.channel is None:
+            return float(message.copies)
+        set_bits = sum(d.most for q in self.questions(message) for d in q.domains)
+        return message.copies * (set_bits + self.record_bits(message) * message.channel.q)
+
     @property
     def memoised(self) -> tuple[str, ...]:
         """The questions whose permanent responses a device key has to remember."""
@@ -166,36 +176,49 @@ class Plan(_Frozen):
         return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = "plan") -> Plan:
-        """Read the text of a plan file.
+    def loads(cls, text: str, name: str = InWords("this text")) -> Plan:
+        """Read the text of a plan file, of that name.
 
-        Raises PlanError if it is no plan, or if it was changed after it was made.
+        Raises PlanFileError if it is no plan, PlanError if it was changed after it was made.
         """
         try:
             data = json.loads(text)
-            plan = cls.model_validate(data["plan"])
-            digest = data["digest"]
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, ("plan", *first["loc"])))
-            raise PlanError.of(field, first["input"], f"{first['msg']}; {_REMAKE}") from None
+            content, digest = data["plan"], data["digest"]
+            format = content["format"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise PlanError.of(name, MISSING, f"this file holds no plan; {_REMAKE}") from None
+            raise PlanFileError.of("plan", name, f"holds no plan; {_REMAKE}") from None
+        if format != FORMAT:
+            raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
+        plan = cls._checked(content)
         if digest != plan.digest:
-            raise PlanError.of(
-                f"{name}.digest", digest, f"does not fit the content ({plan.digest}): {_EDITED}"
-            )
+            allowed = f"does not fit the content ({plan.digest}): {_EDITED}"
+            raise PlanError.of("plan.digest", digest, allowed)
         return plan
 
     @classmethod
+    def _checked(cls, content: object) -> Plan:
+        """The plan of its content. Raises PlanError if no survey can have led to it."""
+        try:
+            return cls.model_validate(content)
+        except SurveyError as error:
+            found = error.problems
+            problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in found]
+            raise PlanError(*problems) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, ("plan", *first["loc"])))
+            value = first["input"] if first["loc"] else InWords("as a whole")
+            raise PlanError.of(field, value, f"{wording(first)}; {_EDITED}") from None
+
+    @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file. Raises PlanError if there is none or it was changed."""
+        """Read a plan file. Raises PlanFileError if there is none, PlanError if it was changed."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise PlanError.of("plan", str(path), f"{error.strerror}; {_REMAKE}") from None
+            raise PlanFileError.of("plan", str(path), f"{error.strerror}; {_REMAKE}") from None
         except UnicodeDecodeError:
-            raise PlanError.of("plan", str(path), f"is not a plan; {_REMAKE}") from None
+            raise PlanFileError.of("plan", str(path), f"holds no plan; {_REMAKE}") from None
         return cls.loads(text, str(path))
 
 

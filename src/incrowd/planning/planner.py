@@ -10,7 +10,7 @@ from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
+from incrowd.errors import InWords, PrivacyError
 from incrowd.plan import Asked, Guarantee, Message, Plan
 from incrowd.plan.grouping import apart, grouping, memoised, together
 from incrowd.planning.expectation import expected_error
@@ -93,9 +93,9 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     raise PrivacyError.of("privacy", _asked(survey), allowed)
 
 
-def _asked(survey: Survey) -> str:
-    privacy = survey.privacy
-    return f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {survey.crowd:,}"
+def _asked(survey: Survey) -> InWords:
+    privacy, crowd = survey.privacy, survey.crowd
+    return InWords(f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {crowd:,}")
 
 
 def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Message, ...]:

@@ -14,7 +14,7 @@ from incrowd.plan import Guarantee, Plan
 from incrowd.report.card_words import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.report.data import guarantee_facts, message_facts
 from incrowd.report.example import examples
-from incrowd.report.numbers import rounded_up
+from incrowd.report.numbers import bound
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
@@ -87,7 +87,7 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
 
 def formula(promise: Guarantee) -> str:
     """The inequality that is promised, for whom."""
-    factor, delta = f"e^{promise.epsilon:.12g}", f"{promise.delta:.12g}"
+    factor, delta = f"e^{bound(promise.epsilon, 12)}", bound(promise.delta, 12)
     if promise.analysis == "local":
         return (
             "For all answers x and x′ of one person, and every set S of what that person can send: "
@@ -151,11 +151,12 @@ def _cut(head: Row, rows: Iterator[Row]) -> Grid:
 def _computed(plan: Plan, certified: Certified) -> str:
     """The figure that came out, rounded up, and where it was largest."""
     promise = plan.guarantee
-    delta = f"{float(rounded_up(certified.delta)):.3g}"
-    allowed = f" ({promise.delta:.12g} allowed)" if promise.delta else ""
+    delta, allowed = bound(certified.delta), ""
+    if promise.delta:
+        allowed = f" ({bound(promise.delta, 12)} allowed)"
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {promise.epsilon:.12g}{allowed}. Worst: {certified.worst}."
+        f"ε = {bound(promise.epsilon, 12)}{allowed}. Worst: {certified.worst}."
     )
 
 

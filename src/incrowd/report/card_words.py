@@ -9,6 +9,7 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.plan import Message, Plan, QuestionChannel
 from incrowd.report.example import factor
+from incrowd.report.numbers import bound, noise
 from incrowd.report.words import without_anonymiser
 from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
 
@@ -76,7 +77,7 @@ def sent(plan: Plan) -> Iterator[Row]:
 
 def _reports(plan: Plan, message: Message) -> str:
     if message.apart and message.channel is not None:
-        about = message.copies * (1 + plan.record_bits(message) * message.channel.q)
+        about = plan.reports_each(message)
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
     bits, copies = plan.bits(message), message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
@@ -96,15 +97,22 @@ def _noise(plan: Plan, message: Message) -> str:
 def channel_words(channel: QuestionChannel) -> str:
     """What a channel does to a bit, or to an answer."""
     if isinstance(channel, BitFlip):
-        return f"each bit is flipped with probability {channel.q:.4g}"
+        return f"each bit is flipped with probability {noise(channel.q)}"
     if isinstance(channel, Rappor) and channel.instantaneous:
         permanent, instantaneous = channel.permanent, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
     if isinstance(channel, KAry):
         own, other = channel.matrix[0, :2]
-        return f"the answer is sent with probability {own:.4g}, each other one with {other:.4g}"
+        kept, others = bound(own, 4), noise(other)
+        return f"the answer is sent with probability {kept}, each other one with {others}"
+    return bit_words(channel)
+
+
+def bit_words(channel: QuestionChannel) -> str:
+    """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
     zero, one = channel.matrix[1]
-    return f"a 0 is sent as 1 with probability {zero:.4g}, a 1 as 1 with {one:.4g}"
+    shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))
+    return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
 
 
 _KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."

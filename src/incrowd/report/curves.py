@@ -9,6 +9,7 @@ import numpy as np
 import vl_convert
 
 from incrowd.report.charts import ACCENT, INK, MUTED, config, inline
+from incrowd.report.numbers import bound
 from incrowd.report.style import style_sheet
 
 FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv
@@ -70,7 +71,7 @@ def _table(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in ("epsilon", *found))
     body = "".join(
         f"<tr><td>{epsilon:.4g}</td>"
-        + "".join(f"<td>{deltas[i]:.3e}</td>" for deltas in found.values())
+        + "".join(f"<td>{bound(deltas[i], 4)}</td>" for deltas in found.values())
         + "</tr>\n"
         for i, epsilon in enumerate(epsilons)
     )

@@ -164,16 +164,17 @@ def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
-    if estimates.simultaneous:
-        intervals = estimates.simultaneous[number]
+    intervals = estimates.simultaneous[number] if estimates.simultaneous else None
+    if intervals is not None:
         found["simultaneous"] = {
             "method": intervals.method,
             "multiplier": intervals.multiplier,
             "low": intervals.low.ravel().tolist(),
             "high": intervals.high.ravel().tolist(),
         }
-    if estimates.covariances:
-        found["covariance"] = estimates.covariances[number].covariance.tolist()
+    joint = estimates.covariances[number] if estimates.covariances else None
+    if joint is not None:
+        found["covariance"] = joint.covariance.tolist()
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from incrowd.plan import Message, Plan
+from incrowd.report.numbers import noise
 
 
 def message_texts(plan: Plan) -> tuple[str, ...]:
@@ -20,7 +21,9 @@ def message_text(plan: Plan, message: Message) -> str:
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if message.apart:
         assert message.channel is not None
-        return f"{message.channel.q:.3g} on each bit; each set bit is a report of its own{times}"
+        return (
+            f"{noise(message.channel.q, 3)} on each bit; each set bit is a report of its own{times}"
+        )
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
         for question in plan.questions(message)
@@ -29,4 +32,4 @@ def message_text(plan: Plan, message: Message) -> str:
     if message.channel is None:
         return f"{', '.join(fixed)}{times}"
     others = f", but {', '.join(fixed)}" if fixed else ""
-    return f"each bit was flipped with probability {message.channel.q:.4f}{others}{times}"
+    return f"each bit was flipped with probability {noise(message.channel.q)}{others}{times}"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Protocol
 
+from incrowd.channels import words as channel_words
+
 
 class HasError(Protocol):
     """Anything with a standard error, a proportion."""
@@ -39,6 +41,16 @@ def short_percent(proportion: float) -> str:
     if not 0 < percentage < math.inf:
         return "0%" if percentage == 0 else "-"
     return f"{percentage:.{max(1 - math.floor(math.log10(percentage)), 0)}f}%"
+
+
+def bound(value: float, significant: int = 3) -> str:
+    """A bound on what is lost, as epsilon or delta: never below the real one, "1e-06" for 1e-6."""
+    return channel_words.rounded_up(value, significant)
+
+
+def noise(q: float, significant: int = 4) -> str:
+    """A chance that protects, as q: never above the real one."""
+    return channel_words.rounded_down(q, significant)
 
 
 def rounded_up(value: float, significant: int = 3) -> str:

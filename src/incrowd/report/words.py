@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from incrowd.plan import Guarantee
-from incrowd.report.numbers import rounded_up
+from incrowd.report.numbers import bound, rounded_up
 
 ROWS = (
     "Each row of the answers was treated as one person. Somebody with several rows is protected "
@@ -55,8 +55,8 @@ def _local(guarantee: Guarantee) -> str:
 def _crowd(guarantee: Guarantee) -> str:
     return (
         "Whatever is concluded from the published reports is at most "
-        f"{_factor(guarantee)} times as likely (plus a chance of {guarantee.delta:.3g}) as if any "
-        "one person had answered differently"
+        f"{_factor(guarantee)} times as likely (plus a chance of {bound(guarantee.delta)}) as if "
+        "any one person had answered differently"
     )
 
 
@@ -94,7 +94,7 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
     """The guarantee as an expert writes it, and what is left of it without the anonymiser."""
-    pair = f"(ε, δ) = ({guarantee.epsilon:.12g}, {guarantee.delta:.3g})"
+    pair = f"(ε, δ) = ({bound(guarantee.epsilon, 12)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     alone = "" if guarantee.analysis == "local" else f" {without_anonymiser(guarantee)}"
     return (
@@ -116,12 +116,12 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
     found = []
     if guarantee.delta * guarantee.crowd >= 1:
         found.append(
-            f"delta {guarantee.delta:.3g} is at least 1 / crowd: publishing one person's answers "
-            "outright would keep it; choose a smaller delta"
+            f"delta {bound(guarantee.delta)} is at least 1 / crowd: publishing one person's "
+            "answers outright would keep it; choose a smaller delta"
         )
     if guarantee.epsilon > 10:
         found.append(
-            f"epsilon {guarantee.epsilon:.3g} lets odds change by a factor of "
+            f"epsilon {bound(guarantee.epsilon)} lets odds change by a factor of "
             f"{_factor(guarantee)}: that promises almost nothing"
         )
     return tuple(found)

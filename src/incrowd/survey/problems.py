@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from incrowd.errors import MISSING, Problem, SurveyError
-from incrowd.survey.frozen import Frozen
+from incrowd.errors import MISSING, Problem
+from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.wording import wording
 
-LISTS = ("question", "table", "message")
 KINDS = ", ".join(TYPES)
 
 
@@ -113,10 +113,14 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
 
 
 def mistakes(
-    error: ValidationError, survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+    error: ValidationError,
+    raw: Mapping[str, Any],
+    survey: type[Frozen],
+    parts: Mapping[str, type[Frozen]],
 ) -> list[Problem]:
-    """The errors of pydantic in our words; `parts` are the models below the survey."""
-    return [_problem(e, survey, parts) for e in error.errors() if not _echo(e)]
+    """What pydantic found in a raw survey, in our words; parts: the models below the survey."""
+    found = [e for e in error.errors() if not _echo(e)]
+    return [_problem(e, _of(raw, e["loc"]), survey, parts) for e in found]
 
 
 def _echo(error: Any) -> bool:
@@ -125,26 +129,33 @@ def _echo(error: Any) -> bool:
     return too_short and bool(len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _problem(error: Any, survey: type[Frozen], parts: Mapping[str, type[Frozen]]) -> Problem:
+def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> str:
+    """The question that a place belongs to, as " of smoker", if it has an id."""
+    if len(place) < 2 or place[0] != "question" or place[-1] == "id":
+        return ""
+    question = raw["question"][place[1]]
+    id = question.get("id") if isinstance(question, Mapping) else None
+    return f" of {id}" if id and isinstance(id, str) else ""
+
+
+def _problem(
+    error: Any, of: str, survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+) -> Problem:
     """One error of pydantic."""
-    if isinstance(inner := error.get("ctx", {}).get("error"), SurveyError):
-        return inner.problems[0]
-    place, value, message = error["loc"], error["input"], error["msg"]
-    field = _field(place)
+    place, value = error["loc"], error["input"]
+    field, type_field = f"{_field(place)}{of}", f"{_field((*place, 'type'))}{of}"
+    inner = error.get("ctx", {}).get("error")
+    if isinstance(inner, Mistake):
+        return Problem(f"{_field((*place, inner.field))}{of}", inner.value, inner.allowed)
     if error["type"] == "missing":
         return Problem(field, MISSING, "this key is needed")
     if error["type"] == "extra_forbidden":
         return Problem(field, value, f"is an unknown key here; {_keys(place, survey, parts)}")
     if error["type"] == "union_tag_not_found":
-        return Problem(f"{field}.type", MISSING, f"use one of {KINDS}")
+        return Problem(type_field, MISSING, f"use one of {KINDS}")
     if error["type"] == "union_tag_invalid":
-        return Problem(f"{field}.type", value.get("type"), f"use one of {KINDS}")
-    if error["type"] == "too_short":
-        return Problem(field, value, f"should have at least {error['ctx']['min_length']} entries")
-    if len(place) == 1 and place[0] in LISTS:
-        return Problem(field, value, f"write [[{place[0]}]] before each one")
-    text = message.removeprefix("Value error, ").removeprefix("Input ")
-    return Problem(field, value, text)
+        return Problem(type_field, value.get("type"), f"use one of {KINDS}")
+    return Problem(field, value, wording(error))
 
 
 def _field(location: tuple[str | int, ...]) -> str:
@@ -169,7 +180,14 @@ def _keys(
         model = TYPES[str(location[2])]
     elif len(location) > 1:
         model = parts[str(location[0])]
-    keys = [field.alias or name for name, field in model.model_fields.items()]
+    keys, above = _names_of(model), _names_of(survey)
+    if location[-1] in above:
+        return f"{location[-1]} belongs to the survey itself: write it above the first [table]"
     likely = difflib.get_close_matches(str(location[-1]), keys, n=1)
     hint = f"did you mean {likely[0]}? " if likely else ""
     return f"{hint}known are {', '.join(sorted(keys))}"
+
+
+def _names_of(model: type[Frozen]) -> list[str]:
+    """The keys of a part, as they are written."""
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from incrowd.survey.domains import Domain
-from incrowd.survey.frozen import Frozen
+from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.randomizers import Randomizer
 
 NO_ANSWER = "no answer"
@@ -27,7 +27,7 @@ class _Question(Frozen):
     """
 
     id: str = Field(min_length=1)
-    optional: bool = False
+    optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
 
     @field_validator("id")
@@ -88,9 +88,11 @@ class _Question(Frozen):
             return self
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.kind == "k-ary" and not exclusive:
-            raise ValueError("randomizer 'k-ary' needs a question with exactly one answer")
+            allowed = "needs a question with exactly one answer: choice, number or optional yesno"
+            raise Mistake("randomizer.kind", "k-ary", allowed)
         if self.travels_apart:
-            raise ValueError("travels apart, with the planner's noise; leave out the randomizer")
+            allowed = "travels apart, with the planner's noise; leave out the randomizer"
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
 
 
@@ -114,7 +116,7 @@ class _WithOptions(_Question):
     """apart: each set bit travels as a report of its own; the default for over 1,000 options."""
 
     options: tuple[str, ...] = Field(min_length=2)
-    apart: bool | None = None
+    apart: bool | None = Field(default=None, strict=True)
 
     @field_validator("options")
     @classmethod
@@ -154,9 +156,11 @@ class Multi(_WithOptions):
     @model_validator(mode="after")
     def _writable(self) -> Multi:
         if self.at_most > len(self.options):
-            raise ValueError(f"at_most should be at most the {len(self.options)} options")
+            allowed = f"should be at most the {len(self.options)} options"
+            raise Mistake("at_most", self.at_most, allowed)
         if NONE in self.options or any(SEPARATOR in name for name in self.options):
-            raise ValueError(f"no option may be {NONE!r} or hold {SEPARATOR!r}: answers use them")
+            allowed = f"no option may be {NONE!r} or hold {SEPARATOR!r}: answers use them"
+            raise Mistake("options", list(self.options), allowed)
         return self
 
     @property
@@ -233,7 +237,8 @@ class Text(_Question):
     @model_validator(mode="after")
     def _symmetric(self) -> Text:
         if self.randomizer and self.randomizer.kind != "bit flip":
-            raise ValueError("a text question takes the randomizer 'bit flip', or none")
+            allowed = "a text question takes the randomizer 'bit flip', or none"
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
 
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from incrowd.survey.frozen import Frozen
+from incrowd.errors import InWords
+from incrowd.survey.frozen import Frozen, Mistake
 
 # The sets of numbers that make one randomiser, for each kind.
 NUMBERS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -44,7 +45,7 @@ class Randomizer(Frozen):
     one_if_zero: float | None = Field(default=None, ge=0, le=1, strict=True)
     one_if_one: float | None = Field(default=None, ge=0, le=1, strict=True)
     keep: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    memoised: bool = False
+    memoised: bool = Field(default=False, strict=True)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -57,7 +58,9 @@ class Randomizer(Frozen):
         allowed = NUMBERS[self.kind]
         if set(self.numbers) not in map(set, allowed):
             sets = "; or ".join(" and ".join(names) for names in allowed)
-            raise ValueError(f"should give, for the kind {self.kind!r}: {sets}")
+            given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no number'}")
+            raise Mistake("kind", given, f"should have {sets}")
         if self.memoised and self.kind != "rappor":
-            raise ValueError("only the kind 'rappor' has a permanent response to memoise")
+            only = "only the kind 'rappor' has a permanent response to memoise"
+            raise Mistake("memoised", self.memoised, only)
         return self

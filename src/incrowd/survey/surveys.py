@@ -83,8 +83,10 @@ class Survey(Frozen):
             raise SurveyError.of(
                 "survey", str(path), f"{error.strerror}; name a TOML file"
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except tomllib.TOMLDecodeError as error:
             raise SurveyError.of("survey", str(path), f"is not TOML: {error}") from None
+        except UnicodeDecodeError:
+            raise SurveyError.of("survey", str(path), "is not TOML, which is UTF-8 text") from None
         return cls.of(raw)
 
     @classmethod
@@ -96,12 +98,15 @@ class Survey(Frozen):
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
-            found = mistakes(error, cls, {"privacy": Privacy, "table": Table, "message": Group})
+            found = mistakes(error, raw, cls, _PARTS)
             raise SurveyError(*found, *cross_problems(raw)) from None
 
     def question(self, id: str) -> AnyQuestion:
         """The question of that id. Raises KeyError."""
-        return {q.id: q for q in self.questions}[id]
+        for question in self.questions:
+            if question.id == id:
+                return question
+        raise KeyError(id)
 
     @property
     def honest(self) -> int:
@@ -123,3 +128,6 @@ class Survey(Frozen):
         one_way = tuple((q.id,) for q in self.questions)
         more = dict.fromkeys(t.questions for t in self.tables if t.questions not in one_way)
         return one_way + tuple(more)
+
+
+_PARTS: dict[str, type[Frozen]] = {"privacy": Privacy, "table": Table, "message": Group}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from incrowd.channels.k_ary import KAry
-from incrowd.errors import ReportsError
+from incrowd.errors import InWords, ReportsError
 from incrowd.plan import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
@@ -22,14 +22,16 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
         made = "were made by another plan; use the plan whose digest this is"
         raise ReportsError.of("reports", reports.plan, made)
     if not 0 <= reports.message < len(plan.messages):
-        raise ReportsError.of("reports", f"message {reports.message}", "is none of the plan's")
+        raise ReportsError.of(
+            "reports", InWords(f"message {reports.message}"), "is none of the plan's"
+        )
     message = plan.messages[reports.message]
     bits = plan.bits(message)
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
-        raise ReportsError.of("reports", f"{reports.bits} bits", f"need {bits} bits")
+        raise ReportsError.of("reports", InWords(f"{reports.bits} bits"), f"need {bits} bits")
     if message.apart and reports.people is None:
         allowed = "say how many people took part; their set bits travel apart"
-        raise ReportsError.of("reports", "a file that does not", f"should {allowed}")
+        raise ReportsError.of("reports", InWords("a file that does not"), f"should {allowed}")
     return message
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 
-from incrowd.errors import ReportsError, TableError, UsageError
+from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, simultaneous_intervals
@@ -17,7 +17,7 @@ from incrowd.planning.planner import guarantee_for
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.tally import Kind, Tally, count_part
-from incrowd.workflow.joint import joint
+from incrowd.workflow.joint import joint, travels_jointly
 from incrowd.workflow.sources import Ids, Source, check_tables, sources
 from incrowd.workflow.threads import in_order
 from incrowd.workflow.words import estimate_words
@@ -68,9 +68,9 @@ def estimate(
     tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. Raises ReportsError if the reports are of another plan or fewer than the plan's crowd
-    (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be
-    made.
+    cells. (Of questions that travel apart there are neither.) Raises ReportsError if the reports
+    are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
+    recomputed), TableError for a table that cannot be made.
     """
     _check_candidates(plan, candidates or {})
     joined = covariance or simultaneous is not None
@@ -83,7 +83,10 @@ def estimate(
     text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
     shown = [ids for ids in wanted if ids[0] not in text]
     words = {ids[0]: (candidates or {}).get(ids[0]) for ids in wanted if ids[0] in text}
-    joints = tuple(joint(plan, reports, ids, noise_only) for ids in shown) if joined else ()
+    joints = tuple(
+        joint(plan, reports, ids, noise_only) if travels_jointly(plan, ids) else None
+        for ids in (shown if joined else ())
+    )
     return Estimates(
         plan=plan,
         arrived=arrived,
@@ -91,7 +94,9 @@ def estimate(
         tables=tuple(table_of(plan, reports, ids, noise_only) for ids in shown),
         words={id: estimate_words(plan, reports, id, w) for id, w in words.items() if w},
         simultaneous=tuple(
-            simultaneous_intervals(table, method=simultaneous) for table in joints if simultaneous
+            None if table is None else simultaneous_intervals(table, method=simultaneous)
+            for table in joints
+            if simultaneous
         ),
         covariances=joints if covariance else (),
         seed=reports.seed,
@@ -132,7 +137,7 @@ def check_arrived(
     for number in range(len(plan.messages)):
         if number not in counted.messages or not counted.messages[number].accepted:
             what = "there is nothing to estimate from; name the reports of every message"
-            raise ReportsError.of(f"message {number + 1}", "no reports", what)
+            raise ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
     arrived = tuple(
         Arrived(counts.accepted, counts.rejected, counts.people(message))
         for counts, message in (
@@ -141,7 +146,7 @@ def check_arrived(
     )
     people = min(message.people for message in arrived)
     if people < plan.survey.crowd and not accept_smaller_crowd:
-        raise ReportsError.of("reports", f"a crowd of {people:,}", _too_few(plan))
+        raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), _too_few(plan))
     return arrived, guarantee_for(plan, people)
 
 

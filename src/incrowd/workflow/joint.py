@@ -14,6 +14,11 @@ from incrowd.tally.tally import Tally
 from incrowd.workflow.sources import Ids, Source, sources
 
 
+def travels_jointly(plan: Plan, ids: Ids) -> bool:
+    """Whether reports hold all bits of a table; of a question that travels apart they hold one."""
+    return not any(plan.survey.question(id).travels_apart for id in ids)
+
+
 def joint(
     plan: Plan, tally: Tally, ids: Ids, noise_only: bool = False, margin: bool = False
 ) -> JointEstimate:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
-from incrowd.errors import UsageError
+from incrowd.errors import MISSING, UsageError
 from incrowd.plan import Message, Plan
 from incrowd.randomize.memo import DeviceKey, permanent_bits
 
@@ -33,12 +33,12 @@ def remembering(
         return None
     if key is None:
         allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
-        raise UsageError.of("--device-key", "none", allowed)
+        raise UsageError.of("--device-key", MISSING, allowed)
     if id is None:
         if answers.num_rows == 1:
             return Memory([key])
         allowed = "several rows are several devices; name the column that tells them apart"
-        raise UsageError.of("--id", "none", allowed)
+        raise UsageError.of("--id", MISSING, allowed)
     names = pc.cast(answers[id], pa.string()).to_pylist()
     return Memory([key.derive(name) for name in names])
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.answers import check_columns
 from incrowd.encoding.records import Encoded, encode
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.survey import Survey
 
 SHOWN = 5
@@ -59,7 +59,9 @@ def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
     names = pc.cast(answers[id], pa.string()).combine_chunks()
     if names.null_count:
         row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
-        raise AnswersError.of(f"row {row + 1}, {id}", "no id", "should say whose row it is")
+        raise AnswersError.of(
+            f"row {row + 1}, {id}", InWords("no id"), "should say whose row it is"
+        )
     codes = pc.dictionary_encode(names).indices.to_numpy()
     _, first = np.unique(codes, return_index=True)
     wanted = [question.id for question in survey.questions]

@@ -1,0 +1,265 @@
+"""The commands that read reports: `tally`, `estimate`, `postprocess` and `compare`."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import counting, say, working
+from incrowd.cli.options import (
+    AcceptSmaller,
+    AsJson,
+    NoiseOnly,
+    Output,
+    PlanFile,
+    ReportsFiles,
+    Tables,
+    certified,
+    check_reports,
+    keep,
+    one_of,
+)
+from incrowd.errors import UsageError
+from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+from incrowd.report.write import check_ending
+from incrowd.tally.files import ENDING as TALLY_ENDING
+from incrowd.tally.files import load_tally, save_tally
+from incrowd.tally.spark import THIS_MACHINE
+from incrowd.tally.tally import Kind
+from incrowd.workflow.cluster import count_on_spark
+from incrowd.workflow.postprocess import METHODS
+from incrowd.workflow.postprocess import checked_method as postprocessing_method
+
+ENGINES = ("here", "spark")
+
+Words = Annotated[
+    list[str] | None,
+    typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
+]
+Simultaneous = Annotated[
+    str | None,
+    typer.Option(
+        help="Intervals for all cells at once: max-t or bonferroni.",
+        autocompletion=one_of(get_args(SimultaneousMethod)),
+    ),
+]
+Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="What counts the reports: here, or spark (needs the extra).",
+        autocompletion=one_of(ENGINES),
+    ),
+]
+Master = Annotated[
+    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+]
+
+
+def _asked(tables: list[str] | None) -> list[list[str]] | None:
+    """Tables as a,b into lists of ids."""
+    return [[id.strip() for id in ids.split(",")] for ids in tables] if tables else None
+
+
+def _counted(
+    made: incrowd.Plan,
+    paths: list[Path],
+    tables: list[list[str]] | None,
+    kind: Kind = "singles",
+    spark: str | None = None,
+) -> incrowd.Tally:
+    """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
+    found = [load_tally(path) for path in paths if path.suffix == TALLY_ENDING]
+    reports = [path for path in paths if path.suffix != TALLY_ENDING]
+    if spark and reports:
+        say(f"counting on Spark: {spark}")
+        return sum(found, count_on_spark(made, reports, tables, kind, spark))
+    for path in reports:
+        with counting(path) as parts:
+            found.append(incrowd.count(made, parts, tables, kind))
+    return reduce(add, found)
+
+
+def _check_engine(name: str) -> None:
+    if name not in ENGINES:
+        raise UsageError.of("--engine", name, f"use one of {', '.join(ENGINES)}")
+
+
+def tally(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .json.")],
+    table: Tables = None,
+    json: AsJson = False,
+) -> None:
+    """Count reports where they lie. Tallies are small, and `estimate` adds them up.
+
+    \b
+    Example:
+      incrowd tally plan.json part-1.parquet -o part-1.json
+      incrowd estimate plan.json part-1.json part-2.json
+    """
+    keep(output, plan, *reports)
+    check_reports(*reports)
+    if output.suffix != TALLY_ENDING:
+        raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
+    made = incrowd.Plan.load(plan)
+    counted = _counted(made, reports, _asked(table))
+    save_tally(counted, output)
+    show.counted(counted, output, json)
+
+
+def estimate(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    table: Tables = None,
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
+    words: Words = None,
+    simultaneous: Simultaneous = None,
+    covariance: Covariance = False,
+    engine: Engine = "here",
+    master: Master = THIS_MACHINE,
+    output: Output = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate tables from reports, without bias. Standard errors and 95% intervals stand beside.
+
+    \b
+    Example:
+      incrowd estimate plan.json reports.parquet -o report.html
+      incrowd estimate plan.json reports.parquet --table smoker,health
+
+    The ending of -o says what is written: .html, .csv, .json or .parquet.
+    """
+    if output:
+        check_ending(output)
+        keep(output, plan, *reports)
+    _check_engine(engine)
+    check_reports(*reports)
+    made = certified(plan)
+    method = _method(simultaneous)
+    asked, kind = _asked(table), _kind(covariance or method is not None)
+    counted = _counted(made, reports, asked, kind, master if engine == "spark" else None)
+    estimates = incrowd.estimate(
+        made,
+        counted,
+        asked,
+        noise_only,
+        accept_smaller_crowd,
+        _candidates(made, words or []),
+        method,
+        covariance,
+    )
+    if output:
+        incrowd.save_estimates(estimates, output)
+        say(f"wrote {output}")
+    show.estimates(estimates, json)
+    _say_without_joint(estimates)
+
+
+def _say_without_joint(estimates: incrowd.Estimates) -> None:
+    """Which tables have no errors of their cells together, though they were asked for."""
+    together = estimates.covariances or estimates.simultaneous
+    for item, joint in zip(estimates.tables, together, strict=False):
+        if joint is None:
+            say(f"{item.questions[0]} travels apart: its cells have no errors together")
+
+
+def _kind(joined: bool) -> Kind:
+    """What has to be counted: pairs of bits as well, if errors of cells are wanted together."""
+    return "pairs" if joined else "singles"
+
+
+def _method(name: str | None) -> SimultaneousMethod | None:
+    for method in get_args(SimultaneousMethod):
+        if name == method:
+            return cast(SimultaneousMethod, method)
+    if name is not None:
+        allowed = f"use one of {', '.join(get_args(SimultaneousMethod))}"
+        raise UsageError.of("--simultaneous", name, allowed)
+    return None
+
+
+def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:
+    """QUESTION=FILE into the words of each text question."""
+    texts = [q.id for q in made.survey.questions if q.type == "text"]
+    found = {}
+    for word in words:
+        id, _, path = word.partition("=")
+        if id not in texts or not path:
+            known = ", ".join(texts) or "none in this survey"
+            raise UsageError.of(
+                "--words", word, f"should be QUESTION=FILE; text questions: {known}"
+            )
+        found[id] = incrowd.load_words(path)
+    for id in texts:
+        if id not in found:
+            say(f"{id}: a text question; name words to look for with --words {id}=FILE")
+    return found
+
+
+def postprocess(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    table: Tables = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="simplex, likelihood or consistent; all of them are biased.",
+            autocompletion=one_of(METHODS),
+        ),
+    ] = "likelihood",
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
+    ] = 0,
+    accept_smaller_crowd: AcceptSmaller = False,
+    json: AsJson = False,
+) -> None:
+    """Shares that look like proportions, by a named, biased method.
+
+    \b
+    Example:
+      incrowd postprocess plan.json reports.parquet --bootstrap 100
+    """
+    check_reports(*reports)
+    made = certified(plan)
+    asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
+    with working("post-processing"):
+        found = incrowd.postprocess(
+            made,
+            [part for path in reports for part in incrowd.load_reports(path)],
+            asked,
+            postprocessing_method(method),
+            bootstrap,
+            accept_smaller_crowd,
+        )
+    show.postprocessed(found, json)
+
+
+def compare(
+    plan: PlanFile,
+    reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
+    first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
+    json: AsJson = False,
+) -> None:
+    """Compare groups, with errors. Independence, Cramer's V, shares, differences, odds ratios.
+
+    \b
+    Example:
+      incrowd compare plan.json reports.parquet smoker health
+    """
+    check_reports(reports)
+    made = certified(plan)
+    with counting(reports) as parts:
+        found = incrowd.compare(made, parts, first, second, noise_only, accept_smaller_crowd)
+    show.comparison(found, json)

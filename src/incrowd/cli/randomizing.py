@@ -1,0 +1,88 @@
+"""The command that makes reports: `randomize`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import progress, say
+from incrowd.cli.options import AnswersFile, AsJson, PlanFile, certified, check_answers, keep
+from incrowd.errors import UsageError
+from incrowd.workflow.stream import randomize_files
+
+
+def randomize(
+    plan: PlanFile,
+    answers: AnswersFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
+        ),
+    ],
+    id: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whose row it is: one set of reports for each id. "
+            "The whole file is then held in memory."
+        ),
+    ] = None,
+    device_key: Annotated[
+        Path | None,
+        typer.Option(help="File with the secret of permanent responses; made if missing."),
+    ] = None,
+    simulation_seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Randomise and shuffle answers. Without --id one row is taken as one person.
+
+    \b
+    Example:
+      incrowd randomize plan.json answers.csv -o reports.parquet
+    """
+    keep(output, plan, answers)
+    check_answers(answers)
+    made = certified(plan)
+    _check_reports_path(made, output)
+    if simulation_seed is not None:
+        say("simulation: reports made with a known seed hide nothing")
+    with _device_key(device_key) as key:
+        written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
+    show.randomized(made, written, json)
+
+
+def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
+    """Raises UsageError before any work is done for a path that cannot be right."""
+    if len(made.messages) == 1 and output.suffix.lower() != ".parquet":
+        raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
+    if len(made.messages) > 1 and output.suffix:
+        messages = f"the plan has {len(made.messages)} messages"
+        raise UsageError.of("-o", str(output), f"should name a folder: {messages}")
+
+
+@contextmanager
+def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
+    """The key in a file; a new one from the operating system if there is no such file.
+
+    A new key is written before the reports that need it, and removed if there are none after all.
+    """
+    if path is None or path.exists():
+        yield incrowd.DeviceKey.load(path) if path else None
+        return
+    key = incrowd.DeviceKey.create()
+    key.save(path)
+    try:
+        yield key
+    except BaseException:
+        path.unlink()
+        raise
+    say(f"wrote a new secret to {path}: keep it on the device, and use it in every round")

@@ -1,0 +1,86 @@
+"""How good the estimates of a simulation were, for people or machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+from scipy.special import ndtri
+
+from incrowd.cli.console import out, print_json, say
+from incrowd.workflow.simulate import Simulation, TableQuality
+
+FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
+SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
+
+
+def simulation(result: Simulation, json: bool) -> None:
+    """How good the estimates were."""
+    if json:
+        print_json(simulation_facts(result))
+        return
+    people = "people fixed" if result.fixed_people else "people drawn"
+    title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
+    grid = Table(title=title, box=None, header_style="dim", padding=(0, 1, 0, 0))
+    grid.add_column("table", overflow="fold")
+    for name in FIGURES:
+        grid.add_column(name, justify="right", no_wrap=True)
+    for quality in result.tables:
+        grid.add_row(Text("\n".join(quality.questions)), *_line(_quality(quality)))
+    out.print(grid)
+    accuracy = (0.95 * 0.05 / result.trials) ** 0.5
+    say(
+        "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
+        f"of all cells of a table at once; one of them is known to ±{accuracy:.1%}. bias: the "
+        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
+        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
+        "variance."
+    )
+
+
+def _line(facts: dict[str, Any]) -> Iterator[str]:
+    """The figures of a table, in percent but for the last; they fit 80 columns."""
+    for name in ("coverage", "worst_coverage", "joint_coverage"):
+        yield f"{100 * facts[name]:.1f}"
+    for name in ("max_abs_bias", "bias_limit", *SPREADS):
+        yield f"{100 * facts[name]:.3g}"
+    yield f"{facts['efficiency']:.2f}"
+
+
+def simulation_facts(result: Simulation) -> dict[str, Any]:
+    """A simulation as JSON-ready data."""
+    return {
+        "trials": result.trials,
+        "fixed_people": result.fixed_people,
+        "plan": result.plan.digest,
+        "tables": [_quality(quality) for quality in result.tables],
+    }
+
+
+def _quality(quality: TableQuality) -> dict[str, Any]:
+    """Means over the cells (errors: root mean square), and every cell."""
+    cells = quality.bias.size
+    limit = float(ndtri(1 - 0.025 / cells)) * quality.bias_error
+    spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
+    arrays = ("coverage", "bias", "bias_error", *spreads)
+    return {
+        "questions": list(quality.questions),
+        "coverage": float(quality.coverage.mean()),
+        "worst_coverage": float(quality.coverage.min()),
+        "joint_coverage": quality.joint_coverage,
+        "max_abs_bias": float(np.abs(quality.bias).max()),
+        "bias_limit": float(limit.max()),
+        "unbiased": bool((np.abs(quality.bias) <= limit).all()),
+        "mean_standard_error": _rms(quality.mean_standard_error),
+        "empirical_standard_error": _rms(quality.empirical_standard_error),
+        "theoretical_standard_error": _rms(quality.theoretical_error),
+        "efficiency": quality.efficiency,
+        "cells": {name: getattr(quality, name).ravel().tolist() for name in arrays},
+    }
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
