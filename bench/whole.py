@@ -59,8 +59,8 @@ def estimated(plan, path):
 def rows():
     yield row("the example: plan, randomise, estimate 20,190 records of 15 bits", example)
     plan = wide_plan()
-    with written(plan, 32 * MILLION) as path:
-        what = f"{BITS} one-way tables from {32 * MILLION:,} reports of {BITS} bits in Parquet"
+    with written(plan, 64 * MILLION) as path:
+        what = f"{BITS} one-way tables from {64 * MILLION:,} reports of {BITS} bits in Parquet"
         bar = "at least .70"
         ours = lambda: estimated(plan, path)  # noqa: E731
         yield row(what, ours, "pyarrow alone, row group by row group", lambda: read(path), bar=bar)

@@ -149,7 +149,7 @@ def test_the_number_of_people_is_told_and_kept(small, tmp_path):
 
 def test_parts_of_a_file_count_the_people_once(small, tmp_path, monkeypatch):
     plan, _, reports = small
-    monkeypatch.setattr("incrowd.reports.collection.ROW_GROUP", 500)
+    monkeypatch.setattr("incrowd.reports.collection.group_rows", lambda width: 500)
     incrowd.save_reports(reports, tmp_path / "r.parquet")
     parts = list(incrowd.stream_reports(tmp_path / "r.parquet"))
     assert len(parts) > 4

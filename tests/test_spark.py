@@ -56,11 +56,11 @@ def reports(plans, tmp_path_factory):
     """Reports of every kind, 200 in a row group, in a folder whose name has to be quoted."""
     folder = tmp_path_factory.mktemp("reports") / "all [of] them, *.parquet"
     folder.mkdir()
-    usual, collection.ROW_GROUP = collection.ROW_GROUP, 200
+    usual, collection.group_rows = collection.group_rows, lambda width: 200
     for seed, (kind, plan) in enumerate(plans.items()):
         made = incrowd.randomize(plan, people(PEOPLE), seed)
         incrowd.save_reports(made, folder / (kind if len(made) > 1 else f"{kind}.parquet"))
-    collection.ROW_GROUP = usual
+    collection.group_rows = usual
     return {kind: next(folder.glob(f"{kind}*")) for kind in plans}
 
 
@@ -276,7 +276,7 @@ class TestCluster:
     def test_a_worker_lost_while_it_reads_files(self, session, plans, tmp_path, monkeypatch):
         """600 row groups in 150 partitions; killed when the first are counted."""
         plan = plans["bits"]
-        monkeypatch.setattr(collection, "ROW_GROUP", 500)
+        monkeypatch.setattr(collection, "group_rows", lambda width: 500)
         packed = np.concatenate([packed_of(number) for number in range(300)])
         made = Collection(plan.digest, 0, plan.bits(plan.messages[0]), packed, id="y")
         incrowd.save_reports([made], tmp_path / "r.parquet")

@@ -218,7 +218,7 @@ def small(monkeypatch):
     """500 rows a batch, 16 buckets, 256 reports a row group."""
     monkeypatch.setattr(stream, "BATCH_ROWS", 500)
     monkeypatch.setattr(passes, "FILES", 16)
-    monkeypatch.setattr(collection, "ROW_GROUP", 256)
+    monkeypatch.setattr(collection, "group_rows", lambda width: 256)
 
 
 def test_one_batch_gives_the_very_bytes_of_randomize(plans, answers, tmp_path):

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from incrowd.errors import ReportsError
 
 COLUMN = "report"
-ROW_GROUP = 1 << 20
+GROUP_BYTES = 1 << 25  # of reports in a row group: 4 million of 64 bits
 ID_BYTES = 16
 
 
@@ -47,14 +47,19 @@ def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) 
     """Write a collection whose reports come in pieces; of the header only the rest is taken.
 
     It is Parquet: one fixed-length column, the plan's digest as metadata. pieces: uint8, shape
-    (any number, width). All row groups but the last hold ROW_GROUP reports,
-    so that the file is the same however the reports were cut.
+    (any number, width). All row groups but the last hold as many reports, so that the file is
+    the same however the reports were cut.
     """
-    schema = schema_of(header)
+    schema, rows = schema_of(header), group_rows(header.packed.shape[1])
     with pa.parquet.ParquetWriter(path, schema, **WRITING) as writer:
-        for packed in regrouped(pieces, ROW_GROUP):
+        for packed in regrouped(pieces, rows):
             table = pa.Table.from_arrays([as_column(packed)], schema=schema)
-            writer.write_table(table, ROW_GROUP)
+            writer.write_table(table, rows)
+
+
+def group_rows(width: int) -> int:
+    """How many reports of `width` bytes stand in a row group."""
+    return max(1, GROUP_BYTES // width)
 
 
 def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 
-PARTS = 4  # of a file that a partition counts, a million reports each
 ROWS = 1 << 20  # of a data frame that are counted at a time
 TALLY = "tally"
 THIS_MACHINE = "local[*]"
@@ -73,7 +72,7 @@ def count_files(
     for file in files:
         check_origin(plan, load_header(file))
     places = [(str(file), number) for file in files for number in range(row_groups(file))]
-    numbers = session.range(0, len(places), 1, -(-len(places) // PARTS))
+    numbers = session.range(0, len(places), 1, len(places))
     found = _collected(numbers, partial(_count_places, plan, nothing, places))
     total = _sum([nothing, *found])
     if len(total.parts) != len(places):
