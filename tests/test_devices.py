@@ -161,7 +161,7 @@ def test_k_ary_response_from_the_survey_to_the_estimate(number, tmp_path):
     by_hand = np.linalg.solve(k_ary(keep, 3), bits.mean(axis=0))
     assert np.allclose(found.estimate, by_hand, atol=1e-8)
     assert unlike(found, truth) < 5
-    wrong = np.linalg.solve(k_ary(keep - 0.1, 3), bits.mean(axis=0))
+    wrong = np.linalg.solve(k_ary(keep - 0.2, 3), bits.mean(axis=0))
     assert np.any(np.abs(wrong - truth) > 5 * found.standard_error)
     second = bits.mean(axis=0) @ np.linalg.inv(k_ary(keep, 3)).T ** 2
     variance = (second - found.estimate) / PEOPLE + found.estimate * (1 - found.estimate) / PEOPLE

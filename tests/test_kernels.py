@@ -124,36 +124,43 @@ def test_every_sequence_of_six_random_bits_is_decided_rightly(threshold, machine
     """Lane i draws the binary digits of i: of 64 equally likely draws, `threshold` give a 1."""
     lane = np.arange(64)
     digits = [threshold >> place & 1 for place in range(5, -1, -1)]
-    calls = itertools.count()
+    drawn = [sum((int(i) >> (5 - digit) & 1) << int(i) for i in lane) for digit in range(6)]
 
     def draw(count):
-        bits = lane >> (5 - next(calls)) & 1
-        return np.full(count, sum(int(bit) << place for place, bit in enumerate(bits)), np.uint64)
+        assert count == 6 * 3
+        return np.repeat(np.array(drawn, np.uint64), 3)
 
     for word in decide_words(digits, 3, draw, machine_code):
         assert [int(word) >> i & 1 for i in range(64)] == [int(i < threshold) for i in range(64)]
 
 
-def decided(digits, words):
-    """One word decided by the words it draws, on Python's integers."""
-    ones, undecided = 0, ALL_ONES
-    for digit, word in zip(digits, words, strict=False):
-        ones |= undecided & ~word if digit else 0
-        undecided &= word if digit else ~word
-    return ones
+def decided(digits, lane_count, draw):
+    """The lanes that are 1, one by one on Python's integers; undecided ones go on together."""
+    head, rest = digits[: lanes.DIGITS], digits[lanes.DIGITS :]
+    words = -(-lane_count // 64)
+    if not head or not lane_count:
+        return set()
+    drawn = draw(len(head) * words)
+    ones, undecided = set(), []
+    for lane in range(64 * words):
+        bits = [int(drawn[j * words + lane // 64]) >> lane % 64 & 1 for j in range(len(head))]
+        if bits == list(head):
+            undecided.append(lane)
+        elif bits < list(head):
+            ones.add(lane)
+    later = decided(rest, len(undecided), draw)
+    return ones | {undecided[lane] for lane in later if lane < len(undecided)}
 
 
 @BOTH
-@given(st.lists(st.integers(0, 1), max_size=40), SEEDS, st.integers(0, 7))
+@given(st.lists(st.integers(0, 1), max_size=40), st.integers(1, 40), SEEDS, st.integers(0, 7))
 @THOROUGH
-def test_a_single_word_is_decided_by_its_draws(machine_code, digits, seed, offset):
-    source = Source(seed, offset)
-    word = decide_words(digits, 1, source.draw, machine_code)
-    assert set(source.sizes) <= {1}
-    again = Source(seed)
-    drawn = [int(again.draw(1)[0]) for _ in source.sizes]
-    assert word.dtype == np.uint64
-    assert word.tolist() == [decided(digits, drawn)]
+def test_words_are_decided_by_their_draws(machine_code, digits, count, seed, offset):
+    words = decide_words(digits, count, Source(seed, offset).draw, machine_code)
+    wanted = decided(digits, 64 * count, Source(seed).draw)
+    assert words.dtype == np.uint64
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+    assert set(np.flatnonzero(bits).tolist()) == wanted
 
 
 def both_ways(digits, count, seed, offset=0):
@@ -176,8 +183,8 @@ def test_both_ways_draw_the_same_words_and_give_the_same_bits(digits, count, see
 def test_blocks_and_infinite_digits_agree_and_have_the_right_rate():
     """2^17 words: within 5 standard errors of 1/3, false alarm 5.7e-7; rejected: 1 % off."""
     words, sizes = both_ways(Forever(Fraction(1, 3)), 2**17 + 5, 11)
-    assert sizes.count(lanes.BLOCK_WORDS) >= 4 * 5
-    assert 7.2 < sum(sizes) / len(words) < 7.6  # 7.33 if each word stopped at once
+    assert sizes[:5] == [7 * 2**15] * 4 + [7 * 5]
+    assert 7.05 < sum(sizes) / len(words) < 7.06  # 7 (1 + 1/128 + 1/128^2 + ...)
     lane_count, ones = 64 * len(words), int(np.bitwise_count(words).sum())
 
     def fits(rate):
@@ -189,17 +196,18 @@ def test_blocks_and_infinite_digits_agree_and_have_the_right_rate():
 
 
 @BOTH
-def test_words_that_are_decided_draw_no_more(machine_code):
-    """Sixteen words of equal lanes: each draw halves those that are left."""
+def test_lanes_that_are_decided_draw_no_more(machine_code):
+    """Two words of which one lane in 64 agrees with seven digits; then nothing does."""
     sizes = []
 
     def draw(count):
         sizes.append(count)
-        return np.repeat(np.array([0, ALL_ONES], np.uint64), count // 2)
+        agreeing = np.uint64(1 << 5) if len(sizes) == 1 else np.uint64(0)
+        return np.full(count, agreeing)
 
-    words = decide_words([1, 0, 1, 1], 16, draw, machine_code)
-    np.testing.assert_array_equal(words, np.repeat(np.array([ALL_ONES, 0], np.uint64), [11, 5]))
-    assert sizes == [16, 8, 4, 2]
+    words = decide_words([1] * 14, 2, draw, machine_code)
+    assert words.tolist() == [ALL_ONES, ALL_ONES]
+    assert sizes == [14, 7]
 
 
 # --- gaps ------------------------------------------------------------------------------------

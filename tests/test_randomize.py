@@ -152,27 +152,32 @@ def test_a_forked_child_of_a_simulation_refuses():
 @pytest.mark.parametrize("threshold", range(1, 16))
 def test_every_sequence_of_four_random_bits_is_decided_rightly(threshold):
     """Lane i of the word draws the binary digits of i: it is 1 exactly when i < threshold."""
-    lane = np.arange(64) % 16
+    lane, digits = np.arange(64) % 16, fraction_digits(threshold, 4)
 
     def drawn(call, count):
-        bits = (lane >> (3 - call)) & 1
-        return [int(sum(int(bit) << place for place, bit in enumerate(bits)))] * count
+        assert (call, count) == (0, len(digits))
+        rows = [(lane >> (3 - digit)) & 1 for digit in range(count)]
+        return [int(sum(int(bit) << place for place, bit in enumerate(row))) for row in rows]
 
-    word = bernoulli_words(fraction_digits(threshold, 4), 1, Scripted(drawn))
+    word = bernoulli_words(digits, 1, Scripted(drawn))
     bits = np.unpackbits(lanes(word), bitorder="little")
     np.testing.assert_array_equal(bits, lane < threshold)
     assert bits.sum() == 4 * threshold
 
 
-@pytest.mark.parametrize("threshold", range(1, 16))
-def test_only_undecided_words_draw_again(threshold):
-    """Sixteen words of equal lanes: each draw halves those that are left."""
-    stream = Scripted(lambda call, count: [0] * (count // 2) + [ALL_ONES] * (count // 2))
-    digits = fraction_digits(threshold, 4)
-    words = bernoulli_words(digits, 16, stream)
-    expected = np.where(np.arange(16) < threshold, ALL_ONES, np.uint64(0))
-    np.testing.assert_array_equal(words, expected)
-    assert stream.sizes == [16, 8, 4, 2][: len(digits)]
+@pytest.mark.parametrize("later", range(8))
+def test_undecided_lanes_draw_again(later):
+    """All lanes draw seven ones, the digits of the threshold: the next three decide."""
+    digits = fraction_digits(0b1111111_101, 10)
+
+    def drawn(call, count):
+        row = [later >> place & 1 for place in (2, 1, 0)]
+        return [ALL_ONES] * count if call == 0 else [ALL_ONES if bit else 0 for bit in row]
+
+    stream = Scripted(drawn)
+    (word,) = bernoulli_words(digits, 1, stream)
+    assert word == (ALL_ONES if later < 0b101 else 0)
+    assert stream.sizes == [7, 3]
 
 
 def test_digits_stop_at_the_last_that_is_set():
@@ -193,13 +198,14 @@ def test_ties_beyond_the_first_digits_are_decided_by_more_digits(ties, last):
     place = next(i for i in range(ties, ties + 200) if truth[i] != last)
 
     def drawn(call, count):
-        bit = truth[call] if call != place else 1 - truth[call]
-        return [ALL_ONES if bit else 0] * count
+        """All lanes draw alike, seven digits at a time."""
+        bits = (truth[i] if i != place else 1 - truth[i] for i in range(7 * call, 7 * call + count))
+        return [ALL_ONES if bit else 0 for bit in bits]
 
     stream = Scripted(drawn)
     word = bernoulli_words(threshold, 1, stream)[0]
     assert word == (ALL_ONES if last == 0 else 0)
-    assert len(stream.sizes) == place + 1
+    assert stream.sizes == [7] * (place // 7 + 1)
 
 
 # --- digits of thresholds --------------------------------------------------------------------

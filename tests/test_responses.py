@@ -36,15 +36,17 @@ def simulation(seed):
 
 
 class Scripted:
-    """A keystream that answers from a list of answers, one for each call."""
+    """A keystream that answers from a list of answers, as many at a time as it takes."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
 
     def words(self, count):
-        answer = np.array(self.answers.pop(0), dtype=np.uint64)
-        assert answer.shape == (count,)
-        return answer
+        answer = []
+        while len(answer) < count:
+            answer += list(self.answers.pop(0))
+        assert len(answer) == count
+        return np.array(answer, dtype=np.uint64)
 
 
 def lane_word(bits):

@@ -7,14 +7,18 @@ and u has 0 exactly when u < t, so the lane is 1 with probability
     sum of 2^-j over the digits j of t that are 1  =  t,
 
 without rounding. For t = n / 2^32 that is exactly n / 2^32. A finite expansion that ends without
-a difference means u >= t: the lane is 0. A word whose 64 lanes are decided draws no more; which
-words still draw depends on earlier draws alone, so every new word is independent of the past, and
-words drawn after a lane is decided do not change it. Hence lanes are independent, too.
+a difference means u >= t: the lane is 0.
+
+All lanes compare the first seven digits. One lane in 128 is undecided then; these are gathered, 64
+to a word again, and race on in the same way with the digits that follow. Which lanes they are
+depends on earlier draws alone, so that every new word is independent of the past, and words drawn
+after a lane is decided do not change it. Hence lanes are independent, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,103 +26,147 @@ import numpy.typing as npt
 
 from incrowd.kernels.compilation import WORDS, compiled, use_machine_code
 
+Word = np.uint64
 Words = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
+Draw = Callable[[int], Words]
 
 ALL_LANES = np.uint64(2**64 - 1)
-# Words decided together: few enough to stay in the cache, enough to hide the interpreter.
+# Digits that all lanes compare: with fewer too many lanes have to be gathered, with more too many
+# words are drawn for lanes that are decided (measured).
+DIGITS = 7
+# Words compared together: few enough to stay in the cache, enough to hide the interpreter.
 BLOCK_WORDS = 2**15
 # From here on numpy takes about as long as loading numba (half a second, measured).
 LARGE = 2**21
+# The 64 places, by the six bits at the top of 2^place times this number, which all differ.
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+PLACES = np.zeros(64, np.int64)
+PLACES[[(int(DE_BRUIJN) << place & 2**64 - 1) >> 58 for place in range(64)]] = np.arange(64)
 
 
 class Steps(NamedTuple):
-    """The two steps of the race, in place."""
+    """The steps of the race, in place.
 
-    compare: Callable[[int, Words, Words, Words], int]
-    retire: Callable[[Words, Indices, Words, Words], int]
+    compare(flips, random, ones, undecided): digits one after the other, of all words each.
+    gather(undecided, lanes): the places of undecided lanes, and one entry more.
+    scatter(bits, lanes, ones): the bits of gathered lanes, put where they are 1.
+    """
+
+    compare: Callable[[Words, Words, Words, Words], None]
+    gather: Callable[[Words, Indices], None]
+    scatter: Callable[[Words, Indices, Words], None]
 
 
 def decide_words(
-    digits: Iterable[int],
-    count: int,
-    draw: Callable[[int], Words],
-    machine_code: bool | None = None,
+    digits: Iterable[int], count: int, draw: Draw, machine_code: bool | None = None
 ) -> Words:
     """`count` words, shape (count,), whose bits are independently 1 with probability exactly t.
 
     `digits` are the binary digits of t, first the half; they may be infinite, and are iterated
-    anew for every block. `draw(n)` gives n fresh random words. machine_code: None lets `count`
+    anew by those that go on. `draw(n)` gives n fresh random words. machine_code: None lets `count`
     decide; both ways draw the same words in the same order and give the same bits.
     """
     steps = MACHINE_CODE if use_machine_code(machine_code, count, LARGE) else PLAIN
-    words = np.empty(count, np.uint64)
-    for start in range(0, count, BLOCK_WORDS):
-        _decide_block(digits, words[start : start + BLOCK_WORDS], draw, steps)
+    words = np.zeros(count, np.uint64)
+    _race(digits, 0, words, draw, steps)
     return words
 
 
-def _decide_block(
-    digits: Iterable[int], result: Words, draw: Callable[[int], Words], steps: Steps
-) -> None:
-    """Words leave the race at the first digit at which all their lanes have differed."""
-    left = len(result)
-    active = np.arange(left)
-    ones, undecided = np.zeros(left, np.uint64), np.full(left, ALL_LANES)
-    for digit in digits:
-        pending = steps.compare(digit, draw(left), ones[:left], undecided[:left])
-        # Removing finished words costs more than a few unused random words: wait for an eighth.
-        if 8 * pending <= 7 * left:
-            left = steps.retire(result, active[:left], ones[:left], undecided[:left])
-        if not left:
-            return
-    result[active[:left]] = ones[:left]
+def _race(digits: Iterable[int], first: int, ones: Words, draw: Draw, steps: Steps) -> None:
+    """Set those of the lanes, all zero, that are below the number with the digits from `first`."""
+    compared = list(islice(digits, first, first + DIGITS))
+    if not compared or not len(ones):
+        return
+    flips = np.array([0 if digit else ALL_LANES for digit in compared], np.uint64)
+    starts = range(0, len(ones), BLOCK_WORDS)
+    blocks = (ones[start : start + BLOCK_WORDS] for start in starts)
+    found = [_undecided(flips, block, draw, steps) for block in blocks]
+    lanes = np.concatenate([64 * start + open for start, open in zip(starts, found, strict=True)])
+    if len(lanes):
+        bits = np.zeros(-(-len(lanes) // 64), np.uint64)
+        _race(digits, first + len(flips), bits, draw, steps)
+        steps.scatter(bits, lanes, ones)
 
 
-def _compare(digit: int, random: Words, ones: Words, undecided: Words) -> int:
-    """Compare one digit in all words; returns how many are not decided yet."""
-    if digit:
-        ones |= undecided & ~random
-    undecided &= random if digit else ~random
-    return int(np.count_nonzero(undecided))
+def _undecided(flips: Words, ones: Words, draw: Draw, steps: Steps) -> Indices:
+    """Compare the next digits in all lanes of a block; returns the lanes that are not decided."""
+    undecided = np.full(len(ones), ALL_LANES)
+    steps.compare(flips, draw(len(flips) * len(ones)), ones, undecided)
+    count = int(np.bitwise_count(undecided).sum())
+    lanes = np.empty(count + 1, np.int64)
+    steps.gather(undecided, lanes)
+    return lanes[:count]
 
 
-def _retire(result: Words, active: Indices, ones: Words, undecided: Words) -> int:
-    """Note what is decided and move the other words to the front; returns how many they are."""
-    result[active] = ones
-    pending = undecided != 0
-    left = int(np.count_nonzero(pending))
-    for words in (active, ones, undecided):
-        words[:left] = words[pending]
-    return left
+def _compare(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
+    """A digit 1 (no flip) keeps lanes that drew 1 and makes the others 1; a digit 0 keeps zeros."""
+    for flip, drawn in zip(flips, random.reshape(len(flips), len(ones)), strict=True):
+        kept = undecided & (drawn ^ flip)
+        ones |= (undecided ^ kept) & ~flip
+        undecided[:] = kept
 
 
-@compiled(f"int64(int64, {WORDS}, uint64[::1], uint64[::1])")
-def _compare_loops(digit: int, random: Words, ones: Words, undecided: Words) -> int:
-    pending = 0
-    if digit:
-        for i in range(random.size):
-            ones[i] |= undecided[i] & ~random[i]
-            undecided[i] &= random[i]
-            pending += undecided[i] != 0
-    else:
-        for i in range(random.size):
-            undecided[i] &= ~random[i]
-            pending += undecided[i] != 0
-    return pending
+def _gather(undecided: Words, lanes: Indices) -> None:
+    lanes[:-1] = np.flatnonzero(_bits(undecided))
 
 
-@compiled("int64(uint64[::1], int64[::1], uint64[::1], uint64[::1])")
-def _retire_loops(result: Words, active: Indices, ones: Words, undecided: Words) -> int:
-    left = 0
-    for i in range(active.size):
-        word, one, open_lanes = active[i], ones[i], undecided[i]
-        result[word] = one
-        # Written always and kept if undecided: cheaper than a branch nobody can predict.
-        active[left], ones[left], undecided[left] = word, one, open_lanes
-        left += open_lanes != 0
-    return left
+def _scatter(bits: Words, lanes: Indices, ones: Words) -> None:
+    chosen = lanes[_bits(bits)[: len(lanes)] != 0]
+    np.bitwise_or.at(ones, chosen >> 6, np.uint64(1) << (chosen & 63).astype(np.uint64))
 
 
-PLAIN = Steps(_compare, _retire)
-MACHINE_CODE = Steps(_compare_loops, _retire_loops)
+def _bits(words: Words) -> npt.NDArray[np.uint8]:
+    """Bit i of word w at place 64 w + i."""
+    return np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), bitorder="little")
+
+
+@compiled(f"void(uint64[::1], {WORDS}, uint64[::1], uint64[::1])")
+def _compare_loops(flips: Words, random: Words, ones: Words, undecided: Words) -> None:
+    """A kilobyte of words at a time, so that they stay in the nearest cache for all digits."""
+    count, piece, start = np.uint64(ones.size), np.uint64(1024), np.uint64(0)
+    while start < count:
+        end = min(count, start + piece)
+        for digit in range(np.uint64(flips.size)):
+            flip, row = flips[digit], digit * count
+            for i in range(start, end):
+                kept = undecided[i] & (random[row + i] ^ flip)
+                ones[i] |= (undecided[i] ^ kept) & ~flip
+                undecided[i] = kept
+        start = end
+
+
+@compiled("void(uint64[::1], int64[::1])")
+def _gather_loops(undecided: Words, lanes: Indices) -> None:
+    found, none, one = np.uint64(0), np.uint64(0), np.uint64(1)
+
+    def lane(word: int, left: Word) -> np.int64:
+        """The lowest of the lanes that are left of a word."""
+        place: np.int64 = PLACES[(left & (~left + one)) * DE_BRUIJN >> np.uint64(58)]
+        return 64 * word + place
+
+    for i in range(undecided.size):
+        left = undecided[i]
+        # Most words have two lanes or fewer: written always and kept if there is one, which is
+        # cheaper than a branch that nobody can predict.
+        for _ in range(2):
+            lanes[found] = lane(i, left)
+            found += np.uint64(left != none)
+            left &= left - one
+        while left != none:
+            lanes[found] = lane(i, left)
+            found += one
+            left &= left - one
+
+
+@compiled("void(uint64[::1], int64[::1], uint64[::1])")
+def _scatter_loops(bits: Words, lanes: Indices, ones: Words) -> None:
+    one, low = np.uint64(1), np.uint64(63)
+    for i in range(np.uint64(lanes.size)):
+        lane = np.uint64(lanes[i])
+        bit = bits[i >> np.uint64(6)] >> (i & low) & one
+        ones[lane >> np.uint64(6)] |= bit << (lane & low)
+
+
+PLAIN = Steps(_compare, _gather, _scatter)
+MACHINE_CODE = Steps(_compare_loops, _gather_loops, _scatter_loops)
