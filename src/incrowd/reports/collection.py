@@ -14,7 +14,7 @@ import pyarrow.parquet
 from incrowd.errors import ReportsError
 
 COLUMN = "report"
-GROUP_BYTES = 1 << 25  # of reports in a row group: 4 million of 64 bits
+GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
 ID_BYTES = 16
 
 

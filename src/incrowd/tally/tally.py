@@ -129,7 +129,7 @@ def _tables(
         options = np.bincount(places(packed), minlength=plan.record_bits(message))
         yield from ((ids, np.append(declared * message.copies, options)) for ids in held)
         return
-    totals = count_bits(packed, plan.bits(message))
+    totals = count_bits(packed, 8 * packed.shape[1])
     for ids in held:
         question = plan.survey.question(ids[0])
         if isinstance(question, Text):

@@ -23,7 +23,7 @@ from incrowd.workflow.threads import in_order
 from incrowd.workflow.words import estimate_words
 
 Reports = Collection | Iterable[Collection]
-FEW_PARTS = 3  # which numpy counts in about the time that loading numba takes
+FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
 
 
 def count(
