@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.errors import PrivacyError, UsageError
+from incrowd.kernels.compilation import use_machine_code
 from incrowd.kernels.gaps import LARGE, join_digits
 from incrowd.randomize.bernoulli import bernoulli_words, lanes
 from incrowd.randomize.digits import LazyDigits, power_bounds, share_bounds
@@ -71,10 +72,11 @@ def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Int
     Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
     """
     found = [np.empty(0, np.int64)]
-    start, machine_code = 0, numerator * total_bits // DENOMINATOR >= LARGE
+    start, flips = 0, numerator * total_bits // DENOMINATOR
+    machine_code = use_machine_code(None, flips, LARGE)
     while start < total_bits:
-        flips, start = _next_flips(numerator, start, total_bits, keystream, machine_code)
-        found.append(flips)
+        more, start = _next_flips(numerator, start, total_bits, keystream, machine_code)
+        found.append(more)
     return np.concatenate(found)
 
 
