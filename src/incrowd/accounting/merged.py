@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import binomtest
+from scipy.special import betaincinv, gammaln
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
@@ -161,7 +160,7 @@ def simulate(
         raise PrivacyError.of("confidence", confidence, "should lie strictly between 0 and 1")
     excess = _log_ratios(crowd, draws, np.random.default_rng(seed), order) - epsilon
     exceeded = int((excess > 0).sum())
-    limits = binomtest(exceeded, draws).proportion_ci(confidence, method="exact")
+    low, high = _share_between(exceeded, draws, confidence)
     losses = -np.expm1(-np.maximum(excess, 0.0))
     return Simulated(
         order=order,
@@ -169,8 +168,8 @@ def simulate(
         draws=draws,
         exceeded=exceeded,
         eta=exceeded / draws,
-        eta_low=float(limits.low),
-        eta_high=float(limits.high),
+        eta_low=low,
+        eta_high=high,
         confidence=confidence,
         delta=float(losses.mean()),
         delta_error=float(losses.std() / np.sqrt(draws)),
@@ -187,6 +186,14 @@ def _log_ratios(
     collections = (draw(crowd, outlier, size, generator) for size in sizes)
     ratios = [log_ratio(crowd.channel, counts, crowd.k) for counts in collections]
     return sign * np.concatenate(ratios)
+
+
+def _share_between(found: int, draws: int, confidence: float) -> tuple[float, float]:
+    """The exact interval of Clopper and Pearson for a share."""
+    tail = (1 - confidence) / 2
+    low = betaincinv(found, draws - found + 1, tail) if found else 0.0
+    high = betaincinv(found + 1, draws - found, 1 - tail) if found < draws else 1.0
+    return float(low), float(high)
 
 
 def _check_positive(field: str, value: int) -> None:

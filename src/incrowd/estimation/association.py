@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
@@ -58,7 +58,7 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
         reason = "the covariance of the deviations is singular; collect more reports"
         return IndependenceTest(names, math.nan, len(values), math.nan, joint.errors, False, reason)
     statistic = float(values @ np.linalg.solve(covariance, values))
-    p_value = float(chi2.sf(statistic, len(values)))
+    p_value = float(chdtrc(len(values), statistic))
     return IndependenceTest(names, statistic, len(values), p_value, joint.errors)
 
 

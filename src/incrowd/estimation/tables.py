@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import binom
+from scipy.special import bdtrc, ndtri
 
 from incrowd.estimation.decoders import Decoder
 from incrowd.kernels.axes import transform
@@ -151,7 +150,7 @@ def estimate_options(
         max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         influence=float(high - low) / reports,
-        p_values=binom.sf(counts[1:] - 1, reports, float(-low / (high - low))),
+        p_values=bdtrc(counts[1:] - 1, reports, float(-low / (high - low))),
     )
 
 
