@@ -36,7 +36,7 @@ Bound = Callable[[Sent], float]  # of delta, or eta
 
 QUICK = 4  # steps of the quick composition
 ROUGH, CLOSE = 0.9, 1 - 3e-5  # share of the wanted value that ends each phase
-CLOSE_COMPOSED = 0.999  # the composition itself is looser than that
+CLOSE_COMPOSED = 0.996  # the composition itself is looser than that
 MIDDLE = BitFlip(DENOMINATOR // 4)
 PROMISE = InWords("the promise")
 
