@@ -19,6 +19,7 @@ several.
 
 The ratio is how many times as long the other takes; above 1, incrowd is quicker.
 """
+NO_BREAK = "\u00a0"
 NONE = "Not measured: this needs what was not installed here.\n"
 
 
@@ -62,8 +63,8 @@ def duration(seconds):
     """Three digits, in a unit that suits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
-            return f"{seconds / size:,.3g} {unit}"
-    return f"{seconds / 1e-9:,.3g} ns"
+            return f"{seconds / size:,.3g}{NO_BREAK}{unit}"
+    return f"{seconds / 1e-9:,.3g}{NO_BREAK}ns"
 
 
 def machine():
