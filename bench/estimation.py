@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
+from bench.kernels import along_axes as tensordot_along_axes
 from bench.measure import Row, row
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
@@ -26,16 +27,6 @@ PEOPLE = 1_000_000
 RUNS = 9
 
 
-def tensordots(matrices, tensor):
-    """The same without a kernel: one tensordot an axis."""
-
-    def along(tensor, axis_and_matrix):
-        axis, matrix = axis_and_matrix
-        return np.moveaxis(np.tensordot(matrix, tensor, (1, axis)), 0, axis)
-
-    return reduce(along, enumerate(matrices), tensor)
-
-
 def counts(bits):
     return np.random.default_rng(0).integers(0, 1000, (2,) * bits).astype(float)
 
@@ -46,7 +37,7 @@ def table_rows():
         f"{BITS}-bit table inverted (bar: 0.1 s)",
         partial(along_axes, inverses, table),
         "tensordot axis by axis",
-        partial(tensordots, inverses, table),
+        partial(tensordot_along_axes, inverses, table),
     )
     questions = [YesNo(id=str(i)) for i in range(BITS)]
     decoders = [question_decoder(question, FLIP) for question in questions]
@@ -54,7 +45,7 @@ def table_rows():
         f"{BITS}-bit table estimated, with all standard errors",
         partial(estimate_table, [q.id for q in questions], decoders, table),
         "one inversion by tensordots",
-        partial(tensordots, inverses, table),
+        partial(tensordot_along_axes, inverses, table),
     )
     small, few = counts(EXPLICIT_BITS), [FLIP.inverse] * EXPLICIT_BITS
     explicit = reduce(np.kron, few)

@@ -96,7 +96,7 @@ def test_places_shared_out_in_any_way_give_one_tally(plans, reports, kind):
 @pytest.mark.parametrize("kind", list(KINDS))
 @pytest.mark.parametrize("rows", [100, 1 << 20])
 def test_rows_shared_out_in_any_way_give_one_tally(plans, reports, kind, rows, monkeypatch):
-    monkeypatch.setattr(spark, "ROWS", rows)
+    monkeypatch.setattr(spark, "group_rows", lambda width: rows)
     plan, path = plans[kind], reports[kind]
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         whole, header = expected(plan, file), load_header(file)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import bdtrc, ndtri
 
 from incrowd.estimation.decoders import Decoder
+from incrowd.estimation.intervals import Intervals
 from incrowd.kernels.axes import transform
 
 LEVEL = 0.95
@@ -18,7 +19,7 @@ NOISE_ONLY = "noise alone"
 
 
 @dataclass(frozen=True)
-class TableEstimate:
+class TableEstimate(Intervals):
     """The estimated joint distribution of some questions, one axis for each.
 
     estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the
@@ -61,16 +62,6 @@ class TableEstimate:
         variance = replace(self, errors=NOISE_AND_SAMPLING).standard_error ** 2
         open_variance = self.estimate * (1 - self.estimate) + variance
         return max(float(open_variance.sum() / variance.sum()), 0.0) if variance.any() else 0.0
-
-    @property
-    def low(self) -> np.ndarray:
-        """Lower ends of the intervals; not cut at zero."""
-        return np.asarray(self.estimate - self._half_width)
-
-    @property
-    def high(self) -> np.ndarray:
-        """Upper ends of the intervals; not cut at one."""
-        return np.asarray(self.estimate + self._half_width)
 
     @property
     def _half_width(self) -> np.ndarray:

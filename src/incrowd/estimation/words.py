@@ -32,6 +32,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import ndtr, stdtrit
 
 from incrowd.errors import TableError
+from incrowd.estimation.intervals import Intervals
 from incrowd.estimation.tables import LEVEL
 
 FAMILY_ERROR = 0.05
@@ -50,7 +51,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class WordEstimates:
+class WordEstimates(Intervals):
     """The estimated shares of candidate words among the people; arrays of shape (candidates,).
 
     estimate, standard_error: unbiased, with the error of noise, collisions and sampling.
@@ -75,16 +76,6 @@ class WordEstimates:
     share_statement: str = SHARE_STATEMENT
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
-
-    @property
-    def low(self) -> np.ndarray:
-        """Lower ends of the intervals; not cut at zero."""
-        return np.asarray(self.estimate - self._half_width)
-
-    @property
-    def high(self) -> np.ndarray:
-        """Upper ends of the intervals; not cut at one."""
-        return np.asarray(self.estimate + self._half_width)
 
     @property
     def _half_width(self) -> np.ndarray:

@@ -62,7 +62,12 @@ class Aim:
 
 def chernoff(count: int, theta: float, cumulant: float) -> float:
     """A bound of E[max(0, S)]: max(0, s) <= exp(theta s - 1) / theta."""
-    return bounded_exp(count * cumulant - 1 - math.log(theta))
+    return bounded_exp(log_chernoff(count, theta, cumulant))
+
+
+def log_chernoff(count: int, theta: float, cumulant: float) -> float:
+    """The logarithm of that bound, however small."""
+    return count * cumulant - 1 - math.log(theta)
 
 
 def bounded_exp(exponent: float) -> float:

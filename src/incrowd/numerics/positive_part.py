@@ -21,6 +21,7 @@ from incrowd.numerics.aim import (
     allowed_variance,
     bounded_exp,
     chernoff,
+    log_chernoff,
     positive_mean,
     sum_of,
     take_aim,
@@ -170,7 +171,7 @@ def _prepare(
     constant, light, theta, cumulant = _saddle(law, count)
     if light is None:
         return constant, None
-    log_rest = count * cumulant - 1 - math.log(theta)  # (s)_+ <= exp(theta s - 1) / theta
+    log_rest = log_chernoff(count, theta, cumulant)
     if log_rest < max(LOG_SMALLEST, _log(beside * constant)):
         return constant + max(math.exp(log_rest), SMALLEST), None
     allowed = allowed_variance(light, count, theta, cumulant, sharp)

@@ -31,6 +31,7 @@ from incrowd.reports.collection import (
     COLUMN,
     Collection,
     as_matrix,
+    group_rows,
     load_header,
     load_part,
     regrouped,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 
-ROWS = 1 << 20  # of a data frame that are counted at a time
 TALLY = "tally"
 THIS_MACHINE = "local[*]"
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
@@ -173,7 +173,7 @@ def _count_rows(plan: Plan, nothing: Tally, header: Collection, batches: Batches
 
     counted = [
         count_part(plan, replace(header, packed=packed), nothing)
-        for packed in regrouped(fitting(), ROWS)
+        for packed in regrouped(fitting(), group_rows(header.packed.shape[1]))
     ]
     counted.append(_rejected(count_part(plan, header, nothing), wrong))
     yield _as_batch(_sum(replace(tally, parts=frozenset()) for tally in counted))

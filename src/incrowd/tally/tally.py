@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
+from operator import add
 from typing import Literal
 
 import numpy as np
@@ -85,15 +86,23 @@ class Tally:
         return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
 
 
+Mapper = Callable[[Callable[[Collection], "Tally"], Iterable[Collection]], Iterable["Tally"]]
+
+
 def count(
-    plan: Plan, reports: Iterable[Collection], tables: Iterable[Ids], kind: Kind = "singles"
+    plan: Plan,
+    reports: Iterable[Collection],
+    tables: Iterable[Ids],
+    kind: Kind = "singles",
+    each: Mapper = map,
 ) -> Tally:
     """Count reports part by part; each table in every message that holds all its questions.
 
-    Raises ReportsError if reports are of another plan or a part comes twice.
+    each: counts the parts as `map` does, perhaps side by side. Raises ReportsError if reports are
+    of another plan or a part comes twice.
     """
     nothing = Tally(plan.digest, tuple(tables), kind)
-    return reduce(lambda total, part: total + count_part(plan, part, nothing), reports, nothing)
+    return reduce(add, each(lambda part: count_part(plan, part, nothing), reports), nothing)
 
 
 def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import add
 
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.decoders import question_decoder
@@ -16,7 +14,8 @@ from incrowd.plan import Guarantee, Plan
 from incrowd.planning.planner import guarantee_for
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
-from incrowd.tally.tally import Kind, Tally, count_part
+from incrowd.tally.tally import Kind, Tally
+from incrowd.tally.tally import count as tallied
 from incrowd.workflow.joint import joint, travels_jointly
 from incrowd.workflow.sources import Ids, Source, check_tables, sources
 from incrowd.workflow.threads import in_order
@@ -39,9 +38,7 @@ def count(
     ReportsError if the reports are of another plan, TableError for a table that cannot be made.
     """
     parts = [reports] if isinstance(reports, Collection) else reports
-    nothing = Tally(plan.digest, check_tables(plan, tables), kind)
-    counted = in_order(lambda part: count_part(plan, part, nothing), _many(parts))
-    return reduce(add, counted, nothing)
+    return tallied(plan, _many(parts), check_tables(plan, tables), kind, in_order)
 
 
 def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
