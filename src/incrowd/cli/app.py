@@ -100,9 +100,8 @@ def verify(
     check_reports(*([reports] if reports else []))
     made = incrowd.Plan.load(plan)
     with working("recomputing the certificate"):
-        found = incrowd.verify(
-            made, incrowd.stream_reports(reports, check=True) if reports else None
-        )
+        parts = incrowd.stream_reports(reports, check=True) if reports else None
+        found = incrowd.verify(made, parts)
     show.verification(made, found, json)
     if not found.holds:
         raise typer.Exit(1)
@@ -152,20 +151,22 @@ def demo(
     show.estimates(run(output), json)
 
 
-def _say_warning(message: Warning | str, *rest: Any) -> None:
-    """What the library warns of, as a line of its own; other warnings as always."""
-    if isinstance(message, IncrowdWarning):
-        say(f"warning: {message}")
-    else:
-        _SHOW(message, *rest)
+def _say_warnings() -> None:
+    """What the library warns of is said in a line of its own; other warnings as always."""
+    show = warnings.showwarning
 
+    def shown(message: Warning | str, *about: Any, **more: Any) -> None:
+        if isinstance(message, IncrowdWarning):
+            say(f"warning: {message}")
+        else:
+            show(message, *about, **more)
 
-_SHOW = warnings.showwarning
+    warnings.showwarning = shown
 
 
 def main() -> None:
     """Run the command line; a mistake gives its message and exit code, never a traceback."""
-    warnings.showwarning = _say_warning
+    _say_warnings()
     try:
         app(prog_name="incrowd")
     except IncrowdError as error:

@@ -321,6 +321,11 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))
+    _reports_verified(found)
+
+
+def _reports_verified(found: Verification) -> None:
+    """Whether reports can come from a plan."""
     if found.impossible is not None:
         for wrong in found.impossible:
             say(

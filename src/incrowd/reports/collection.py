@@ -219,7 +219,7 @@ def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> N
 
 
 def _check_body(file: pa.parquet.ParquetFile, body: hashlib._Hash, path: str | Path) -> None:
-    """Raises ReportsError if the reports are not those that were written; older files do not say."""
+    """Raises ReportsError if the reports are not those that were written, as far as it says."""
     if _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
         raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
 

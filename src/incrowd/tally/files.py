@@ -21,7 +21,7 @@ MOST = 1 << 53  # of whatever is counted; so sums are exact
 _MAKE = "name a file that `incrowd tally` wrote"
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
-Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})\Z")]
+Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 
 
 class _Strict(BaseModel):

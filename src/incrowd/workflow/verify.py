@@ -57,8 +57,8 @@ class Verification:
 
     reports: accepted; rejected: those that no client can have sent. impossible: bits whose rate
     cannot come from the plan; both None if no reports were given. A bit is set with a probability
-    between two bounds, whatever the answers are. impossible_people: numbers of people that cannot have
-    sent so many reports, or so few; None likewise. missing: people whom the plan's crowd still
+    between two bounds, whatever the answers are. impossible_people: numbers of people that cannot
+    have sent so many reports, or so few; None likewise. missing: people whom the plan's crowd still
     lacks. seed: of reports that were made in a simulation, and protect nobody.
     """
 
@@ -83,7 +83,8 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     """Recompute a plan's certificate; check that reports can come from it.
 
     The reports' digest and length must be the plan's, and every bit's rate between its bounds
-    within its sampling error; so has the number of reports where set bits travel apart. Raises ReportsError for another plan's reports.
+    within its sampling error; so must the number of reports where set bits travel apart. Raises
+    ReportsError for another plan's reports.
     """
     certificate = recertify(plan)
     promise = plan.guarantee
