@@ -52,5 +52,5 @@ def read_json(text: str) -> Any:
 
 def warn_unsealed(name: object) -> None:
     """Say that a file of an older format carries no digest."""
-    said = "has no digest, as older files: only what cannot be was looked for, not what was edited"
+    said = "is of an older format, without a digest: it cannot be seen whether it was edited"
     warnings.warn(f"{name} {said}", IncrowdWarning, stacklevel=3)
