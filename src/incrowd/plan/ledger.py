@@ -59,6 +59,8 @@ class Ledger(BaseModel):
         """
         try:
             data = read_json(text)
+            if data["format"] not in (FORMAT, OLD_FORMAT):
+                raise ValueError("is of another format")
             content = _as_new(data, name) if data["format"] == OLD_FORMAT else _unedited(data)
             return cls.model_validate(content)
         except ValidationError as error:
