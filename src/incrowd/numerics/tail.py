@@ -16,9 +16,10 @@ from scipy.special import betainc
 
 from incrowd.numerics.aim import Aim, allowed_variance, sum_of, take_aim
 from incrowd.numerics.compositions import compositions, ways, with_zero
+from incrowd.numerics.heavy import SAFE, set_apart
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
-from incrowd.numerics.positive_part import LOG_SMALLEST, SAFE, set_apart
+from incrowd.numerics.positive_part import LOG_SMALLEST
 
 MOST_COMPOSITIONS = 2_000_000
 TOLERANCE = 2e-5
