@@ -76,10 +76,10 @@ def _figures(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bou
 def _local(sent: Sent, epsilon: float) -> tuple[Bounds, str]:
     """The likelihood ratio of the farthest pair, without a crowd; exact where noises are few."""
     found = local_candidates(sent)
-    value = 0.0
+    low = high = 0.0
     if epsilon < sent.local_epsilon:
-        value = max(local.delta(candidate.ratios, epsilon) for candidate in found)
-    return Bounds(value, value, min(value * (1 + 1e-12), 1.0)), found[0].words
+        low, high = (max(local.delta(one.ratios, epsilon, s) for one in found) for s in (-1, 1))
+    return Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0)), found[0].words
 
 
 def _composed(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:

@@ -145,7 +145,8 @@ def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> 
 def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw:
     count = len(forward) - 1
     negative = np.exp(-step * np.arange(count, 0, -1))
-    curve = np.concatenate([1 - negative + negative * backward[:0:-1], forward])
+    below = -np.expm1(-step * np.arange(count, 0, -1)) + negative * backward[:0:-1]
+    curve = np.concatenate([below, forward])
     ratio = np.exp(step * np.arange(-count, count + 1))
     curve = _convex_envelope(np.append(0.0, ratio), np.append(1.0, curve))
     slope = np.diff(curve) / np.diff(np.append(0.0, ratio))

@@ -16,7 +16,8 @@ import numpy as np
 from incrowd.errors import PrivacyError
 from incrowd.numerics.law import Law
 
-GRAIN = 1e-9  # logarithms of ratios closer than this are the same number up to rounding
+GRAIN = 2.0**-40  # logarithms closer than this share of the largest are one up to rounding
+UNIT = 2.0**-52
 BEYOND_PRECISION = "likelihood ratio"
 LARGEST = 340.0  # squares of ratios have to be numbers too
 MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
@@ -26,27 +27,56 @@ FINEST = 2.0**-14  # grid step of thinning, as a share of the logarithms' range
 
 @dataclass(frozen=True)
 class Ratios:
-    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of one length."""
+    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of one length.
+
+    error: no ln A and no ln B is off by more, through rounding and merging.
+    """
 
     log_a: np.ndarray
     log_b: np.ndarray
     log_mass: np.ndarray
+    error: float = 0.0
 
     @property
     def swapped(self) -> Ratios:
         """The same pair in the other order."""
-        return Ratios(self.log_b, self.log_a, self.log_mass)
+        return Ratios(self.log_b, self.log_a, self.log_mass, self.error)
 
-    def law(self, epsilon: float) -> Law:
+    @property
+    def scale(self) -> float:
+        """The largest of all logarithms of ratios."""
+        return max(float(np.abs(self.log_a).max()), float(np.abs(self.log_b).max()))
+
+    def doubt(self, epsilon: float) -> float:
+        """How far `gaps` can be off."""
+        return 2 * self.error + 4 * UNIT * (epsilon + self.scale)
+
+    def gaps(self, epsilon: float, side: int) -> np.ndarray:
+        """ln A - (epsilon + ln B), no less than it is (side 1), no more (-1); or (0) as it is,
+        and zero where it may be."""
+        gap, doubt = self.log_a - (epsilon + self.log_b), self.doubt(epsilon)
+        return gap + side * doubt if side else np.where(np.abs(gap) > doubt, gap, 0.0)
+
+    def blur(self, epsilon: float, crowd: int) -> float:
+        """What rounding may do in a whole crowd, as a share of the largest loss beyond epsilon."""
+        margin = float(self.gaps(epsilon, 1).max())
+        return crowd * self.doubt(epsilon) / margin if margin > 0 else 0.0
+
+    def law(self, epsilon: float, side: int = 0) -> Law:
         """The law of G = A - e^epsilon B; the cover's missing mass lies at zero.
 
+        Near A = e^epsilon B all digits of G depend on the last ones of the logarithms, so it is
+        taken from their difference, rounded to one side: see `gaps`.
         Raises PrivacyError if a ratio is beyond double precision.
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
             allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
             raise PrivacyError.of(BEYOND_PRECISION, f"e^{largest:.0f}", allowed)
-        return Law(np.exp(self.log_a) - np.exp(epsilon + self.log_b), self.log_mass)
+        gap = self.gaps(epsilon, side)
+        sign = np.sign(gap)
+        size = np.maximum(self.log_a, epsilon + self.log_b) + side * sign * self.error
+        return Law(sign * np.exp(size) * -np.expm1(-np.abs(gap)), self.log_mass)
 
 
 ONE = Ratios(np.zeros(1), np.zeros(1), np.zeros(1))
@@ -78,17 +108,22 @@ def _times(one: Ratios, other: Ratios) -> Ratios:
         (long.log_a, long.log_b, long.log_mass),
         strict=True,
     )
-    return thinned(merged(Ratios(*(np.add.outer(a, b).ravel() for a, b in pairs))), MOST_ATOMS)
+    error = one.error + other.error + UNIT * (one.scale + other.scale)
+    sums = (np.add.outer(a, b).ravel() for a, b in pairs)
+    return thinned(merged(Ratios(*sums, error)), MOST_ATOMS)
 
 
 def merged(ratios: Ratios) -> Ratios:
-    """Atoms with the same pair of ratios become one."""
-    keys = np.round(np.stack([ratios.log_a, ratios.log_b]) / GRAIN)
+    """Atoms with the same pair of ratios become one; how far they lay apart is an error."""
+    both = np.stack([ratios.log_a, ratios.log_b])
+    keys = np.round(both / (GRAIN * ratios.scale or 1.0))
     order = np.lexsort(keys)
     new = np.any(np.diff(keys[:, order], axis=1) != 0, axis=0)
     starts = np.flatnonzero(np.concatenate([[True], new]))
     mass = np.logaddexp.reduceat(ratios.log_mass[order], starts)
-    return Ratios(ratios.log_a[order][starts], ratios.log_b[order][starts], mass)
+    both = both[:, order]
+    apart = np.maximum.reduceat(both, starts, 1) - np.minimum.reduceat(both, starts, 1)
+    return Ratios(*both[:, starts], mass, ratios.error + float(apart.max()))
 
 
 def thinned(ratios: Ratios, most: int) -> Ratios:
@@ -108,7 +143,8 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
         share = (share_a if up_a else 1 - share_a) * (share_b if up_b else 1 - share_b)
         log_mass = ratios.log_mass + np.log(np.maximum(share, np.finfo(float).tiny))
         corners.append(((low_a + up_a) * step, (low_b + up_b) * step, log_mass))
-    return merged(Ratios(*(np.concatenate(parts) for parts in zip(*corners, strict=True))))
+    error = ratios.error + 8 * UNIT * ratios.scale
+    return merged(Ratios(*map(np.concatenate, zip(*corners, strict=True)), error))
 
 
 def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:

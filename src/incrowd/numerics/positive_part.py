@@ -94,8 +94,8 @@ def _exact(law: Law, count: int) -> Bounds:
     total, scale, log_chance = compositions(*with_zero(law), count)
     chance = np.exp(log_chance)
     value = float(chance @ np.maximum(total, 0.0))
-    relative = EXACT_ROUNDOFF + ROUNDOFF * math.lgamma(count + 2)
-    slack = relative * (value + float(chance @ np.where(total > -scale * 1e-9, scale, 0.0)))
+    relative = EXACT_ROUNDOFF + ROUNDOFF * (math.lgamma(count + 2) - log_chance)
+    slack = float((chance * relative) @ np.where(total > -scale * 1e-9, scale, 0.0))
     upper = value + slack
     return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
 
