@@ -85,11 +85,13 @@ def _local(sent: Sent, epsilon: float) -> tuple[Bounds, str]:
 def _composed(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
     """The composition at two grid steps; the error of connecting the dots is of second order."""
     dots = all_dots(analysis, sent, crowd)
-    fine = composed([(one.curve, count) for one, count in dots]).delta(epsilon)
+    curve = composed([(one.curve, count) for one, count in dots])
+    fine = 0.0 if epsilon >= sent.local_epsilon else curve.delta(epsilon)
     coarse = composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
     drop = max(coarse - fine, 0.0)
     worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
-    return Bounds(max(fine - drop, 0.0), max(fine - drop / 3, 0.0), fine), worst
+    lower = max(fine - drop - 2 * curve.doubt, 0.0)
+    return Bounds(lower, max(fine - drop / 3, lower), fine), worst
 
 
 def privacy_curve(

@@ -41,8 +41,12 @@ class LossLaw:
     def delta(self, epsilon: float) -> float:
         """P[loss > epsilon] less e^epsilon Q[loss > epsilon], with an allowance for roundoff."""
         excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
-        allowance = ROUNDOFF * np.sqrt(len(self.mass))
-        return float(min(excess @ self.mass + self.infinite + allowance, 1.0))
+        return float(min(excess @ self.mass + self.doubt, 1.0))
+
+    @property
+    def doubt(self) -> float:
+        """How much of delta only allows for rounding and for tails that were cut."""
+        return self.infinite + ROUNDOFF * math.sqrt(len(self.mass))
 
     def times(self, other: LossLaw) -> LossLaw:
         """The loss of two independent collections, on the coarser of their lattices."""
@@ -112,6 +116,11 @@ class PrivacyCurve:
     def delta(self, epsilon: float) -> float:
         """An upper bound of delta at epsilon, the worse of the two orders."""
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
+
+    @property
+    def doubt(self) -> float:
+        """How much of the bound of delta only allows for rounding and for tails that were cut."""
+        return max(self.forward.doubt, self.backward.doubt)
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon at which the bound of delta is at most `delta`.

@@ -7,6 +7,7 @@ pair A = P(s|x) / omega(s), B = P(s|x') / omega(s). Independent questions multip
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -150,7 +151,8 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
 def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
     """Index of the grid point below, and the share of the one above that keeps the mean."""
     below = np.floor(log_value / step)
-    share = np.expm1(log_value - below * step) / np.expm1(step)
+    above = log_value - below * step
+    share = np.exp(above - step) * np.expm1(-above) / math.expm1(-step)
     return below, np.clip(share, 0.0, 1.0)
 
 
