@@ -25,6 +25,7 @@ ASSUMPTIONS = {
     "local": local.ASSUMPTION,
     ANALYSIS: enumeration.ASSUMPTION,
 }
+NOTHING = Bounds(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,11 @@ def _local(sent: Sent, epsilon: float) -> tuple[Bounds, str]:
 
 def _composed(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
     """The composition at two grid steps; the error of connecting the dots is of second order."""
+    if epsilon >= sent.local_epsilon:
+        return NOTHING, "any, since all reports together tell less than epsilon"
     dots = all_dots(analysis, sent, crowd)
     curve = composed([(one.curve, count) for one, count in dots])
-    fine = 0.0 if epsilon >= sent.local_epsilon else curve.delta(epsilon)
+    fine = curve.delta(epsilon)
     coarse = composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
     drop = max(coarse - fine, 0.0)
     worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
@@ -122,7 +125,8 @@ def delta_bound(
     if analysis == ANALYSIS:
         return enumerate_sent(sent, crowd, epsilon).delta.upper
     if sent.single is None:
-        return privacy_curve(analysis, sent, crowd, steps).delta(epsilon)
+        tells = epsilon < sent.local_epsilon
+        return privacy_curve(analysis, sent, crowd, steps).delta(epsilon) if tells else 0.0
     return largest_bound(candidates(analysis, sent.single), crowd, epsilon)[0]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -43,10 +43,11 @@ class Ratios:
         """The same pair in the other order."""
         return Ratios(self.log_b, self.log_a, self.log_mass, self.error)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest of all logarithms of ratios."""
-        return max(float(np.abs(self.log_a).max()), float(np.abs(self.log_b).max()))
+        logs = (self.log_a, self.log_b)
+        return max(max(float(log.max()), -float(log.min())) for log in logs)
 
     def doubt(self, epsilon: float) -> float:
         """How far `gaps` can be off."""
@@ -135,25 +136,29 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
     """
     if len(ratios.log_mass) <= most:
         return ratios
-    step = FINEST * float(max(np.ptp(ratios.log_a), np.ptp(ratios.log_b)))
+    logs = ratios.log_a, ratios.log_b
+    step = FINEST * float(max(map(np.ptp, logs)))
     while _cells(ratios, step) > most:
         step *= 2
-    (low_a, share_a), (low_b, share_b) = _split(ratios.log_a, step), _split(ratios.log_b, step)
+    (low_a, *shares_a), (low_b, *shares_b) = (_split(log, step) for log in logs)
     corners = []
     for up_a, up_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        share = (share_a if up_a else 1 - share_a) * (share_b if up_b else 1 - share_b)
-        log_mass = ratios.log_mass + np.log(np.maximum(share, np.finfo(float).tiny))
-        corners.append(((low_a + up_a) * step, (low_b + up_b) * step, log_mass))
+        log_mass = ratios.log_mass + shares_a[up_a] + shares_b[up_b]
+        some = log_mass > -np.inf
+        corners.append(((low_a + up_a)[some] * step, (low_b + up_b)[some] * step, log_mass[some]))
     error = ratios.error + 8 * UNIT * ratios.scale
     return merged(Ratios(*map(np.concatenate, zip(*corners, strict=True)), error))
 
 
-def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the grid point below, and the share of the one above that keeps the mean."""
+def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index of the grid point below, and the logarithms of the shares of the points below and
+    above that keep the mean; minus infinity for none."""
     below = np.floor(log_value / step)
-    above = log_value - below * step
-    share = np.exp(above - step) * np.expm1(-above) / math.expm1(-step)
-    return below, np.clip(share, 0.0, 1.0)
+    above = np.clip(log_value - below * step, 0.0, step)
+    rest = -math.expm1(-step)
+    with np.errstate(divide="ignore"):
+        lower, upper = np.log(-np.expm1(above - step) / rest), np.log(-np.expm1(-above) / rest)
+    return below, lower, above - step + upper
 
 
 def _cells(ratios: Ratios, step: float) -> int:
