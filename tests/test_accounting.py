@@ -142,7 +142,7 @@ def test_finer_lattices_never_raise_the_bound():
     for report, crowd, epsilon, _ in BLANKET[:5]:
         law = blanket_candidates(report)[0].ratios.law(epsilon)
         _, aim = engine._prepare(law, crowd)
-        values = [engine._folded(aim, halvings) for halvings in range(6)]
+        values = [engine._folded(aim, halvings).bound for halvings in range(6)]
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(values))
         settled = delta(blanket_candidates(report)[0].ratios, crowd, epsilon)
         finer = delta(blanket_candidates(report)[0].ratios, crowd, epsilon, tolerance=1e-6)

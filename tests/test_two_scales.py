@@ -46,13 +46,13 @@ def test_two_lattices_bound_every_sum(small, large, log_chance, drift, count):
     aim = engine.take_aim(law, count, theta, cumulant, allowed)
     worth, two_scales.WORTH_IT = two_scales.WORTH_IT, 1e-9  # whether or not it is
     try:
-        found = {halvings: mean_in_two(aim, halvings) for halvings in (0, 3)}
+        means = {halvings: mean_in_two(aim, halvings) for halvings in (0, 3)}
     finally:
         two_scales.WORTH_IT = worth
-    for halvings, value in found.items():
-        if value is not None:
-            assert value >= exact.lower * (1 - ROUNDING)
-            assert not halvings or value <= 1.05 * exact.upper
+    for halvings, mean in means.items():
+        if mean is not None:
+            assert mean.bound >= exact.lower * (1 - ROUNDING)
+            assert not halvings or mean.bound <= 1.05 * exact.upper
 
 
 def test_the_division_keeps_the_mean_and_adds_little_spread():
@@ -98,7 +98,7 @@ def test_defective_laws():
     values = []
     for law, shift in ((whole, 0.0), (part, math.log(0.9))):
         aim = engine.take_aim(law, 30, theta, cumulant + shift, allowed)
-        values.append(engine._folded(aim, 2))
+        values.append(engine._folded(aim, 2).bound)
     assert values[1] == pytest.approx(values[0] * 0.9**30, rel=1e-9)
 
 

@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, k_ary_weights
-from incrowd.accounting.ratios import Ratios, merged
+from incrowd.accounting.parts import AnyChannel, bit_log_ratios, k_ary_weights
+from incrowd.accounting.ratios import UNIT, Ratios, merged
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.survey import Domain
@@ -82,7 +82,7 @@ def _k_ary(channel: KAry) -> Ratios:
     ways = np.array([1, 1, channel.options - 2][: channel.options])
     log_mass = math.log(other / channel.denominator) + np.log(ways)
     log_a, log_b = np.array([ratio, 0.0, 0.0]), np.array([0.0, ratio, 0.0])
-    return Ratios(log_a[: len(ways)], log_b[: len(ways)], log_mass)
+    return Ratios(log_a[: len(ways)], log_b[: len(ways)], log_mass, 4 * UNIT * ratio)
 
 
 @lru_cache(maxsize=1024)
@@ -93,8 +93,9 @@ def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     ln P(s|record) is what no option at all would give, and so much for each option of the record
     and for each of them that s sets. Raises PrivacyError if there are too many kinds of reports.
     """
-    (p00, p01), (p10, p11) = np.log(channel.matrix)
-    held, held_and_set = p01 - p00, (p11 - p10) - (p01 - p00)
+    (p00, _), (p10, _) = np.log(channel.matrix)
+    held, if_set = bit_log_ratios(channel)
+    held_and_set = if_set - held
     sizes = (*pair, domain.bits - sum(pair))
     counts = _kinds(sizes)
     in_x, in_other, in_both, _ = counts
@@ -102,7 +103,9 @@ def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     from_x = held * (pair[0] + pair[2]) + held_and_set * (in_x + in_both)
     from_other = held * (pair[1] + pair[2]) + held_and_set * (in_other + in_both)
     laws = [_log_binomial(size, p00, p10)[n] for size, n in zip(sizes, counts, strict=True)]
-    return merged(Ratios(from_x - least, from_other - least, least + np.sum(laws, axis=0)))
+    error = 16 * UNIT * domain.bits * (abs(held) + abs(held_and_set))
+    log_mass = least + np.sum(laws, axis=0)
+    return merged(Ratios(from_x - least, from_other - least, log_mass, error))
 
 
 def _kinds(sizes: tuple[int, ...]) -> np.ndarray:

@@ -25,6 +25,7 @@ ASSUMPTIONS = {
     "local": local.ASSUMPTION,
     ANALYSIS: enumeration.ASSUMPTION,
 }
+NOTHING = Bounds(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,24 @@ def _figures(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bou
 def _local(sent: Sent, epsilon: float) -> tuple[Bounds, str]:
     """The likelihood ratio of the farthest pair, without a crowd; exact where noises are few."""
     found = local_candidates(sent)
-    value = 0.0
+    low = high = 0.0
     if epsilon < sent.local_epsilon:
-        value = max(local.delta(candidate.ratios, epsilon) for candidate in found)
-    return Bounds(value, value, min(value * (1 + 1e-12), 1.0)), found[0].words
+        low, high = (max(local.delta(one.ratios, epsilon, s) for one in found) for s in (-1, 1))
+    return Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0)), found[0].words
 
 
 def _composed(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
     """The composition at two grid steps; the error of connecting the dots is of second order."""
+    if epsilon >= sent.local_epsilon:
+        return NOTHING, "any, since all reports together tell less than epsilon"
     dots = all_dots(analysis, sent, crowd)
-    fine = composed([(one.curve, count) for one, count in dots]).delta(epsilon)
+    curve = composed([(one.curve, count) for one, count in dots])
+    fine = curve.delta(epsilon)
     coarse = composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
     drop = max(coarse - fine, 0.0)
     worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
-    return Bounds(max(fine - drop, 0.0), max(fine - drop / 3, 0.0), fine), worst
+    lower = max(fine - drop - 2 * curve.doubt, 0.0)
+    return Bounds(lower, max(fine - drop / 3, lower), fine), worst
 
 
 def privacy_curve(
@@ -122,7 +127,8 @@ def delta_bound(
     if analysis == ANALYSIS:
         return enumerate_sent(sent, crowd, epsilon).delta.upper
     if sent.single is None:
-        return privacy_curve(analysis, sent, crowd, steps).delta(epsilon)
+        tells = epsilon < sent.local_epsilon
+        return privacy_curve(analysis, sent, crowd, steps).delta(epsilon) if tells else 0.0
     return largest_bound(candidates(analysis, sent.single), crowd, epsilon)[0]
 
 

@@ -41,8 +41,12 @@ class LossLaw:
     def delta(self, epsilon: float) -> float:
         """P[loss > epsilon] less e^epsilon Q[loss > epsilon], with an allowance for roundoff."""
         excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
-        allowance = ROUNDOFF * np.sqrt(len(self.mass))
-        return float(min(excess @ self.mass + self.infinite + allowance, 1.0))
+        return float(min(excess @ self.mass + self.doubt, 1.0))
+
+    @property
+    def doubt(self) -> float:
+        """How much of delta only allows for rounding and for tails that were cut."""
+        return self.infinite + ROUNDOFF * math.sqrt(len(self.mass))
 
     def times(self, other: LossLaw) -> LossLaw:
         """The loss of two independent collections, on the coarser of their lattices."""
@@ -113,6 +117,11 @@ class PrivacyCurve:
         """An upper bound of delta at epsilon, the worse of the two orders."""
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
 
+    @property
+    def doubt(self) -> float:
+        """How much of the bound of delta only allows for rounding and for tails that were cut."""
+        return max(self.forward.doubt, self.backward.doubt)
+
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon at which the bound of delta is at most `delta`.
 
@@ -145,7 +154,8 @@ def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> 
 def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw:
     count = len(forward) - 1
     negative = np.exp(-step * np.arange(count, 0, -1))
-    curve = np.concatenate([1 - negative + negative * backward[:0:-1], forward])
+    below = -np.expm1(-step * np.arange(count, 0, -1)) + negative * backward[:0:-1]
+    curve = np.concatenate([below, forward])
     ratio = np.exp(step * np.arange(-count, count + 1))
     curve = _convex_envelope(np.append(0.0, ratio), np.append(1.0, curve))
     slope = np.diff(curve) / np.diff(np.append(0.0, ratio))

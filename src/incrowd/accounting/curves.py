@@ -128,7 +128,8 @@ def _symmetric(ratios: Ratios) -> bool:
 def _atoms(ratios: Ratios) -> set[tuple[float, ...]]:
     """The atoms, rounded so that equal ones are equal."""
     atoms = np.stack([ratios.log_a, ratios.log_b, ratios.log_mass], axis=1)
-    return set(map(tuple, np.round(atoms, 8) + 0.0))
+    scale = np.array([ratios.scale or 1.0, ratios.scale or 1.0, 1.0])
+    return set(map(tuple, np.round(atoms / scale, 8) + 0.0))
 
 
 def _padded(curve: np.ndarray, length: int) -> np.ndarray:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from incrowd.accounting import enumeration, one_bit
+from incrowd.accounting.enumeration import Case
 from incrowd.accounting.parts import flip_of
 from incrowd.accounting.schema import FREE_BIT, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import ROUNDING, BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
 from incrowd.survey import Domain
 
 ANALYSIS = "enumerate"
 MOST_BITS = 5
+NEAR = 1e-6  # share of the local epsilon
 MOST_PEOPLE = 1_000_000  # half a minute
 
 
@@ -38,12 +40,24 @@ def enumerate_sent(sent: Sent, crowd: int, epsilon: float) -> Enumerated:
     if domain == FREE_BIT:
         found = one_bit.one_bit(channel, crowd, epsilon)
         largest, eta = found.worst_delta, found.worst_eta.value
+        largest = _doubted(largest, channel, crowd, epsilon)
     else:
         largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
         eta = eta_case.value
     exact, slack = largest.value, enumeration.ROUNDOFF
-    bounds = Bounds(exact * (1 - 2 * slack), exact * (1 - slack), exact)
+    lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
+    bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
     return Enumerated(bounds, eta, _words(largest, domain.bits))
+
+
+def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
+    """With what the last digits of epsilon do to it, next to the local epsilon."""
+    if channel.epsilon - epsilon > NEAR * channel.epsilon:
+        return case
+    beyond = epsilon + 2 * ROUNDING * channel.epsilon
+    ones = dict(case.others).get(1, 0)
+    value, _ = one_bit.one_bit_at(channel, crowd, beyond, ones)
+    return case._replace(doubt=case.value - value)
 
 
 def _words(case: enumeration.Case, bits: int) -> str:

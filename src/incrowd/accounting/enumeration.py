@@ -39,11 +39,15 @@ ONE = np.ones(1)  # the law of no reports
 
 
 class Case(NamedTuple):
-    """A figure, the records (x, x') it tells apart, and (record, how many) of the others."""
+    """A figure, the records (x, x') it tells apart, and (record, how many) of the others.
+
+    doubt: how much of a delta may be nothing but the rounding of probabilities nearly equal.
+    """
 
     value: float
     pair: Pair
     others: Others
+    doubt: float = 0.0
 
 
 class Worst(NamedTuple):
@@ -58,7 +62,7 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
     tried, with one of the pairs that differ only by the order of the options (or, if every record
-    is allowed, by reversed bits). delta is rounded up by 1e-9 of it. DESIGN 3.3.
+    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt. DESIGN 3.3.
     Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many collections.
     """
     check_epsilon(epsilon)
@@ -71,12 +75,16 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
     pairs = list(_pairs(domain))
     columns = np.array([[records.index(record) for record in pair] for pair in pairs]).T
     best = [Case(-1.0, (0, 0), ()), Case(-1.0, (0, 0), ())]
+    precision = _precision(crowd, domain.bits)
     for others, law in _laws(tables[:-1], sent):
-        figures = _divergences(_joined(tables[-1], law, sent), columns, epsilon)
+        *figures, doubt = _divergences(
+            _joined(tables[-1], law, sent), columns, epsilon, precision
+        )
         for i, figure in enumerate(figures):
-            if figure.max() > best[i].value:
-                held = tuple(Counter(records[place] for place in others).items())
-                best[i] = Case(float(figure.max()), pairs[int(figure.argmax())], held)
+            place = int(figure.argmax())
+            if figure[place] > best[i].value:
+                held = tuple(Counter(records[other] for other in others).items())
+                best[i] = Case(float(figure[place]), pairs[place], held, float(doubt[place]))
     return Worst(*best)
 
 
@@ -95,7 +103,8 @@ def enumerate_one(
     for people, record in enumerate(held, 1):
         law = _joined(_predecessors(people, 1 << bits), law, _sent(bits, channel, [record])[:, 0])
     reports = _joined(_predecessors(len(held) + 1, 1 << bits), law, _sent(bits, channel, pair))
-    (delta,), (eta,) = _divergences(reports, np.array([[0], [1]]), epsilon)
+    precision = _precision(len(held) + 1, bits)
+    (delta,), (eta,), _ = _divergences(reports, np.array([[0], [1]]), epsilon, precision)
     return float(delta), float(eta)
 
 
@@ -143,13 +152,23 @@ def _joined(table: np.ndarray, law: np.ndarray, sent: np.ndarray) -> np.ndarray:
     return np.asarray(np.append(law, 0.0)[table] @ sent)
 
 
+def _precision(people: int, bits: int) -> float:
+    """The relative error of the difference of two probabilities of a count vector.
+
+    Each is a sum of positive products, one more person at a time; relative to the larger.
+    """
+    return float(2.0**-52 * (people + 1) * ((1 << bits) + bits + 8))
+
+
 def _divergences(
-    reports: np.ndarray, columns: np.ndarray, epsilon: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """delta and eta for pairs of columns (2, pairs) of the laws of count vectors."""
+    reports: np.ndarray, columns: np.ndarray, epsilon: float, precision: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """delta, eta and delta's doubt for pairs of columns (2, pairs) of laws of count vectors."""
     here, there = reports[:, columns[0]], np.exp(epsilon) * reports[:, columns[1]]
-    delta = np.maximum(here - there, 0).sum(axis=0) * (1 + ROUNDOFF)
-    return delta, np.where(here > there * (1 + TIE), here, 0.0).sum(axis=0)
+    near = here > there * (1 - precision)
+    doubt = precision * np.where(near, here, 0.0).sum(axis=0)
+    delta = np.maximum(here - there, 0).sum(axis=0) * (1 + ROUNDOFF) + doubt
+    return delta, np.where(here > there * (1 + TIE), here, 0.0).sum(axis=0), doubt
 
 
 def _predecessors(people: int, kinds: int) -> np.ndarray:

@@ -22,7 +22,7 @@ def eta(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> float
     """
     sent = as_sent(sent)
     if analysis == "local":
-        return max(local.eta(one.ratios, epsilon) for one in local_candidates(sent))
+        return min(max(local.eta(one.ratios, epsilon) for one in local_candidates(sent)), 1.0)
     if analysis == "enumerate":
         return enumerate_sent(sent, crowd, epsilon).eta
     if analysis == "outlier" and sent.single is not None:

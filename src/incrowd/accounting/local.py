@@ -7,11 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, alike, farthest, k_ary_weights
-from incrowd.accounting.ratios import Ratios, product
+from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest, k_ary_weights
+from incrowd.accounting.ratios import UNIT, Ratios, product
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.survey import Domain
+
+ROUNDOFF = 1e-12  # relative, of probabilities
 
 ASSUMPTION = "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
 
@@ -55,8 +57,10 @@ def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
     if isinstance(channel, KAry):
         return _k_ary(channel)
     (p00, p01), (p10, p11) = np.log(channel.matrix)
-    one = Ratios(np.array([p01 - p00, p11 - p10]), np.zeros(2), np.array([p00, p10]))
-    zero = Ratios(np.array([p00 - p01, p10 - p11]), np.zeros(2), np.array([p01, p11]))
+    log_ratios = np.array(bit_log_ratios(channel))
+    error = 4 * UNIT * float(np.abs(log_ratios).max())
+    one = Ratios(log_ratios, np.zeros(2), np.array([p00, p10]), error)
+    zero = Ratios(-log_ratios, np.zeros(2), np.array([p01, p11]), error)
     return product([(one, pair[0]), (zero, pair[1])])
 
 
@@ -65,17 +69,20 @@ def _k_ary(channel: KAry) -> Ratios:
     ratio = math.log1p((own - other) / other)
     ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
     log_a = np.array([ratio, -ratio, 0.0][: channel.options])
-    return Ratios(log_a, np.zeros(len(ways)), np.log(ways / channel.denominator))
+    return Ratios(log_a, np.zeros(len(ways)), np.log(ways / channel.denominator), 4 * UNIT * ratio)
 
 
-def delta(ratios: Ratios, wanted: float) -> float:
-    """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd."""
-    loss = ratios.log_a - ratios.log_b
-    excess = -np.expm1(np.minimum(wanted - loss, 0.0))
-    return float(np.exp(ratios.log_mass + ratios.log_a) @ excess)
+def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
+    """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd.
+
+    side: 1 for no less than it is, -1 for no more.
+    """
+    excess = -np.expm1(-np.maximum(ratios.gaps(wanted, side), 0.0))
+    rounding = 1 + side * (ROUNDOFF + 4 * ratios.error)
+    return float(np.exp(ratios.log_mass + ratios.log_a) @ excess) * rounding
 
 
 def eta(ratios: Ratios, wanted: float) -> float:
     """P[P(s|x) > e^epsilon P(s|x')], s a report of x, for a pair without a crowd."""
-    above = ratios.log_a - ratios.log_b > wanted
+    above = ratios.gaps(wanted, 0) > 0
     return float(np.exp(ratios.log_mass + ratios.log_a)[above].sum())

@@ -13,7 +13,8 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln
 
-from incrowd.accounting.ratios import Ratios, product
+from incrowd.accounting.parts import bit_log_ratios
+from incrowd.accounting.ratios import UNIT, Ratios, product
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.survey import Domain
 
@@ -32,12 +33,12 @@ def ratios(channel: BitFlip, relation: Relation) -> Ratios:
     Under z a bit shows another value than z's with probability q; that multiplies the ratio of
     whoever differs from z there by p/q, else by q/p.
     """
-    log_ratio = np.log(channel.p) - np.log(channel.q)
+    log_ratio = bit_log_ratios(channel)[1]
     only_x, only_other, both = (_bits(channel, bits) for bits in relation)
     step_a = np.array([1.0, 0.0, 1.0]) * log_ratio
     step_b = np.array([0.0, 1.0, 1.0]) * log_ratio
     parts = [
-        (Ratios(a * excess, b * excess, log_mass), 1)
+        (Ratios(a * excess, b * excess, log_mass, 8 * UNIT * log_ratio * float(excess[-1])), 1)
         for (excess, log_mass), a, b in zip((only_x, only_other, both), step_a, step_b, strict=True)
     ]
     return product(parts)

@@ -154,6 +154,25 @@ def _largest_sum(domain: Domain, first: float, second: float) -> float:
     return max(u * first + v * second for u, v in farthest(domain))
 
 
+def bit_log_ratios(channel: AnyChannel) -> tuple[float, float]:
+    """ln P(s|1) / P(s|0) of the reports s = 0 and s = 1 of a bit, with a relative error of 2^-51.
+
+    From the exact difference of the probabilities, so that noise next to 1/2 costs no digits.
+    """
+    if isinstance(channel, BitFlip):
+        rest = DENOMINATOR - channel.numerator
+        return _log_ratio(channel.numerator, rest), _log_ratio(rest, channel.numerator)
+    (zero_if_zero, zero_if_one), (one_if_zero, one_if_one) = channel.numerators
+    return _log_ratio(zero_if_one, zero_if_zero), _log_ratio(one_if_one, one_if_zero)
+
+
+def _log_ratio(one: int, other: int) -> float:
+    """ln(one / other) of two positive integers."""
+    if one < other:
+        return -_log_ratio(other, one)
+    return math.log1p((one - other) / other)
+
+
 def _bit_epsilons(channel: AnyChannel) -> tuple[float, float]:
     """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed."""
     if isinstance(channel, BitFlip):

@@ -7,16 +7,18 @@ pair A = P(s|x) / omega(s), B = P(s|x') / omega(s). Independent questions multip
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
 from incrowd.errors import PrivacyError
 from incrowd.numerics.law import Law
 
-GRAIN = 1e-9  # logarithms of ratios closer than this are the same number up to rounding
+GRAIN = 2.0**-40  # logarithms closer than this share of the largest are one up to rounding
+UNIT = 2.0**-52
 BEYOND_PRECISION = "likelihood ratio"
 LARGEST = 340.0  # squares of ratios have to be numbers too
 MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
@@ -26,27 +28,57 @@ FINEST = 2.0**-14  # grid step of thinning, as a share of the logarithms' range
 
 @dataclass(frozen=True)
 class Ratios:
-    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of one length."""
+    """Atoms (ln A, ln B) with cover measure exp(log_mass); arrays of one length.
+
+    error: no ln A and no ln B is off by more, through rounding and merging.
+    """
 
     log_a: np.ndarray
     log_b: np.ndarray
     log_mass: np.ndarray
+    error: float = 0.0
 
     @property
     def swapped(self) -> Ratios:
         """The same pair in the other order."""
-        return Ratios(self.log_b, self.log_a, self.log_mass)
+        return Ratios(self.log_b, self.log_a, self.log_mass, self.error)
 
-    def law(self, epsilon: float) -> Law:
+    @cached_property
+    def scale(self) -> float:
+        """The largest of all logarithms of ratios."""
+        logs = (self.log_a, self.log_b)
+        return max(max(float(log.max()), -float(log.min())) for log in logs)
+
+    def doubt(self, epsilon: float) -> float:
+        """How far `gaps` can be off."""
+        return 2 * self.error + 4 * UNIT * (epsilon + self.scale)
+
+    def gaps(self, epsilon: float, side: int) -> np.ndarray:
+        """ln A - (epsilon + ln B), no less than it is (side 1), no more (-1); or (0) as it is,
+        and zero where it may be."""
+        gap, doubt = self.log_a - (epsilon + self.log_b), self.doubt(epsilon)
+        return gap + side * doubt if side else np.where(np.abs(gap) > doubt, gap, 0.0)
+
+    def blur(self, epsilon: float, crowd: int) -> float:
+        """What rounding may do in a whole crowd, as a share of the largest loss beyond epsilon."""
+        margin = float(self.gaps(epsilon, 1).max())
+        return crowd * self.doubt(epsilon) / margin if margin > 0 else 0.0
+
+    def law(self, epsilon: float, side: int = 0) -> Law:
         """The law of G = A - e^epsilon B; the cover's missing mass lies at zero.
 
+        Near A = e^epsilon B all digits of G depend on the last ones of the logarithms, so it is
+        taken from their difference, rounded to one side: see `gaps`.
         Raises PrivacyError if a ratio is beyond double precision.
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
             allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
             raise PrivacyError.of(BEYOND_PRECISION, f"e^{largest:.0f}", allowed)
-        return Law(np.exp(self.log_a) - np.exp(epsilon + self.log_b), self.log_mass)
+        gap = self.gaps(epsilon, side)
+        sign = np.sign(gap)
+        size = np.maximum(self.log_a, epsilon + self.log_b) + side * sign * self.error
+        return Law(sign * np.exp(size) * -np.expm1(-np.abs(gap)), self.log_mass)
 
 
 ONE = Ratios(np.zeros(1), np.zeros(1), np.zeros(1))
@@ -78,17 +110,22 @@ def _times(one: Ratios, other: Ratios) -> Ratios:
         (long.log_a, long.log_b, long.log_mass),
         strict=True,
     )
-    return thinned(merged(Ratios(*(np.add.outer(a, b).ravel() for a, b in pairs))), MOST_ATOMS)
+    error = one.error + other.error + UNIT * (one.scale + other.scale)
+    sums = (np.add.outer(a, b).ravel() for a, b in pairs)
+    return thinned(merged(Ratios(*sums, error)), MOST_ATOMS)
 
 
 def merged(ratios: Ratios) -> Ratios:
-    """Atoms with the same pair of ratios become one."""
-    keys = np.round(np.stack([ratios.log_a, ratios.log_b]) / GRAIN)
+    """Atoms with the same pair of ratios become one; how far they lay apart is an error."""
+    both = np.stack([ratios.log_a, ratios.log_b])
+    keys = np.round(both / (GRAIN * ratios.scale or 1.0))
     order = np.lexsort(keys)
     new = np.any(np.diff(keys[:, order], axis=1) != 0, axis=0)
     starts = np.flatnonzero(np.concatenate([[True], new]))
     mass = np.logaddexp.reduceat(ratios.log_mass[order], starts)
-    return Ratios(ratios.log_a[order][starts], ratios.log_b[order][starts], mass)
+    both = both[:, order]
+    apart = np.maximum.reduceat(both, starts, 1) - np.minimum.reduceat(both, starts, 1)
+    return Ratios(*both[:, starts], mass, ratios.error + float(apart.max()))
 
 
 def thinned(ratios: Ratios, most: int) -> Ratios:
@@ -99,23 +136,29 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
     """
     if len(ratios.log_mass) <= most:
         return ratios
-    step = FINEST * float(max(np.ptp(ratios.log_a), np.ptp(ratios.log_b)))
+    logs = ratios.log_a, ratios.log_b
+    step = FINEST * float(max(map(np.ptp, logs)))
     while _cells(ratios, step) > most:
         step *= 2
-    (low_a, share_a), (low_b, share_b) = _split(ratios.log_a, step), _split(ratios.log_b, step)
+    (low_a, *shares_a), (low_b, *shares_b) = (_split(log, step) for log in logs)
     corners = []
     for up_a, up_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        share = (share_a if up_a else 1 - share_a) * (share_b if up_b else 1 - share_b)
-        log_mass = ratios.log_mass + np.log(np.maximum(share, np.finfo(float).tiny))
-        corners.append(((low_a + up_a) * step, (low_b + up_b) * step, log_mass))
-    return merged(Ratios(*(np.concatenate(parts) for parts in zip(*corners, strict=True))))
+        log_mass = ratios.log_mass + shares_a[up_a] + shares_b[up_b]
+        some = log_mass > -np.inf
+        corners.append(((low_a + up_a)[some] * step, (low_b + up_b)[some] * step, log_mass[some]))
+    error = ratios.error + 8 * UNIT * ratios.scale
+    return merged(Ratios(*map(np.concatenate, zip(*corners, strict=True)), error))
 
 
-def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the grid point below, and the share of the one above that keeps the mean."""
+def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index of the grid point below, and the logarithms of the shares of the points below and
+    above that keep the mean; minus infinity for none."""
     below = np.floor(log_value / step)
-    share = np.expm1(log_value - below * step) / np.expm1(step)
-    return below, np.clip(share, 0.0, 1.0)
+    above = np.clip(log_value - below * step, 0.0, step)
+    rest = -math.expm1(-step)
+    with np.errstate(divide="ignore"):
+        lower, upper = np.log(-np.expm1(above - step) / rest), np.log(-np.expm1(-above) / rest)
+    return below, lower, above - step + upper
 
 
 def _cells(ratios: Ratios, step: float) -> int:

@@ -18,6 +18,9 @@ from incrowd.numerics.positive_part import (
 )
 
 
+BLURRED = 1e-6  # of what rounding may do, so much that it is worth to round down as well
+
+
 @dataclass(frozen=True)
 class Worst:
     """The largest delta: its bounds, and the candidate that gave it."""
@@ -32,8 +35,12 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
     With the blanket's gamma left in the masses (DESIGN 3.3; Balle et al. 2019, theorem 5.1). It is
     never above 1, whatever rounding adds.
     """
-    found = positive_part(ratios.law(epsilon), crowd, tolerance).scaled(1 / crowd)
-    return Bounds(min(found.lower, 1.0), min(found.estimate, 1.0), min(found.upper, 1.0))
+    above = positive_part(ratios.law(epsilon, side=1), crowd, tolerance)
+    below, blur = above, ratios.blur(epsilon, crowd)
+    if blur > BLURRED:
+        below, blur = positive_part(ratios.law(epsilon, side=-1), crowd, tolerance), 0.0
+    found = (below.lower * (1 - 4 * blur), below.estimate, above.upper)
+    return Bounds(*(min(value / crowd, 1.0) for value in found))
 
 
 def worst_delta(
@@ -62,7 +69,7 @@ def largest_bound(
 
 def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) -> Candidate:
     """The candidate with the largest bound in closed form: the worst, or nearly so."""
-    return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon), crowd))
+    return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
 
 
 def _bounded(
@@ -73,7 +80,7 @@ def _bounded(
     The one with the widest upward spread is likely to be the worst; those whose bound in closed
     form is no larger than its quick bound are left out.
     """
-    laws = [candidate.ratios.law(epsilon) for candidate in candidates]
+    laws = [candidate.ratios.law(epsilon, side=1) for candidate in candidates]
     likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)
     found = {likely: upper_bound(laws[likely], crowd, sharp) / crowd}
     others = [i for i in range(len(laws)) if i != likely]

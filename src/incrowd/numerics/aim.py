@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,17 @@ COARSEST = 1e-3  # relative rise of the bound that the first lattice step may ca
 MOST_HALVINGS = 14
 FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
 DIRECT_POINTS = 1 << 16  # one transform of so many is quicker than several of fewer
+
+
+class Mean(NamedTuple):
+    """An upper bound of a mean, and how much of it may be too much, but for the lattice's step."""
+
+    bound: float
+    doubt: float = 0.0
+
+    def plus(self, bound: float, doubt: float = 0.0) -> Mean:
+        """With so much more of each."""
+        return Mean(self.bound + bound, self.doubt + doubt)
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,18 @@ def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
     below e^-50 of the largest is nothing beside the roundoff of the rest.
     """
     z = spectrum - mass
-    log_modulus = 0.5 * count * np.log1p(z.real * (2 + z.real) + z.imag**2)
+    log_modulus = count * _log_modulus(z)
     found = np.zeros(len(z), complex)
     heard = log_modulus > log_modulus.max() - NOTHING
     phase = count * np.arctan2(z.imag[heard], 1 + z.real[heard])
     found[heard] = np.exp(log_modulus[heard] + 1j * phase)
     return found
+
+
+def _log_modulus(z: np.ndarray) -> np.ndarray:
+    """ln |1 + z|, with all digits where z is near 0 and where it is near -1."""
+    square = z.real * (2 + z.real) + z.imag**2
+    near = square > -0.5
+    with np.errstate(divide="ignore"):  # ln 0 where a frequency does not occur at all
+        far = np.log(np.hypot(1 + z.real, z.imag))
+    return np.asarray(np.where(near, 0.5 * np.log1p(np.where(near, square, 0.0)), far))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from incrowd.numerics.aim import (
     COARSEST,
     FEW_POINTS,
     Aim,
+    Mean,
     allowed_variance,
     bounded_exp,
     chernoff,
@@ -28,13 +30,15 @@ from incrowd.numerics.aim import (
     wanted_step,
 )
 from incrowd.numerics.compositions import compositions, ways, with_zero
+from incrowd.numerics.heavy import NOTHING, SAFE, heavy_apart
 from incrowd.numerics.law import Law, saddlepoint
 from incrowd.numerics.two_scales import mean_in_two
 
 TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
 EXACT = 1e-7  # relative looseness reached while the lattice stays small
-SAFE = 12.0  # standard deviations that the sum of the light values does not leave
+WIDER = 6  # times that more is tried to be light
 ROUNDOFF = 2.0**-50
+LEAST_TILT = 1e-3  # over the sum's standard deviation
 FEW_WAYS = 400_000
 EXACT_ROUNDOFF = 1e-12
 SMALL_CROWD = 2000
@@ -67,19 +71,21 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     """
     if ways(len(with_zero(law)[0]), count) <= FEW_WAYS:
         return _exact(law, count)
-    constant, aim = _prepare(law, count, beside=EXACT)
+    known, aim = _prepare(law, count, beside=EXACT)
     slack = _roundoff(law, count)
     if aim is None:
-        return Bounds(constant * (1 - slack), constant, constant * (1 + slack))
-    coarse = constant + _quickest(aim, 0)
+        lower = max(known.bound * (1 - slack) - known.doubt, 0.0)
+        return Bounds(lower, known.bound, known.bound * (1 + slack))
+    coarse = known.bound + _quickest(aim, 0).bound
     for halvings in range(1, aim.most_halvings + 1):
-        fine = constant + _quickest(aim, halvings)
+        rest = _quickest(aim, halvings)
+        fine, doubt = known.bound + rest.bound, known.doubt + rest.doubt
         drop, coarse = max(coarse - fine, 0.0), fine
         most = EXACT_POINTS if aim.block >= count else FEW_POINTS
         cheap = aim.points * 2**halvings < most
         if drop <= (EXACT if cheap else tolerance) * fine:
             break
-    lower = max(fine - drop - fine * slack, 0.0)
+    lower = max(fine - drop - fine * slack - doubt, 0.0)
     return Bounds(lower, max(fine - drop / 3, lower), max(fine * (1 + slack), SMALLEST))
 
 
@@ -88,8 +94,8 @@ def _exact(law: Law, count: int) -> Bounds:
     total, scale, log_chance = compositions(*with_zero(law), count)
     chance = np.exp(log_chance)
     value = float(chance @ np.maximum(total, 0.0))
-    relative = EXACT_ROUNDOFF + ROUNDOFF * math.lgamma(count + 2)
-    slack = relative * (value + float(chance @ np.where(total > -scale * 1e-9, scale, 0.0)))
+    relative = EXACT_ROUNDOFF + ROUNDOFF * (math.lgamma(count + 2) - log_chance)
+    slack = float((chance * relative) @ np.where(total > -scale * 1e-9, scale, 0.0))
     upper = value + slack
     return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
 
@@ -100,8 +106,8 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
     sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
     is enough and quicker where the bound is far out in the tail and will hardly count.
     """
-    constant, aim = _prepare(law, count, sharp, beside=COARSEST)
-    value = constant if aim is None else max(constant + _quickest(aim, 0), SMALLEST)
+    known, aim = _prepare(law, count, sharp, beside=COARSEST)
+    value = known.bound if aim is None else max(known.bound + _quickest(aim, 0).bound, SMALLEST)
     return value * (1 + _roundoff(law, count))
 
 
@@ -110,29 +116,39 @@ def chernoff_bound(law: Law, count: int) -> float:
 
     theta is the saddlepoint.
     """
-    constant, light, theta, cumulant = _saddle(law, count)
-    if light is None:
-        return constant * (1 + _roundoff(law, count))
-    return (constant + chernoff(count, theta, cumulant)) * (1 + _roundoff(law, count))
+    known, light, theta, cumulant = _saddle(law, count)
+    rest = chernoff(count, theta, cumulant) if light else 0.0
+    return (known.bound + rest) * (1 + _roundoff(law, count))
 
 
-def _saddle(law: Law, count: int) -> tuple[float, Law | None, float, float]:
+def _saddle(law: Law, count: int) -> tuple[Mean, Law | None, float, float]:
     """What is known in closed form, the law of the rest (if any), its tilt and its cumulant.
 
     The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
     """
-    light, heavy = set_apart(law, count)
-    if len(heavy.value) and _fits(law, count):
-        light, heavy = law, law.where(law.value > math.inf, 1.0)
-    constant = heavy_part(light, heavy, count) if len(heavy.value) else 0.0
+    light, known = _without_heavy(law, count)
     if light.mean > 0:
-        constant += count * light.mean * math.pow(light.total, count - 1)
+        known = known.plus(count * light.mean * math.pow(light.total, count - 1))
         light = light.negated()
     if not (light.value > 0).any():
-        return constant, None, 0.0, 0.0
+        return known, None, 0.0, 0.0
     theta, cumulant = _tilt(light, count)
     raised = _raised(light, count, theta, cumulant)
-    return constant, raised, theta, float(raised.cumulant(theta))
+    return known, raised, theta, float(raised.cumulant(theta))
+
+
+def _without_heavy(law: Law, count: int) -> tuple[Law, Mean]:
+    """The light values, and what the heavy ones add.
+
+    Ever heavier ones are set apart, until it is nearly certain that one of them decides. Where it
+    never is, all stay in if a lattice holds them, and else a bound has to do.
+    """
+    tries = (heavy_apart(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
+    first = next(tries)
+    for light, known in chain([first], tries):
+        if known.doubt <= EXACT * known.bound:
+            return light, known
+    return (law, NOTHING) if _fits(law, count) else first
 
 
 def _raised(law: Law, count: int, theta: float, cumulant: float) -> Law:
@@ -143,8 +159,14 @@ def _raised(law: Law, count: int, theta: float, cumulant: float) -> Law:
 
 
 def _tilt(law: Law, count: int) -> tuple[float, float]:
-    """The saddlepoint, but above zero, and the cumulant there."""
-    theta = max(saddlepoint(law), 1e-3 / math.sqrt(count * law.second_moment))
+    """The saddlepoint, or a little more where it is nearly zero, and the cumulant there.
+
+    No more than leaves the sum's total about as it is: a rare heavy value grows exponentially.
+    """
+    saddle, theta = saddlepoint(law), LEAST_TILT / math.sqrt(count * law.second_moment)
+    while theta > saddle and count * float(law.cumulant(theta)) > 1:
+        theta /= 2
+    theta = max(theta, saddle)
     return theta, float(law.cumulant(theta))
 
 
@@ -163,76 +185,41 @@ def _fits(law: Law, count: int) -> bool:
 
 def _prepare(
     law: Law, count: int, sharp: bool = True, beside: float = 0.0
-) -> tuple[float, Aim | None]:
+) -> tuple[Mean, Aim | None]:
     """What is known in closed form, and how to compute the rest, if it counts.
 
     beside: the share of what is known up to which a bound of the rest is good enough.
     """
-    constant, light, theta, cumulant = _saddle(law, count)
+    known, light, theta, cumulant = _saddle(law, count)
     if light is None:
-        return constant, None
+        return known, None
     log_rest = log_chernoff(count, theta, cumulant)
-    if log_rest < max(LOG_SMALLEST, _log(beside * constant)):
-        return constant + max(math.exp(log_rest), SMALLEST), None
+    if log_rest < max(LOG_SMALLEST, _log(beside * known.bound)):
+        return known.plus(*[max(math.exp(log_rest), SMALLEST)] * 2), None
     allowed = allowed_variance(light, count, theta, cumulant, sharp)
-    return constant, take_aim(light, count, theta, cumulant, allowed)
+    return known, take_aim(light, count, theta, cumulant, allowed)
 
 
 def _log(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def set_apart(law: Law, count: int) -> tuple[Law, Law]:
-    """Split a law into values the lattice can hold and values too heavy for it.
-
-    A heavy value lifts the sum above zero wherever the light ones are. Values so low that the sum
-    stays below zero whatever the light ones are, are raised to where that still holds.
-    """
-    top, bottom = math.inf, -math.inf
-    while True:
-        core = law.where((law.value <= top) & (law.value >= bottom), 1.0)
-        reach = SAFE * math.sqrt(count * core.second_moment)
-        new_top = reach + max(0.0, -count * core.mean)
-        new_bottom = -reach - max(0.0, count * core.mean)
-        if new_top >= top * (1 - 1e-9) and new_bottom <= bottom * (1 - 1e-9):
-            break
-        top, bottom = min(top, new_top), max(bottom, new_bottom)
-    light, heavy = law.value <= top, law.value > top
-    heavy_mass = float(law.mass[heavy].sum())
-    raised = Law(np.maximum(law.value, bottom), law.log_mass)
-    return raised.where(light, law.total - heavy_mass), law.where(heavy, 1.0)
-
-
-def heavy_part(light: Law, heavy: Law, count: int) -> float:
-    """An upper bound of E[max(0, S); some value is heavy].
-
-    There max(0, S) = S + max(0, -S) <= S + max(0, -(L + top)), L the sum of the light values and
-    top the lightest heavy one; the last term is bounded by Chernoff: (-x)_+ <= exp(-t x - 1) / t.
-    """
-    chance = float(heavy.mass.sum())
-    some = -math.expm1((count - 1) * math.log1p(-chance))
-    mean = count * heavy.mean + count * light.mean * some
-    top = float(heavy.value.min())
-    t = np.geomspace(1e-2, 1e3, 40) / top
-    others = np.logaddexp(light.cumulant(-t), math.log(chance) - t * top)
-    log_miss = (count - 1) * others - t * top - 1 - np.log(t)
-    return max(mean, 0.0) + count * chance * math.exp(min(float(log_miss.min()), 700.0))
-
-
-def _quickest(aim: Aim, halvings: int) -> float:
+def _quickest(aim: Aim, halvings: int) -> Mean:
     """E[max(0, S)] from one lattice, or from two if one is large and they are small.
 
-    Where no lattice is fine enough the closed form is better.
+    Where no lattice is fine enough the closed form is better: a bound, and nothing else.
     """
     in_two = mean_in_two(aim, halvings) if aim.points > FEW_POINTS else None
-    mean = _folded(aim, halvings) if in_two is None else in_two
-    return min(mean, aim.chernoff)
+    mean = in_two or _folded(aim, halvings)
+    return mean if mean.bound <= aim.chernoff else Mean(aim.chernoff, aim.chernoff)
 
 
-def _folded(aim: Aim, halvings: int) -> float:
+def _folded(aim: Aim, halvings: int) -> Mean:
     """E[max(0, S)] from the lattice law of the sum, the step halved some times."""
     total, cumulant = sum_of(aim, halvings)
-    return bounded_exp(aim.count * cumulant) * (positive_mean(total, aim.theta) + aim.outside)
+    scale = bounded_exp(aim.count * cumulant)
+    outside = scale * aim.outside
+    return Mean(scale * positive_mean(total, aim.theta) + outside, outside)
 
 
 def _roundoff(law: Law, count: int) -> float:

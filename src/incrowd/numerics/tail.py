@@ -16,9 +16,10 @@ from scipy.special import betainc
 
 from incrowd.numerics.aim import Aim, allowed_variance, sum_of, take_aim
 from incrowd.numerics.compositions import compositions, ways, with_zero
+from incrowd.numerics.heavy import SAFE, set_apart
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
-from incrowd.numerics.positive_part import LOG_SMALLEST, SAFE, set_apart
+from incrowd.numerics.positive_part import LOG_SMALLEST
 
 MOST_COMPOSITIONS = 2_000_000
 TOLERANCE = 2e-5
@@ -51,6 +52,8 @@ def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERAN
 def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
     """P[start + sum > 0] for each start, if the sum is determined by a binomial number."""
     low, high = sorted(value)
+    if low == high:
+        return np.where(start + count * low > 0, 1.0, 0.0)
     needed = -(start + count * low) / (high - low)  # of the higher value, more than this
     more = np.floor(needed + ROUNDOFF * np.maximum(np.abs(needed), count)) + 1
     inside = np.clip(more, 1, count)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from incrowd.numerics.aim import Aim, bounded_exp, positive_mean, sum_of, take_aim, tilted
+from incrowd.numerics.aim import Aim, Mean, bounded_exp, positive_mean, sum_of, take_aim, tilted
 from incrowd.numerics.lattice import Lattice, circle_size, coarsen, inverse, transform
 from incrowd.numerics.law import Law
 
@@ -23,7 +23,7 @@ WORTH_IT = 4.0  # how many times fewer points two lattices have to have
 WIDTH = 18.0  # standard deviations that a lattice spans, about
 
 
-def mean_in_two(aim: Aim, halvings: int = 0) -> float | None:
+def mean_in_two(aim: Aim, halvings: int = 0) -> Mean | None:
     """A bound of E[max(0, S)] by two lattices; None if one is as good.
 
     It is about as loose as that of one lattice whose step is halved some times.
@@ -37,7 +37,8 @@ def mean_in_two(aim: Aim, halvings: int = 0) -> float | None:
     (one, one_cumulant), (other, other_cumulant) = sum_of(first), sum_of(second)
     mean = positive_mean(_together(one, other, aim.theta), aim.theta)
     scale = bounded_exp(aim.count * (one_cumulant + other_cumulant))
-    return scale * (mean + first.outside + second.outside)
+    outside = scale * (first.outside + second.outside)
+    return Mean(scale * mean + outside, outside)
 
 
 def _aim(part: Law, whole: Aim, unit: float = 0.0) -> Aim:
