@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.encoding.answers import check_columns
+from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.records import Encoded, encode
-from incrowd.errors import AnswersError, InWords, Problem
+from incrowd.errors import AnswersError, Problem
 from incrowd.survey import Survey
 
 SHOWN = 5
@@ -51,17 +51,10 @@ def _take(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
 def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
     """The answers without repeated ids: one row for each person, who sends one set of reports.
 
-    Raises AnswersError if the column is missing, an id is missing, or rows of one id differ.
+    Ids are text, equal if their bytes are. Raises AnswersError as `texts`, or if rows of one id
+    differ.
     """
-    if answers.column_names.count(id) != 1:
-        found = ", ".join(answers.column_names) or "no columns"
-        raise AnswersError.of("--id", id, f"needs exactly one column; found {found}")
-    names = pc.cast(answers[id], pa.string()).combine_chunks()
-    if names.null_count:
-        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
-        raise AnswersError.of(
-            f"row {row + 1}, {id}", InWords("no id"), "should say whose row it is"
-        )
+    names = texts(answers, id)
     codes = pc.dictionary_encode(names).indices.to_numpy()
     _, first = np.unique(codes, return_index=True)
     wanted = [question.id for question in survey.questions]
