@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.answers import check_columns, texts
-from incrowd.encoding.records import Encoded, encode
+from incrowd.encoding.records import Encoded, encode, taken
 from incrowd.errors import AnswersError, Problem
 from incrowd.survey import Survey
 
@@ -34,18 +34,8 @@ class People(NamedTuple):
 
     def take(self, rows: np.ndarray) -> People:
         """Some of the people, in that order; one may come several times."""
-        taken = {id: _take(found, self.number, rows) for id, found in self.encoded.items()}
-        return People(len(rows), taken)
-
-
-def _take(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
-    if encoded.words is not None:
-        return encoded._replace(words=encoded.words[rows])
-    starts = np.searchsorted(encoded.rows, np.arange(number + 1))
-    sizes = np.diff(starts)[rows]
-    new_rows = np.repeat(np.arange(len(rows)), sizes)
-    within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Encoded(new_rows, encoded.places[np.repeat(starts[:-1][rows], sizes) + within])
+        found = {id: taken(each, self.number, rows) for id, each in self.encoded.items()}
+        return People(len(rows), found)
 
 
 def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
