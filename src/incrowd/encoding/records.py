@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.words import normalise, places
-from incrowd.errors import AnswersError, InWords, Problem
+from incrowd.errors import AnswersError, Problem
 from incrowd.survey import (
     NO_ANSWER,
     NONE,
@@ -126,7 +126,7 @@ def _encoded(
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
-    return Problem(question.id, InWords(f"a column of {column.type}"), f"{reason}; save it as text")
+    return Problem(question.id, str(column.type), f"is a type that {reason}; save it as text")
 
 
 def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
