@@ -10,7 +10,7 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import say, working
-from incrowd.cli.options import AsJson, Output, SurveyFile, certified, keep, one_of
+from incrowd.cli.options import AsJson, Output, SurveyFile, beside, certified, keep, one_of
 from incrowd.errors import MISSING, UsageError
 from incrowd.plan.ledger import Ledger
 from incrowd.planning.alternatives import alternatives
@@ -84,7 +84,8 @@ def plan(
             temporary.write_text(made.dumps(), encoding="utf-8")
     if output:
         say(f"wrote {output}")
-    show.plan(made, others, json)
+    with beside(output):
+        show.plan(made, others, json)
 
 
 def _check_plan_options(

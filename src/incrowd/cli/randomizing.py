@@ -12,8 +12,17 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import progress, say
-from incrowd.cli.options import AnswersFile, AsJson, PlanFile, certified, check_answers, keep
+from incrowd.cli.options import (
+    AnswersFile,
+    AsJson,
+    PlanFile,
+    beside,
+    certified,
+    check_answers,
+    keep,
+)
 from incrowd.errors import UsageError
+from incrowd.reports.files import is_stream
 from incrowd.workflow.stream import randomize_files
 
 
@@ -57,11 +66,14 @@ def randomize(
         say("simulation: reports made with a known seed hide nothing")
     with _device_key(device_key) as key:
         written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
-    show.randomized(made, written, json)
+    with beside(output):
+        show.randomized(made, written, json)
 
 
 def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
     """Raises UsageError before any work is done for a path that cannot be right."""
+    if len(made.messages) == 1 and is_stream(output):
+        return
     if len(made.messages) == 1 and output.suffix.lower() != ".parquet":
         raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
     if len(made.messages) > 1 and output.suffix:

@@ -177,7 +177,7 @@ def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> flo
         for column in columns
         if any(f"{column.path_in_schema}.".startswith(f"{name}.") for name in wanted)
     )
-    return max(1.0, taken / max(1, group.num_rows))
+    return float(max(1.0, taken / max(1, group.num_rows)))
 
 
 def _csv(path: Path, survey: Survey, id: str | None) -> Read:

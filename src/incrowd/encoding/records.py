@@ -192,7 +192,7 @@ def _by_value(
     """A function of each row, worked out once for every value that there is."""
     distinct = column.dictionary_encode()
     rows = pc.fill_null(distinct.indices, -1).to_numpy(zero_copy_only=False)
-    return np.asarray(np.append(function(distinct.dictionary), missing)[rows])
+    return np.asarray(np.concatenate([function(distinct.dictionary), [missing]])[rows])
 
 
 def _index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
