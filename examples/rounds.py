@@ -2,8 +2,8 @@
 
 Whoever asks the same people twice learns more than from either round. Two ways to keep a promise:
 
-- *A ledger.* What was asked is written down, and the next round is planned so that its promise
-  covers everything the people have been asked so far.
+- *A ledger.* What was asked is written down, and how many people came; the next round is planned
+  so that its promise covers everything the people have been asked so far, as it was.
 - *Permanent responses* (RAPPOR). The device draws the noise on an answer once and keeps it, so
   that asking again tells nothing new for as long as the answer stays the same.
 
@@ -71,11 +71,12 @@ def said(people: int, share: float) -> np.ndarray:
 
 
 def round_one(folder: Path, people: pa.Table) -> incrowd.Plan:
-    """Plan, carry out, and note in the ledger that it was."""
+    """Plan, carry out, and note in a new ledger that it was, and who came."""
     plan = incrowd.plan(survey("Smoking, round one", 0.5, SMOKES))
-    carry_out(plan, people, "in round one")
-    ledger = incrowd.Ledger().with_plan(plan)
-    (folder / "ledger.json").write_text(ledger.dumps(), encoding="utf-8")
+    reports = carry_out(plan, people, "in round one")
+    (folder / "ledger.json").unlink(missing_ok=True)  # of an earlier run: these people are new
+    incrowd.new_ledger(folder / "ledger.json")
+    incrowd.note(folder / "ledger.json", plan, reports)
     return plan
 
 
@@ -84,20 +85,22 @@ def round_two(folder: Path, people: pa.Table) -> incrowd.Plan:
     ledger = incrowd.Ledger.load(folder / "ledger.json")
     wanted = survey("Smoking, round two", 1.0, QUITS)
     plan = incrowd.plan(wanted, ledger.asked)
-    carry_out(plan, people, "in round two, which covers both")
+    reports = carry_out(plan, people, "in round two, which covers both")
 
     alone = incrowd.plan(wanted).messages[0].channel
     noise = plan.messages[0].channel
     print(f"  without round one {alone.q:.4f} would do; {noise.q:.4f} is needed for both")
-    (folder / "ledger.json").write_text(ledger.with_plan(plan).dumps(), encoding="utf-8")
+    incrowd.note(folder / "ledger.json", plan, reports)
     return plan
 
 
-def carry_out(plan: incrowd.Plan, people: pa.Table, when: str) -> None:
-    """Randomise on the devices, estimate."""
-    table = incrowd.estimate(plan, incrowd.randomize(plan, people)).tables[0]
+def carry_out(plan: incrowd.Plan, people: pa.Table, when: str) -> tuple[incrowd.Collection, ...]:
+    """Randomise on the devices, estimate; the reports that arrived."""
+    reports = incrowd.randomize(plan, people)
+    table = incrowd.estimate(plan, reports).tables[0]
     promise = plan.guarantee
     print(f"{when}: epsilon {promise.epsilon:g}, {table.questions[0]}: {yes(table)}")
+    return reports
 
 
 def yes(table: incrowd.TableEstimate) -> str:

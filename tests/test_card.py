@@ -68,7 +68,7 @@ def rounds() -> Plan:
     """A blanket plan with a round before it, permanent responses and colluding people."""
     privacy = {"epsilon": 3.0, "delta": 1e-5}
     first = {"name": "Round <one>", "crowd": 900, "privacy": {"epsilon": 1.0, "delta": 1e-5}}
-    earlier = Ledger().with_plan(make_plan(Survey.of(first | {"question": [yes_no("a")]})))
+    earlier = Ledger().with_plan(make_plan(Survey.of(first | {"question": [yes_no("a")]})), 900)
     raw = {"name": "Round two", "crowd": 1000, "colluding": 50, "privacy": privacy}
     questions = [yes_no("drug", randomizer=RAPPOR)]
     return make_plan(Survey.of(raw | {"question": questions}), earlier.asked)

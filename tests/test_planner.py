@@ -243,7 +243,7 @@ def test_people_needed_is_the_crowd_that_reaches_the_error():
 def test_earlier_rounds_are_covered():
     """The second round needs more noise than alone, and both together keep the promise."""
     first = incrowd.plan(yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.5}))
-    ledger = incrowd.Ledger().with_plan(first)
+    ledger = incrowd.Ledger().with_plan(first, 20_000)
     survey = yes_no_survey(2, crowd=20_000, name="second")
     alone = incrowd.plan(survey)
     second = incrowd.plan(survey, ledger.asked)
@@ -252,10 +252,12 @@ def test_earlier_rounds_are_covered():
     assert incrowd.certify("blanket", both, 20_000, 2.0).delta.upper <= 1e-8
     assert incrowd.Plan.loads(second.dumps()) == second
     with pytest.raises(PlanError, match="does not cover"):
-        ledger.with_plan(alone)
+        ledger.with_plan(alone, 20_000)
     with pytest.raises(PlanError, match="already"):
-        ledger.with_plan(second).with_plan(second)
-    with pytest.raises(PrivacyError):  # nothing is left of the promise
+        ledger.with_plan(second, 20_000).with_plan(second, 20_000)
+    with pytest.raises(
+        PrivacyError, match=r"have spent epsilon 0\.5 "
+    ):  # nothing is left of the promise
         incrowd.plan(
             yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.1}, name="x"), ledger.asked
         )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from incrowd.workflow.postprocess import Postprocessed, postprocess
     from incrowd.workflow.privacy import Assessment, assess
     from incrowd.workflow.randomize import randomize
+    from incrowd.workflow.rounds import new_ledger, note
     from incrowd.workflow.simulate import Simulation, simulate
     from incrowd.workflow.truth import truth
     from incrowd.workflow.verify import Verification, verify
@@ -89,6 +90,8 @@ _HOMES = {
     "load_answers": "encoding.answers",
     "load_reports": "reports.folder:load",
     "load_words": "workflow.words:load_candidates",
+    "new_ledger": "workflow.rounds",
+    "note": "workflow.rounds",
     "people_needed": "workflow.forecast",
     "plan": "workflow.plan",
     "postprocess": "workflow.postprocess",
@@ -145,6 +148,8 @@ __all__ = [
     "load_answers",
     "load_reports",
     "load_words",
+    "new_ledger",
+    "note",
     "people_needed",
     "plan",
     "postprocess",

@@ -58,6 +58,10 @@ class IncrowdError(Exception):
         return cls(Problem(field, value, allowed))
 
 
+class IncrowdWarning(UserWarning):
+    """Something that a user should know, and that is no reason to stop."""
+
+
 class SurveyError(IncrowdError):
     """The survey is not one that can be planned."""
 

@@ -51,9 +51,10 @@ def smallest_noise(
     `lambda flip: Sent.of(Schema.uniform(domains, flip), k)`. `local` asks for delta = 0.
     Raises PrivacyError if no noise below 1/2 gives it, saying what is reachable.
     """
-    _check(crowd, epsilon, delta)
     if analysis == "local":
+        _check(2, epsilon, delta)  # whatever the crowd: it is not counted on
         return _smallest_local(family, epsilon)
+    _check(crowd, epsilon, delta)
 
     def certified(sent: Sent) -> float:
         return certify(analysis, sent, crowd, epsilon).delta.upper

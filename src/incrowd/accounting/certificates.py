@@ -46,11 +46,13 @@ class Certificate:
 def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> Certificate:
     """delta at epsilon for everything a person sends, each report in a crowd of its own.
 
-    crowd: honest people, the same number for every report. Raises PrivacyError for an unknown
-    analysis, one that cannot do what is sent, a crowd below 2 or an epsilon out of range.
+    crowd: honest people, the same number for every report; `local` counts on none. Raises
+    PrivacyError for an unknown analysis, one that cannot do what is sent, a crowd below 2 or an
+    epsilon out of range.
     """
     _check_analysis(analysis)
-    check_crowd(crowd)
+    if analysis != "local":
+        check_crowd(crowd)
     check_epsilon(epsilon)
     delta, worst = _figures(analysis, as_sent(sent), crowd, epsilon)
     return Certificate(analysis, epsilon, delta, worst, ASSUMPTIONS[analysis], PROVED[analysis])

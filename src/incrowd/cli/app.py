@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +29,7 @@ from incrowd.cli.papers import papers
 from incrowd.cli.planning import ledger, plan
 from incrowd.cli.randomizing import randomize
 from incrowd.cli.simulations import simulation
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, IncrowdWarning
 
 app = typer.Typer(
     name="incrowd",
@@ -99,7 +100,8 @@ def verify(
     check_reports(*([reports] if reports else []))
     made = incrowd.Plan.load(plan)
     with working("recomputing the certificate"):
-        found = incrowd.verify(made, incrowd.stream_reports(reports) if reports else None)
+        parts = incrowd.stream_reports(reports, check=True) if reports else None
+        found = incrowd.verify(made, parts)
     show.verification(made, found, json)
     if not found.holds:
         raise typer.Exit(1)
@@ -149,8 +151,22 @@ def demo(
     show.estimates(run(output), json)
 
 
+def _say_warnings() -> None:
+    """What the library warns of is said in a line of its own; other warnings as always."""
+    show = warnings.showwarning
+
+    def shown(message: Warning | str, *about: Any, **more: Any) -> None:
+        if isinstance(message, IncrowdWarning):
+            say(f"warning: {message}")
+        else:
+            show(message, *about, **more)
+
+    warnings.showwarning = shown
+
+
 def main() -> None:
     """Run the command line; a mistake gives its message and exit code, never a traceback."""
+    _say_warnings()
     try:
         app(prog_name="incrowd")
     except IncrowdError as error:

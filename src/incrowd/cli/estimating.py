@@ -30,6 +30,7 @@ from incrowd.errors import UsageError
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.report.write import check_ending
 from incrowd.reports.files import is_stream
+from incrowd.tally.consistency import check_possible
 from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally
 from incrowd.tally.spark import THIS_MACHINE
@@ -69,7 +70,14 @@ def _asked(tables: list[str] | None) -> list[list[str]] | None:
     return [[id.strip() for id in ids.split(",")] for ids in tables] if tables else None
 
 
-def _counted(
+def _loaded(made: incrowd.Plan, path: Path) -> incrowd.Tally:
+    """A tally that is possible. Raises ReportsError for another."""
+    found = load_tally(path)
+    check_possible(made, found)
+    return found
+
+
+def count_paths(
     made: incrowd.Plan,
     paths: list[Path],
     tables: list[list[str]] | None,
@@ -77,7 +85,7 @@ def _counted(
     spark: str | None = None,
 ) -> incrowd.Tally:
     """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
-    found = [load_tally(path) for path in paths if path.suffix == TALLY_ENDING]
+    found = [_loaded(made, path) for path in paths if path.suffix == TALLY_ENDING]
     reports = [path for path in paths if path.suffix != TALLY_ENDING]
     if spark and reports:
         say(f"counting on Spark: {spark}")
@@ -112,7 +120,7 @@ def tally(
     if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
     made = incrowd.Plan.load(plan)
-    counted = _counted(made, reports, _asked(table))
+    counted = count_paths(made, reports, _asked(table))
     save_tally(counted, output)
     with beside(output):
         show.counted(counted, output, json)
@@ -149,7 +157,7 @@ def estimate(
     made = certified(plan)
     method = _method(simultaneous)
     asked, kind = _asked(table), _kind(covariance or method is not None)
-    counted = _counted(made, reports, asked, kind, master if engine == "spark" else None)
+    counted = count_paths(made, reports, asked, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
         made,
         counted,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +12,24 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import say, working
-from incrowd.cli.options import AsJson, Output, SurveyFile, beside, certified, keep, one_of
+from incrowd.cli.estimating import count_paths
+from incrowd.cli.options import (
+    AsJson,
+    Output,
+    SurveyFile,
+    beside,
+    certified,
+    check_reports,
+    keep,
+    one_of,
+)
 from incrowd.errors import MISSING, UsageError
 from incrowd.plan.ledger import Ledger
 from incrowd.planning.alternatives import alternatives
 from incrowd.planning.solving import UNKNOWNS
 from incrowd.reports.files import replaced
 from incrowd.workflow.plan import with_budget, write_frontier
+from incrowd.workflow.rounds import new_ledger
 
 SOLVABLE = (*UNKNOWNS, "error")
 
@@ -70,7 +83,7 @@ def plan(
     read = incrowd.Survey.load(survey)
     if reports_per_person is not None:
         read = with_budget(read, reports_per_person)
-    earlier = Ledger.load(ledger).asked if ledger and ledger.exists() else ()
+    earlier = Ledger.load(ledger).asked if ledger else ()
     with working("searching the smallest noise") as status:
         if solve and error is not None:
             made = incrowd.solve(read, solve, error, status.update)
@@ -111,23 +124,50 @@ def _check_plan_options(
 
 
 def ledger(
-    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger; made if missing.")],
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger, a JSON file.")],
     plan: Annotated[
         Path | None, typer.Argument(metavar="PLAN", help="Plan that was carried out.")
     ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="REPORTS", help="All reports that arrived, or their tallies."),
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Make a ledger that says nothing yet.")
+    ] = False,
+    as_planned: Annotated[
+        bool,
+        typer.Option(
+            "--as-planned", help="Without reports: as many people came as the plan counts on."
+        ),
+    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Note that a plan was carried out. Without a plan: show what the people were asked.
+    """Note that a plan was carried out, and who came. Without a plan: show what is noted.
 
     \b
     Example:
-      incrowd ledger panel.json first.json
+      incrowd ledger panel.json --new
+      incrowd ledger panel.json first.json reports.parquet
       incrowd plan second.toml --ledger panel.json -o second.json
     """
-    known = Ledger.load(ledger) if plan is None or ledger.exists() else Ledger()
-    if plan is not None:
-        known = known.with_plan(certified(plan))
-        with replaced(ledger) as temporary:
-            temporary.write_text(known.dumps(), encoding="utf-8")
-        say(f"wrote {ledger}")
+    if plan is None:
+        if as_planned:
+            raise UsageError.of("--as-planned", MISSING, "name the plan that was carried out")
+        show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
+        return
+    if new:
+        raise UsageError.of("--new", str(plan), "goes without a plan; note the plan afterwards")
+    Ledger.load(ledger)  # is there, before anything is counted
+    check_reports(*(reports or []))
+    made = certified(plan)
+    known = incrowd.note(ledger, made, _arrived(made, reports), as_planned)
+    say(f"wrote {ledger}")
     show.ledger(known, json)
+
+
+def _arrived(made: incrowd.Plan, paths: list[Path] | None) -> incrowd.Tally | None:
+    """How many reports of each message are in some files and tallies."""
+    if not paths:
+        return None
+    return reduce(add, (count_paths(made, [path], []).without_tables for path in paths))

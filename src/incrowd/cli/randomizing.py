@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import UsageError
 from incrowd.reports.files import is_stream
+from incrowd.reports.locking import locked
 from incrowd.workflow.stream import randomize_files
 
 
@@ -86,10 +88,23 @@ def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
     """The key in a file; a new one from the operating system if there is no such file.
 
     A new key is written before the reports that need it, and removed if there are none after all.
+    Until that is known nobody else takes it.
     """
-    if path is None or path.exists():
-        yield incrowd.DeviceKey.load(path) if path else None
+    if path is None:
+        yield None
         return
+    with ExitStack() as held:
+        if not path.exists() or os.access(path.parent, os.W_OK):
+            held.enter_context(locked(path))
+        new = not path.exists()
+        if not new:
+            held.close()
+        with _new_key(path) if new else nullcontext(incrowd.DeviceKey.load(path)) as key:
+            yield key
+
+
+@contextmanager
+def _new_key(path: Path) -> Iterator[incrowd.DeviceKey]:
     key = incrowd.DeviceKey.create()
     key.save(path)
     try:

@@ -97,20 +97,31 @@ def _alternatives(made: Plan, others: Sequence[Alternative]) -> Table:
 def ledger(known: Ledger, json: bool) -> None:
     """What a population was asked."""
     if json:
-        print_json({"asked": [_asked_facts(asked) for asked in known.asked]})
+        print_json({"asked": [_asked_facts(asked, known) for asked in known.asked]})
         return
     for number, asked in enumerate(known.asked, 1):
         ids = ", ".join(question.id for question in asked.survey.questions)
-        say(f"{number}. {asked.survey.name}: {ids} ({asked.crowd:,} people)")
+        say(f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})")
     if not known.asked:
         say("nothing was asked so far")
 
 
-def _asked_facts(asked: Asked) -> dict[str, Any]:
+def _came(asked: Asked, known: Ledger) -> str:
+    """The crowd of a plan that was carried out, beside the planned one."""
+    if asked.digest in known.as_planned:
+        return f"{asked.crowd:,} people as planned, not counted"
+    planned = asked.survey.honest
+    of = "" if asked.crowd == planned else f" of the {planned:,} planned"
+    return f"{asked.crowd:,} people{of}"
+
+
+def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
     return {
         "survey": asked.survey.name,
         "questions": [question.id for question in asked.survey.questions],
         "crowd": asked.crowd,
+        "planned": asked.survey.honest,
+        "counted": asked.digest not in known.as_planned,
         "digest": asked.digest,
     }
 
@@ -295,6 +306,8 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
                 "rejected": found.rejected,
                 "missing_people": found.missing,
                 "simulation_seed": found.seed,
+                "impossible_people": found.impossible_people
+                and [vars(wrong) for wrong in found.impossible_people],
                 "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
             }
         )
@@ -308,6 +321,11 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))
+    _reports_verified(found)
+
+
+def _reports_verified(found: Verification) -> None:
+    """Whether reports can come from a plan."""
     if found.impossible is not None:
         for wrong in found.impossible:
             say(
@@ -315,7 +333,13 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
                 f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
                 f"{wrong.high:.4%}"
             )
-        fit = "cannot come from" if found.impossible else "can come from"
+        for people in found.impossible_people or ():
+            say(
+                f"message {people.message}: {people.people:,} people send {people.low:,} to "
+                f"{people.high:,} reports; {people.reports:,} were accepted"
+            )
+        cannot = found.impossible or found.impossible_people
+        fit = "cannot come from" if cannot else "can come from"
         say(f"the {found.reports:,} accepted reports {fit} this plan")
     if found.rejected:
         say(f"{found.rejected:,} reports were rejected: no client of the plan can have sent them")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plan.devices import QuestionChannel, device
+from incrowd.plan.digests import canonical, digest_of, read_json
 from incrowd.plan.grouping import grouping_problems, memoised
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.wording import wording
@@ -66,13 +66,43 @@ class Guarantee(_Frozen):
     local_epsilon: float = Field(ge=0, allow_inf_nan=False)
 
 
+def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
+    """Why some messages do not follow from a survey."""
+    known = {question.id for question in survey.questions}
+    for message in messages:
+        if not set(message.questions) <= known or len(set(message.questions)) < len(
+            message.questions
+        ):
+            yield "a message names no question of the survey, or one twice"
+            return
+    yield from grouping_problems(survey, [(m.questions, m.copies) for m in messages])
+    for message in messages:
+        questions = [survey.question(id) for id in message.questions]
+        if message.apart != any(q.travels_apart for q in questions):
+            yield "messages.apart"
+        if (message.noise_numerator is None) != all(q.randomizer for q in questions):
+            yield "messages.noise_numerator"
+
+
 class Asked(_Frozen):
-    """What people were asked before by the plan of that digest, and by how many honest people."""
+    """What people were asked before by the plan of that digest.
+
+    crowd: honest people whose reports were accepted, never more than the plan counted on.
+    """
 
     digest: str
     crowd: int = Field(ge=1)
     survey: Survey
     messages: tuple[Message, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _fits_its_survey(self) -> Asked:
+        for problem in message_problems(self.survey, self.messages):
+            raise ValueError(f"{problem}: it does not follow from the survey")
+        if self.crowd > self.survey.honest:
+            planned = f"more than the survey counted on, {self.survey.honest:,}"
+            raise ValueError(f"crowd is {self.crowd:,}, {planned}")
+        return self
 
 
 class Plan(_Frozen):
@@ -107,13 +137,7 @@ class Plan(_Frozen):
         for field, (found, right) in wanted.items():
             if found != right:
                 yield f"guarantee.{field} is {found}"
-        yield from grouping_problems(survey, [(m.questions, m.copies) for m in self.messages])
-        for message in self.messages:
-            questions = [survey.question(id) for id in message.questions]
-            if message.apart != any(q.travels_apart for q in questions):
-                yield "messages.apart"
-            if (message.noise_numerator is None) != all(q.randomizer for q in questions):
-                yield "messages.noise_numerator"
+        yield from message_problems(survey, self.messages)
 
     def questions(self, message: Message) -> tuple[AnyQuestion, ...]:
         """The questions of a message, in the order of their bits."""
@@ -151,14 +175,21 @@ class Plan(_Frozen):
 
     @property
     def asked(self) -> Asked:
-        """This plan as something that people were asked."""
-        crowd = self.survey.honest
+        """This plan as something that people were asked, if as many came as it counts on."""
+        return self.asked_of(self.survey.crowd)
+
+    def asked_of(self, people: int) -> Asked:
+        """This plan as something that so many people were asked (rows, if one has several).
+
+        The crowd is never larger than planned, and never smaller than the one person herself.
+        """
+        crowd = max(min(self.survey.hidden(people), self.survey.honest), 1)
         return Asked(digest=self.digest, crowd=crowd, survey=self.survey, messages=self.messages)
 
     @property
     def canonical(self) -> str:
         """JSON with sorted keys, no white space and shortest floats: equal plans, equal text."""
-        return json.dumps(self.content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return canonical(self.content)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -168,7 +199,7 @@ class Plan(_Frozen):
     @property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
-        return hashlib.sha256(self.canonical.encode()).hexdigest()
+        return digest_of(self.content)
 
     def dumps(self) -> str:
         """The text of a plan file: the content and its digest, indented for people."""
@@ -182,10 +213,10 @@ class Plan(_Frozen):
         Raises PlanFileError if it is no plan, PlanError if it was changed after it was made.
         """
         try:
-            data = json.loads(text)
+            data = read_json(text)
             content, digest = data["plan"], data["digest"]
             format = content["format"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             raise PlanFileError.of("plan", name, f"holds no plan; {_REMAKE}") from None
         if format != FORMAT:
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")

@@ -33,6 +33,7 @@ def make_plan(
     PrivacyError if none keeps it.
     """
     crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
+    _check_spent(survey, earlier, crowd)
     messages, error = None, math.inf
     for way in _ways(survey, progress):
         if messages is not None and way.allocation.error >= error:
@@ -46,6 +47,42 @@ def make_plan(
     delta = 0.0 if survey.privacy.analysis == "local" else survey.privacy.delta
     guarantee = _guarantee(survey, certificate, delta, crowd, everything.local_epsilon)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
+    """Raises PrivacyError if what people were asked before leaves nothing of the promise.
+
+    The earlier rounds count as they were: with the crowd that came, not the one that was planned.
+    """
+    privacy = survey.privacy
+    if not earlier or privacy.analysis == "local":
+        return
+    before = reduce(Sent.also, [sent(asked.survey, asked.messages) for asked in earlier])
+    if crowd >= 2:
+        if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
+            return
+        found = _leaked(privacy.analysis, before, crowd, privacy.delta)
+    else:
+        found = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
+    came = "; ".join(
+        f"{asked.survey.name!r} {asked.crowd:,} of {asked.survey.honest:,} planned"
+        for asked in earlier
+    )
+    raise PrivacyError.of(
+        "privacy",
+        _asked(survey),
+        f"the earlier rounds alone have spent {found} (people who came: {came}); promise more "
+        "than that for all rounds together, or ask other people",
+    )
+
+
+def _leaked(analysis: str, before: Sent, crowd: int, delta: float) -> str:
+    """What some rounds have spent, in a crowd."""
+    try:
+        epsilon = smallest_epsilon(analysis, before, crowd, delta)
+    except PrivacyError:  # no epsilon reaches that delta: what is left is the local guarantee
+        return f"epsilon {before.local_epsilon:.4g}"
+    return f"epsilon {min(epsilon, before.local_epsilon):.4g} at delta {delta:g}"
 
 
 def certified_messages(

@@ -19,7 +19,9 @@ NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise
 LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
 DEVICE = b"incrowd device 1"
-HEADER = "incrowd device key 1"
+HEADER = "incrowd device key 2"
+OLD_HEADER = "incrowd device key 1"  # without a check
+CHECK_BYTES = 8
 PRIVATE = 0o600
 
 
@@ -55,12 +57,22 @@ class DeviceKey:
         """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
-            with open(os.open(path, flags, PRIVATE), "w", encoding="ascii") as file:
-                file.write(f"{HEADER}\n{self.secret.hex()}\n")
+            handle = os.open(path, flags, PRIVATE)
         except FileExistsError:
             raise UsageError.of("device key", str(path), "exists; load it, keep it") from None
         except OSError as error:
             raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
+        try:
+            with open(handle, "w", encoding="ascii") as file:
+                file.write(f"{HEADER}\n{self.secret.hex()}\n{self._check}\n")
+        except OSError as error:
+            Path(path).unlink(missing_ok=True)
+            raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
+
+    @property
+    def _check(self) -> str:
+        """What tells that the secret was copied right: another one draws all responses anew."""
+        return hmac.digest(self.secret, HEADER.encode(), "sha256")[:CHECK_BYTES].hex()
 
     @classmethod
     def load(cls, path: str | Path) -> DeviceKey:
@@ -78,18 +90,24 @@ class DeviceKey:
         if os.name == "posix" and mode & ~PRIVATE:
             allowed = f"is open to others (mode {mode:o}); use chmod 600, if nobody has read it"
             raise UsageError.of("device key", str(path), allowed)
-        return cls(_secret(text, path))
+        header, *lines = text.removesuffix("\n").split("\n")
+        if header not in (HEADER, OLD_HEADER) or len(lines) != (2 if header == HEADER else 1):
+            raise _no_key(path)
+        key = cls(_secret(lines[0], path))
+        if lines[1:] not in ([], [key._check]):
+            allowed = "was changed after it was written, and would draw all responses anew"
+            raise UsageError.of("device key", str(path), f"{allowed}; take a copy that was not")
+        return key
 
 
-def _secret(text: str, path: str | Path) -> bytes:
-    header, _, rest = text.partition("\n")
-    digits = rest.removesuffix("\n")
-    if header != HEADER or len(digits) != 2 * SECRET_BYTES:
-        raise _no_key(path)
+def _secret(digits: str, path: str | Path) -> bytes:
     try:
-        return bytes.fromhex(digits)
+        found = bytes.fromhex(digits)
     except ValueError:
         raise _no_key(path) from None
+    if len(digits) != 2 * SECRET_BYTES:
+        raise _no_key(path)
+    return found
 
 
 def _no_key(path: str | Path) -> IncrowdError:

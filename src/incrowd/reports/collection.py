@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,8 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.errors import ReportsError
+from incrowd.plan.digests import EDITED, digest_of, warn_unsealed
 
 COLUMN = "report"
+NAME = "incrowd."  # before the name of everything that is ours in the metadata
+REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
 ID_BYTES = 16
 
@@ -46,15 +50,22 @@ class Collection:
 def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) -> None:
     """Write a collection whose reports come in pieces; of the header only the rest is taken.
 
-    It is Parquet: one fixed-length column, the plan's digest as metadata. pieces: uint8, shape
-    (any number, width). All row groups but the last hold as many reports, so that the file is
-    the same however the reports were cut.
+    It is Parquet: one fixed-length column, the header as metadata. At the end of the file come
+    the number of reports, the SHA-256 of their bytes, and a digest of all metadata. pieces: uint8,
+    shape (any number, width). All row groups but the last hold as many reports, so that the file
+    is the same however the reports were cut.
     """
     schema, rows = schema_of(header), group_rows(header.packed.shape[1])
+    number, body = 0, hashlib.sha256()
     with pa.parquet.ParquetWriter(path, schema, **WRITING) as writer:
         for packed in regrouped(pieces, rows):
             table = pa.Table.from_arrays([as_column(packed)], schema=schema)
             writer.write_table(table, rows)
+            number += len(packed)
+            body.update(np.ascontiguousarray(packed).data)
+        end = {REPORTS: str(number), BODY: body.hexdigest()}
+        digest = digest_of(_metadata(header) | end)
+        writer.add_key_value_metadata({**end, DIGEST: digest})
 
 
 def group_rows(width: int) -> int:
@@ -97,21 +108,33 @@ def schema_of(collection: Collection) -> pa.Schema:
 
 
 def load_collection(path: str | Path) -> Collection:
-    """Read a collection. Raises ReportsError if the file is damaged or holds no reports."""
+    """Read a collection. Raises ReportsError if the file is damaged or holds no reports.
+
+    So it does if what the file says of its reports was edited after it was written; an older file
+    has no digest to tell, which is said by an IncrowdWarning. The reports themselves are compared
+    by `parts` alone.
+    """
     with _readable(path):
         file = _opened(path)
         return _collection(file, file.read(), path)
 
 
-def parts(path: str | Path) -> Iterator[Collection]:
+def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
     """Read a collection part by part: never more than one row group of reports in memory.
 
-    Raises ReportsError if the file is damaged or holds no reports.
+    check: whether the reports themselves are compared with their SHA-256, which takes about half a
+    second for a GB; what is said of them always is. Raises ReportsError as `load_collection`.
     """
+    body = hashlib.sha256()
     with _readable(path):
         file = _opened(path)
         for number in range(max(file.num_row_groups, 1)):
-            yield _part(file, number, path)
+            part = _part(file, number, path)
+            if check:
+                body.update(np.ascontiguousarray(part.packed).data)
+            yield part
+        if check:
+            _check_body(file, body, path)
 
 
 def load_part(path: str | Path, number: int) -> Collection:
@@ -169,18 +192,57 @@ _MAKE = "name what `incrowd randomize` wrote"
 
 
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
-    metadata = {k.decode(): v.decode() for k, v in (file.schema_arrow.metadata or {}).items()}
-    seed, people = metadata.get("incrowd.simulation_seed"), metadata.get("incrowd.people")
-    return Collection(
+    metadata = _said(file)
+    _check_digest(metadata, file.metadata.num_rows, path)
+    persons = metadata.get("incrowd.persons", "rows")
+    if persons not in ("rows", "ids"):
+        raise ValueError(f"incrowd.persons is {persons!r}")
+    found = Collection(
         plan=metadata["incrowd.plan"],
         message=int(metadata["incrowd.message"]),
         bits=int(metadata["incrowd.bits"]),
         packed=as_matrix(_one_chunk(table.column(COLUMN))),
-        seed=None if seed is None else int(seed),
+        seed=_count(metadata, "incrowd.simulation_seed"),
         id=metadata.get("incrowd.collection", str(path)),
-        people=None if people is None else int(people),
-        persons=metadata.get("incrowd.persons", "rows"),
+        people=_count(metadata, "incrowd.people"),
+        persons=persons,
     )
+    if DIGEST not in metadata:
+        warn_unsealed(path)
+    return found
+
+
+def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
+    """What the end of the file says of its reports."""
+    found = {k.decode(): v.decode() for k, v in (file.metadata.metadata or {}).items()}
+    return {key: value for key, value in found.items() if key.startswith(NAME)}
+
+
+def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> None:
+    """Raises ReportsError if the metadata was edited, or there are not as many reports as it says.
+
+    Older files say neither.
+    """
+    if not metadata.keys() & {REPORTS, BODY, DIGEST}:
+        return
+    rest = {key: value for key, value in metadata.items() if key != DIGEST}
+    fits = metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
+    if not fits:
+        raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
+
+
+def _check_body(file: pa.parquet.ParquetFile, body: hashlib._Hash, path: str | Path) -> None:
+    """Raises ReportsError if the reports are not those that were written, as far as it says."""
+    if _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
+        raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
+
+
+def _count(metadata: dict[str, str], name: str) -> int | None:
+    """A number of at least 0, if there is one. Raises ValueError for another."""
+    found = int(metadata[name]) if name in metadata else None
+    if found is not None and not 0 <= found < 1 << 63:
+        raise ValueError(f"{name} is {found}")
+    return found
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.FixedSizeBinaryArray:

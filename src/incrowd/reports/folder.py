@@ -77,10 +77,13 @@ def load(path: str | Path) -> tuple[Collection, ...]:
     return tuple(map(load_collection, report_files(path)))
 
 
-def stream(path: str | Path) -> Iterator[Collection]:
-    """Read all reports of a plan part by part. Raises ReportsError if they cannot be read."""
+def stream(path: str | Path, check: bool = False) -> Iterator[Collection]:
+    """Read all reports of a plan part by part. Raises ReportsError if they cannot be read.
+
+    check: also whether they are, byte for byte, the reports that were written.
+    """
     for file in report_files(path):
-        yield from parts(file)
+        yield from parts(file, check)
 
 
 def report_files(path: str | Path) -> list[Path]:

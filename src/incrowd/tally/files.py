@@ -4,17 +4,76 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
-from incrowd.errors import ReportsError
+from incrowd.errors import InWords, ReportsError
+from incrowd.plan.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
 from incrowd.reports.files import replaced
-from incrowd.tally.tally import MessageTally, Tally
+from incrowd.tally.tally import Kind, MessageTally, Tally
 
-FORMAT = "incrowd tally 1"
+FORMAT = "incrowd tally 2"
+OLD_FORMAT = "incrowd tally 1"  # without a digest
 ENDING = ".json"
+MOST = 1 << 53  # of whatever is counted; so sums are exact
 _MAKE = "name a file that `incrowd tally` wrote"
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Table(_Strict):
+    questions: list[str] = Field(min_length=1)
+    shape: list[Annotated[int, Field(ge=1, le=MOST)]] = Field(min_length=1)
+    counts: list[Any]  # an array checks them faster
+
+    def read(self) -> np.ndarray:
+        """The counts as int64. Raises ValueError if they are none, or of another shape."""
+        counts = np.array(self.counts)
+        if counts.dtype != np.int64 or counts.ndim != 1 or not 0 <= counts.min() <= MOST:
+            raise ValueError("are no counts")
+        return counts.reshape(self.shape)
+
+
+class _Message(_Strict):
+    accepted: Count
+    rejected: Count
+    declared: Count
+    tables: list[_Table]
+
+    def read(self) -> MessageTally:
+        """The counts of the message. Raises ValueError as `_Table.read`."""
+        tables = {tuple(table.questions): table.read() for table in self.tables}
+        return MessageTally(self.accepted, self.rejected, self.declared, tables)
+
+
+class _File(_Strict):
+    format: Literal["incrowd tally 1", "incrowd tally 2"]
+    plan: str
+    kind: Kind
+    tables: list[list[str]]
+    parts: list[str]
+    simulation_seed: Annotated[int, Field(ge=0)] | None
+    persons: Literal["rows", "ids"]
+    messages: dict[Number, _Message]
+
+    def read(self) -> Tally:
+        """The tally. Raises ValueError as `_Table.read`."""
+        return Tally(
+            plan=self.plan,
+            tables=tuple(map(tuple, self.tables)),
+            kind=self.kind,
+            messages={int(number): message.read() for number, message in self.messages.items()},
+            parts=frozenset(self.parts),
+            seed=self.simulation_seed,
+            persons=self.persons,
+        )
 
 
 def save_tally(tally: Tally, path: str | Path) -> None:
@@ -24,7 +83,7 @@ def save_tally(tally: Tally, path: str | Path) -> None:
 
 
 def as_text(tally: Tally) -> str:
-    """A tally as JSON."""
+    """A tally as JSON, with a digest of its content."""
     data = {
         "format": FORMAT,
         "plan": tally.plan,
@@ -35,7 +94,7 @@ def as_text(tally: Tally) -> str:
         "persons": tally.persons,
         "messages": {str(number): _message(m) for number, m in tally.messages.items()},
     }
-    return json.dumps(data, allow_nan=False)
+    return json.dumps(sealed(data), allow_nan=False)
 
 
 def _message(counts: MessageTally) -> dict[str, Any]:
@@ -61,29 +120,27 @@ def load_tally(path: str | Path) -> Tally:
         raise ReportsError.of("tally", str(path), f"holds no tally; {_MAKE}") from None
 
 
-def of_text(text: str, name: str = "text") -> Tally:
-    """The tally that `as_text` wrote. Raises ReportsError if the text holds none."""
+def of_text(text: str, name: str = InWords("this text")) -> Tally:
+    """The tally that `as_text` wrote.
+
+    Raises ReportsError if the text holds none, or was changed after it was written. An older one
+    has no digest, which is said by an IncrowdWarning.
+    """
     try:
-        data = json.loads(text)
-        if data["format"] != FORMAT:
+        data = read_json(text)
+        if data["format"] not in (FORMAT, OLD_FORMAT):
             raise ReportsError.of("tally", name, f"is of another format; {_MAKE}")
-        messages = {int(number): _read(message) for number, message in data["messages"].items()}
-        return Tally(
-            plan=data["plan"],
-            tables=tuple(tuple(ids) for ids in data["tables"]),
-            kind=data["kind"],
-            messages=messages,
-            parts=frozenset(data["parts"]),
-            seed=data["simulation_seed"],
-            persons=data["persons"],
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return _File.model_validate(_unedited(data, name)).read()
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise ReportsError.of("tally", name, f"holds no tally; {_MAKE}") from None
 
 
-def _read(message: dict[str, Any]) -> MessageTally:
-    tables = {
-        tuple(table["questions"]): np.array(table["counts"], np.int64).reshape(table["shape"])
-        for table in message["tables"]
-    }
-    return MessageTally(message["accepted"], message["rejected"], message["declared"], tables)
+def _unedited(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """The content of a tally. Raises ReportsError if its digest is another's."""
+    if data["format"] == OLD_FORMAT:
+        warn_unsealed(name)
+        return data
+    content, fits = unsealed(data)
+    if not fits:
+        raise ReportsError.of("tally", name, f"has a digest that {EDITED}; count again")
+    return content

@@ -85,6 +85,12 @@ class Tally:
         persons = "rows" if "rows" in (self.persons, other.persons) else "ids"
         return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
 
+    @property
+    def without_tables(self) -> Tally:
+        """How many reports there are of each message, and nothing of what they say."""
+        messages = {n: replace(counts, tables={}) for n, counts in self.messages.items()}
+        return replace(self, tables=(), kind="singles", messages=messages)
+
 
 Mapper = Callable[[Callable[[Collection], "Tally"], Iterable[Collection]], Iterable["Tally"]]
 

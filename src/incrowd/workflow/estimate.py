@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from incrowd.errors import InWords, ReportsError, TableError, UsageError
+from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, simultaneous_intervals
@@ -14,6 +14,7 @@ from incrowd.plan import Guarantee, Plan
 from incrowd.planning.planner import guarantee_for
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
+from incrowd.tally.consistency import check_people, check_possible
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
 from incrowd.workflow.joint import joint, travels_jointly
@@ -128,23 +129,38 @@ def check_arrived(
 
     Raises ReportsError if a message is missing, or too few people came.
     """
-    if counted.plan != plan.digest:
-        made = "counts the reports of another plan; use the plan whose digest this is"
-        raise ReportsError.of("tally", counted.plan, made)
+    people = people_of(plan, counted)
     for number in range(len(plan.messages)):
-        if number not in counted.messages or not counted.messages[number].accepted:
-            what = "there is nothing to estimate from; name the reports of every message"
-            raise ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
+        if not counted.messages[number].accepted:
+            raise _nothing_of(number)
     arrived = tuple(
         Arrived(counts.accepted, counts.rejected, counts.people(message))
         for counts, message in (
             (counted.messages[number], message) for number, message in enumerate(plan.messages)
         )
     )
-    people = min(message.people for message in arrived)
     if people < plan.survey.crowd and not accept_smaller_crowd:
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), _too_few(plan))
     return arrived, guarantee_for(plan, people)
+
+
+def people_of(plan: Plan, counted: Tally) -> int:
+    """Who took part: the smallest number of any message (rows, if one person has several).
+
+    counted: all reports of every message. Raises ReportsError if a message is missing, or for
+    figures that are not possible together.
+    """
+    check_possible(plan, counted)
+    for number in range(len(plan.messages)):
+        if number not in counted.messages:
+            raise _nothing_of(number)
+    check_people(plan, counted)
+    return min(counted.messages[n].people(message) for n, message in enumerate(plan.messages))
+
+
+def _nothing_of(number: int) -> IncrowdError:
+    what = "there is nothing to count on; name the reports of every message"
+    return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
 
 
 def _too_few(plan: Plan) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from incrowd.plan import Message, Plan
 from incrowd.planning.planner import assumption, recertify
 from incrowd.planning.sending import sent_by
 from incrowd.reports.collection import Collection
+from incrowd.tally.consistency import sends
 from incrowd.tally.tally import MessageTally
 from incrowd.workflow.estimate import Reports, count
 
@@ -36,12 +38,27 @@ class Impossible:
 
 
 @dataclass(frozen=True)
+class ImpossiblePeople:
+    """A number of people that does not fit the reports of a message (from 1), set bits apart.
+
+    low, high: how many reports so many people can send.
+    """
+
+    message: int
+    people: int
+    reports: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
 class Verification:
     """What was found. certificate: recomputed from the plan's noise, copies and crowd.
 
     reports: accepted; rejected: those that no client can have sent. impossible: bits whose rate
     cannot come from the plan; both None if no reports were given. A bit is set with a probability
-    between two bounds, whatever the answers are. missing: people whom the plan's crowd still
+    between two bounds, whatever the answers are. impossible_people: numbers of people that cannot
+    have sent so many reports, or so few; None likewise. missing: people whom the plan's crowd still
     lacks. seed: of reports that were made in a simulation, and protect nobody.
     """
 
@@ -50,13 +67,15 @@ class Verification:
     reports: int | None = None
     rejected: int = 0
     impossible: tuple[Impossible, ...] | None = None
+    impossible_people: tuple[ImpossiblePeople, ...] | None = None
     missing: int = 0
     seed: int | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing speaks against the plan, or the reports."""
-        found = self.impossible or self.rejected or self.missing or self.seed is not None
+        wrong = self.impossible or self.impossible_people
+        found = wrong or self.rejected or self.missing or self.seed is not None
         return self.plan_holds and not found
 
 
@@ -64,7 +83,8 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     """Recompute a plan's certificate; check that reports can come from it.
 
     The reports' digest and length must be the plan's, and every bit's rate between its bounds
-    within its sampling error. Raises ReportsError for another plan's reports.
+    within its sampling error; so must the number of reports where set bits travel apart. Raises
+    ReportsError for another plan's reports.
     """
     certificate = recertify(plan)
     promise = plan.guarantee
@@ -92,9 +112,19 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
         reports=sum(f.accepted for f in found),
         rejected=sum(f.rejected for f in found),
         impossible=tuple(wrong),
+        impossible_people=tuple(_impossible_people(plan, found)),
         missing=max(plan.survey.crowd - people, 0),
         seed=counted.seed,
     )
+
+
+def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[ImpossiblePeople]:
+    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True)):
+        if message.apart:
+            low, high = sends(plan, message, counts.declared)
+            bounds = max(math.ceil(low), 0), math.floor(high)
+            if not bounds[0] <= counts.accepted <= bounds[1]:
+                yield ImpossiblePeople(number + 1, counts.declared, counts.accepted, *bounds)
 
 
 NOTHING = MessageTally(0, 0, 0, {})

@@ -1,0 +1,153 @@
+"""Figures that are possible together: of a tally, and of people and the reports they send."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.plan import Message, Plan
+from incrowd.survey import Text
+from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
+
+FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
+
+
+class Sends(NamedTuple):
+    """Between how many reports some people can send, where set bits travel apart."""
+
+    low: float
+    high: float
+
+
+def check_possible(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError for a tally of another plan, or one that no reports of it can give."""
+    if tally.plan != plan.digest:
+        made = "counts the reports of another plan; use the plan whose digest this is"
+        raise ReportsError.of("tally", tally.plan, made)
+    for number, counts in tally.messages.items():
+        if number >= len(plan.messages):
+            raise _impossible(number, "is none of the plan's")
+        for wrong in _wrong(plan, plan.messages[number], counts, tally):
+            raise _impossible(number, wrong)
+
+
+def check_people(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError if the people are more than can have sent so few reports.
+
+    Where set bits travel apart the number of people is stated, and the guarantee counts on it.
+    tally: of all reports of its messages, not of parts.
+    """
+    for number, counts in tally.messages.items():
+        message = plan.messages[number]
+        if message.apart and counts.accepted < (low := sends(plan, message, counts.declared).low):
+            sent = f"send at least {math.ceil(low):,} reports, and {counts.accepted:,} came"
+            raise _impossible(number, f"{counts.declared:,} people {sent}")
+
+
+def sends(plan: Plan, message: Message, people: int) -> Sends:
+    """How many reports so many people send of a message whose set bits travel apart.
+
+    Every bit is set by itself, with probability p if the person chose it and q if not; so the
+    variance is the same whatever people answer, and the mean lies between two bounds. Beyond by
+    Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability is
+    below FALSE_ALARM on each side.
+    """
+    assert message.channel is not None
+    domain, p, q = plan.questions(message)[0].domain, message.channel.p, message.channel.q
+    sets = people * message.copies
+    log = -math.log(FALSE_ALARM)
+    slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * sets * domain.bits * p * q)
+    least, most = (sets * (k * p + (domain.bits - k) * q) for k in (domain.fewest, domain.most))
+    return Sends(least - slack, most + slack)
+
+
+def _impossible(number: int, why: str) -> IncrowdError:
+    place = InWords(f"message {number + 1}")
+    return ReportsError.of("reports", place, f"{why}: something was edited or damaged, or is lost")
+
+
+def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[str]:
+    """What cannot be in the counts of a message."""
+    if min(counts.accepted, counts.rejected, counts.declared) < 0:
+        yield "counts fewer than no reports"
+    if counts.declared and not message.apart:
+        yield "says how many people took part, where the reports tell"
+    held = {ids for ids in tally.tables if set(ids) <= set(message.questions)}
+    if set(counts.tables) != held:
+        yield "does not count the tables that the tally names"
+    else:
+        for ids, table in counts.tables.items():
+            if table.shape != _shape(plan, message, ids, tally.kind):
+                yield f"{', '.join(ids)} has counts of another shape"
+            elif not _adds_up(plan, message, ids, table, counts, tally.kind):
+                yield f"{', '.join(ids)} has counts that do not fit {counts.accepted:,} reports"
+        if tally.kind == "singles" and not message.apart and not _agree(counts):
+            yield "has tables that do not agree with each other"
+
+
+def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
+    """The shape of a table's counts, as `incrowd.tally.tally.count_part` makes it."""
+    question = plan.survey.question(ids[0])
+    if isinstance(question, Text):
+        return (question.cohorts, 1 + question.bits - question.cohort_bits)
+    widths = [plan.survey.question(id).bits for id in ids]
+    if message.apart or kind == "singles":
+        return tuple(1 + width for width in widths)
+    if kind == "pairs":
+        return tuple(1 + width + width * (width - 1) // 2 for width in widths)
+    return tuple(1 << width for width in widths)
+
+
+def _adds_up(
+    plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
+) -> bool:
+    """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
+    if table.min() < 0 or table.max() > max(counts.accepted, counts.declared * message.copies):
+        return False
+    if message.apart:
+        sets = counts.declared * message.copies
+        return bool(table[0] == sets and table[1:].sum() == counts.accepted)
+    if isinstance(plan.survey.question(ids[0]), Text):
+        return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())
+    if kind == "patterns":
+        return bool(table.sum() == counts.accepted)
+    return bool(table.flat[0] == counts.accepted) and _nested(table)
+
+
+def _nested(table: np.ndarray) -> bool:
+    """Whether no count of met conditions, and of those of one question unmet, is negative.
+
+    For yes/no questions alone that is the whole histogram.
+    """
+    if table.ndim == 1:
+        return _no_negative(table)
+    return all(_no_negative(part) for met in table[1:] for part in (met, table[0] - met))
+
+
+def _no_negative(table: np.ndarray) -> bool:
+    """For each axis: the reports that meet a condition, and the others."""
+    for axis in range(table.ndim):
+        none, met = np.split(table, [1], axis=axis)
+        table = np.concatenate([met, none - met], axis=axis)
+    return bool(table.min() >= 0)
+
+
+def _agree(counts: MessageTally) -> bool:
+    """Whether two tables say the same of the questions they share."""
+    return all(
+        np.array_equal(_marginal(one, first, shared), _marginal(other, second, shared))
+        for (one, first), (other, second) in combinations(counts.tables.items(), 2)
+        if (shared := sorted(set(one) & set(other)))
+    )
+
+
+def _marginal(ids: Ids, table: np.ndarray, shared: list[str]) -> np.ndarray:
+    """The counts of some questions of a table, whatever the others say."""
+    kept = table[tuple(slice(None) if id in shared else 0 for id in ids)]
+    order = [id for id in ids if id in shared]
+    return kept.transpose([order.index(id) for id in shared])

@@ -1,0 +1,63 @@
+"""Ledger + Plan + reports -> Ledger: what the same people were asked, and how many of them came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from incrowd.errors import MISSING, ReportsError, UsageError
+from incrowd.plan import Plan
+from incrowd.plan.ledger import Ledger
+from incrowd.reports.locking import rewrite
+from incrowd.tally.tally import Tally
+from incrowd.workflow.estimate import Reports, count, people_of
+
+
+def new_ledger(path: str | Path) -> Ledger:
+    """Write a ledger in which nothing stands yet. Raises UsageError if the file exists."""
+
+    def empty(real: Path) -> str:
+        if real.exists():
+            raise UsageError.of("ledger", str(path), "exists; it is not made anew")
+        return Ledger().dumps()
+
+    rewrite(path, empty)
+    return Ledger()
+
+
+def note(
+    path: str | Path, plan: Plan, reports: Reports | Tally | None = None, as_planned: bool = False
+) -> Ledger:
+    """Note in a ledger file that a plan was carried out, and how many people came.
+
+    reports: all that arrived, or their tally: the crowd is that of the accepted reports, and never
+    more than planned. as_planned: take the planned crowd at its word instead. Two who write at once
+    wait for each other. Raises UsageError without either, ReportsError for reports of another plan,
+    of too few messages or of a simulation, PlanError if the ledger does not take the plan.
+    """
+    if (reports is None) != as_planned:
+        found = MISSING if reports is None else "and --as-planned"
+        raise UsageError.of("reports", found, _REPORTS_OR_PLANNED)
+    people = None if reports is None else _came(plan, reports)
+    noted = Ledger()
+
+    def with_plan(real: Path) -> str:
+        nonlocal noted
+        noted = Ledger.load(real).with_plan(plan, people)
+        return noted.dumps()
+
+    rewrite(path, with_plan)
+    return noted
+
+
+def _came(plan: Plan, reports: Reports | Tally) -> int:
+    counted = reports if isinstance(reports, Tally) else count(plan, reports, [])
+    if counted.seed is not None:
+        made = "made these reports: nobody was asked, and there is nothing to note"
+        raise ReportsError.of("simulation seed", counted.seed, made)
+    return people_of(plan, counted)
+
+
+_REPORTS_OR_PLANNED = (
+    "name the reports that arrived, or their tally: a smaller crowd than planned leaks more, and "
+    "later plans have to know; or, if as many came as planned, --as-planned (as_planned=True)"
+)
