@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -33,6 +34,8 @@ from incrowd.cli.app import main
 from incrowd.plan.ledger import Ledger
 from incrowd.reports.folder import save
 from incrowd.tally.files import save_tally
+
+pytestmark = pytest.mark.filterwarnings("default::incrowd.errors.IncrowdWarning")
 
 SECONDS = 30  # of a command; most take a tenth of one
 GROWTH = 1 << 30  # bytes of memory that all examples of a test may add
@@ -242,22 +245,59 @@ VALUES = st.recursive(
 )
 
 
+def near(value):
+    """Values of the same kind, that a careless hand could have written, or anything."""
+    found = []
+    if isinstance(value, int | float):
+        found = [0, 1, -1, value + 1, value - 1, value * 2, value / 2, 2**31 - 1, 2**32, 2**53]
+        found += [2**63, 10**30, 10**400, 5e-324, 1e-300, 1e300, 0.5, float("nan"), float("inf")]
+    if isinstance(value, str):
+        found = [value[::-1], value[:1], value * 2, "", "a", "b", "local", "outlier", "multi", "é"]
+    if isinstance(value, list):
+        found = [[], value * 2, value[::-1], value[:1], [value]]
+    return st.one_of(VALUES, *[st.sampled_from(found)] * 4) if found else VALUES
+
+
 @st.composite
-def spoiled_json(draw, content):
-    """JSON with parts replaced, removed or repeated; half of the time with a digest that fits."""
-    data = json.loads(content)
-    for _ in range(draw(st.integers(1, 3))):
+def spoiled_data(draw, data):
+    """Nested data with parts replaced, removed or repeated."""
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
         holder, place = draw(st.sampled_from(list(places(data)) or [({"": data}, "")]))
-        match draw(st.sampled_from(["replace", "replace", "remove", "repeat"])):
+        match draw(st.sampled_from(["replace", "replace", "replace", "remove", "repeat"])):
             case "replace":
-                holder[place] = draw(VALUES)
+                holder[place] = draw(near(holder[place]))
             case "remove":
                 del holder[place]
             case "repeat" if isinstance(holder, list):
                 holder.append(holder[place])
-    if draw(st.booleans()):
-        data = signed(data)
-    return json.dumps(data).encode()
+    return data
+
+
+@st.composite
+def spoiled_json(draw, content):
+    """JSON that is spoiled inside; mostly with a digest that fits."""
+    data = draw(spoiled_data(json.loads(content)))
+    return json.dumps(signed(data) if draw(st.integers(0, 5)) else data).encode()
+
+
+@st.composite
+def spoiled_toml(draw, content):
+    """TOML that is spoiled inside."""
+    data = draw(spoiled_data(tomllib.loads(content.decode())))
+    lines = [f"{json.dumps(key)} = {as_toml(value)}" for key, value in data.items()]
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def as_toml(value):
+    """A value of TOML, in one line."""
+    if isinstance(value, dict):
+        items = (f"{json.dumps(key)} = {as_toml(item)}" for key, item in value.items())
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(as_toml, value))}]"
+    if isinstance(value, float):
+        return str(value)
+    return '""' if value is None else json.dumps(value)
 
 
 def places(data):
@@ -317,7 +357,6 @@ COLUMNS = [
     lambda rows: pa.array([{"x": "yes"}] * rows, pa.struct({"x": pa.string()})),
     lambda rows: pa.array([b"\xff", b""] * rows),
     lambda rows: pa.array([b"\xff\x00"] * rows, pa.binary(2)),
-    lambda rows: pa.array([b""] * rows, pa.binary(0)),
     lambda rows: pa.array(range(rows), pa.timestamp("us")),
     lambda rows: pa.array([None] * rows, pa.decimal128(5, 2)),
     lambda rows: pa.array(["yes"] * rows, pa.large_string()),
@@ -332,7 +371,8 @@ def spoiled(name, content):
     if name.endswith(".parquet"):
         return st.one_of(*ways, made_up_table(content), made_up_table(content))
     ways += [spoiled_tokens(content), spoiled_tokens(content)]
-    return st.one_of(*ways, *[spoiled_json(content)] * 3 * name.endswith(".json"))
+    inside = {".json": spoiled_json, ".toml": spoiled_toml}.get(Path(name).suffix)
+    return st.one_of(*ways, *[inside(content)] * 8) if inside else st.one_of(*ways)
 
 
 # --- what has to hold --------------------------------------------------------------------------
