@@ -15,7 +15,7 @@ import pyarrow.parquet
 from incrowd.errors import AnswersError, InWords
 from incrowd.survey import Survey
 
-PIECE_BYTES = 1 << 24  # of a file of answers in memory at a time
+PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
 CELL_BYTES = 8  # of a cell beside what is in it
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
 TOO_LONG = "straddling object"  # the reader's word for it
