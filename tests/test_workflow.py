@@ -81,6 +81,7 @@ def test_a_file_of_reports_holds_reports_alone(made, answers, tmp_path):
     file = pa.parquet.ParquetFile(tmp_path / "r.parquet")
     assert file.schema_arrow.names == ["report"]
     assert set(file.schema_arrow.metadata) == {
+        b"incrowd.format",
         b"incrowd.plan",
         b"incrowd.message",
         b"incrowd.bits",

@@ -17,6 +17,7 @@ from incrowd.plan.digests import EDITED, digest_of, warn_unsealed
 
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
+FORMAT = "incrowd reports 2"  # those before it name no format, and have no digest
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
 ID_BYTES = 16
@@ -207,7 +208,7 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         people=_count(metadata, "incrowd.people"),
         persons=persons,
     )
-    if DIGEST not in metadata:
+    if _is_old(metadata):
         warn_unsealed(path)
     return found
 
@@ -223,12 +224,21 @@ def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> N
 
     Older files say neither.
     """
-    if not metadata.keys() & {REPORTS, BODY, DIGEST}:
+    if _is_old(metadata):
         return
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
     fits = metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
     if not fits:
         raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
+
+
+def _is_old(metadata: dict[str, str]) -> bool:
+    """Whether a file was written before there were digests.
+
+    The format stands where every tool keeps it, the digest where some do not: a file that was
+    written again without its digest is not taken for an old one.
+    """
+    return not metadata.keys() & {f"{NAME}format", REPORTS, BODY, DIGEST}
 
 
 def _check_body(file: pa.parquet.ParquetFile, body: hashlib._Hash, path: str | Path) -> None:
@@ -252,6 +262,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.FixedSizeBinaryArray:
 
 def _metadata(collection: Collection) -> dict[str, str]:
     found = {
+        "incrowd.format": FORMAT,
         "incrowd.plan": collection.plan,
         "incrowd.message": str(collection.message),
         "incrowd.bits": str(collection.bits),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -138,15 +138,19 @@ def _no_negative(table: np.ndarray) -> bool:
 
 
 def _agree(counts: MessageTally) -> bool:
-    """Whether two tables say the same of the questions they share."""
-    return all(
-        np.array_equal(_marginal(one, first, shared), _marginal(other, second, shared))
-        for (one, first), (other, second) in combinations(counts.tables.items(), 2)
-        if (shared := sorted(set(one) & set(other)))
-    )
+    """Whether all tables say the same of every question, and of every two, that they share."""
+    known: dict[Ids, np.ndarray] = {}
+    for ids, table in counts.tables.items():
+        if table.ndim > len(ids):  # of a text question, which stands alone
+            continue
+        for shared in chain(combinations(sorted(ids), 1), combinations(sorted(ids), 2)):
+            margin = _marginal(ids, table, shared)
+            if not np.array_equal(known.setdefault(shared, margin), margin):
+                return False
+    return True
 
 
-def _marginal(ids: Ids, table: np.ndarray, shared: list[str]) -> np.ndarray:
+def _marginal(ids: Ids, table: np.ndarray, shared: Ids) -> np.ndarray:
     """The counts of some questions of a table, whatever the others say."""
     kept = table[tuple(slice(None) if id in shared else 0 for id in ids)]
     order = [id for id in ids if id in shared]
