@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from incrowd.cli.options import (
     check_answers,
     keep,
 )
-from incrowd.errors import UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.stream import randomize_files
@@ -106,10 +106,12 @@ def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
 @contextmanager
 def _new_key(path: Path) -> Iterator[incrowd.DeviceKey]:
     key = incrowd.DeviceKey.create()
-    key.save(path)
     try:
+        key.save(path)
         yield key
     except BaseException:
-        path.unlink()
+        with suppress(IncrowdError):  # it was not written
+            if incrowd.DeviceKey.load(path) == key:
+                path.unlink()
         raise
     say(f"wrote a new secret to {path}: keep it on the device, and use it in every round")
