@@ -141,18 +141,21 @@ def test_nothing_else_is_replaced(tmp_path):
 
 
 def test_commands_write_through(tmp_path):
-    """Standard output gets the plan alone; what is shown goes to standard error then."""
+    """Standard output gets the plan alone; what is shown goes to standard error then. By way of
+    a link here, so that code that replaces it does the machine no harm."""
+    (tmp_path / "out").symlink_to("/dev/stdout")
     (tmp_path / "s.toml").write_text(TOML)
     plan = [*RUN, "plan", "s.toml", "--no-side-by-side", "-o"]
-    done = subprocess.run([*plan, "/dev/stdout"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([*plan, "out"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and incrowd.Plan.loads(done.stdout).survey.name == "t"
     assert "noise" in done.stderr
     (tmp_path / "p.json").write_text(done.stdout)
     (tmp_path / "a.csv").write_text("a\n" + "yes\nno\n" * 20)
-    randomize = [*RUN, "randomize", "p.json", "a.csv", "-o", "/dev/stdout"]
+    randomize = [*RUN, "randomize", "p.json", "a.csv", "-o", "out"]
     done = subprocess.run(randomize, cwd=tmp_path, capture_output=True)
     assert pa.parquet.read_table(io.BytesIO(done.stdout)).num_rows == 40
-    assert {file.name for file in tmp_path.iterdir()} == {"s.toml", "p.json", "a.csv"}
+    assert {file.name for file in tmp_path.iterdir()} == {"s.toml", "p.json", "a.csv", "out"}
+    assert (tmp_path / "out").is_symlink()
 
 
 SLOWED = """
