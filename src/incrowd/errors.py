@@ -30,7 +30,12 @@ def _shown(value: object, width: int = 120) -> str:
     """Words as they are, text in quotation marks; of what is long the beginning and the end."""
     if isinstance(value, InWords):
         return value
-    text = f"got {value!r}" if isinstance(value, str) else f"got {value}"
+    try:
+        text = f"got {value!r}" if isinstance(value, str) else f"got {value}"
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "got a number of thousands of digits"
+    except RecursionError:
+        return "got something nested too deep to be shown"
     half = width // 2
     return text if len(text) <= width else f"{text[:half]} ... {text[-half:]}"
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
+
+STOPPED = 128  # and the number of the signal: the exit code that a shell shows for it
 
 
 def main() -> None:
-    """Run the command line. An interrupt ends it quietly, also while it is still loading."""
+    """Run the command line. An interrupt ends it quietly, also while it is still loading.
+
+    So does being told to stop, by SIGTERM or when the terminal is closed: nothing is left behind.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has both
+        if number and signal.getsignal(number) is signal.SIG_DFL:  # else as with nohup
+            signal.signal(number, _stop)
     try:
         from incrowd.cli.app import main as run
 
         run()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(STOPPED + signal.SIGINT)
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    """End as an exception does, so that temporary files are removed; a second signal waits."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(STOPPED + number)

@@ -20,6 +20,7 @@ from incrowd.cli.options import (
     PlanFile,
     ReportsFiles,
     Tables,
+    beside,
     certified,
     check_reports,
     keep,
@@ -28,6 +29,7 @@ from incrowd.cli.options import (
 from incrowd.errors import UsageError
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.report.write import check_ending
+from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible
 from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally
@@ -115,12 +117,13 @@ def tally(
     """
     keep(output, plan, *reports)
     check_reports(*reports)
-    if output.suffix != TALLY_ENDING:
+    if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
     made = incrowd.Plan.load(plan)
     counted = count_paths(made, reports, _asked(table))
     save_tally(counted, output)
-    show.counted(counted, output, json)
+    with beside(output):
+        show.counted(counted, output, json)
 
 
 def estimate(
@@ -168,7 +171,8 @@ def estimate(
     if output:
         incrowd.save_estimates(estimates, output)
         say(f"wrote {output}")
-    show.estimates(estimates, json)
+    with beside(output):
+        show.estimates(estimates, json)
     _say_without_joint(estimates)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +14,9 @@ import typer
 import incrowd
 from incrowd.cli.console import working
 from incrowd.errors import PlanError, UsageError
+from incrowd.reports.files import is_stream
+
+STANDARD_OUTPUT = 1
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
@@ -52,6 +58,19 @@ def keep(output: Path, *inputs: Path) -> None:
     for path in inputs:
         if output.resolve() == path.resolve():
             raise UsageError.of("-o", str(output), "is an input of this command; name another file")
+
+
+def beside(output: Path | None) -> AbstractContextManager[object]:
+    """Where results are shown: on standard error, if the output goes to standard output."""
+    shared = output is not None and is_stream(output) and _is_standard_output(output)
+    return redirect_stdout(sys.stderr) if shared else nullcontext()
+
+
+def _is_standard_output(path: Path) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(STANDARD_OUTPUT))
+    except OSError:  # it is closed
+        return False
 
 
 def check_answers(path: Path) -> None:

@@ -17,6 +17,7 @@ from incrowd.cli.options import (
     AsJson,
     Output,
     SurveyFile,
+    beside,
     certified,
     check_reports,
     keep,
@@ -96,7 +97,8 @@ def plan(
             temporary.write_text(made.dumps(), encoding="utf-8")
     if output:
         say(f"wrote {output}")
-    show.plan(made, others, json)
+    with beside(output):
+        show.plan(made, others, json)
 
 
 def _check_plan_options(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +13,17 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import progress, say
-from incrowd.cli.options import AnswersFile, AsJson, PlanFile, certified, check_answers, keep
-from incrowd.errors import UsageError
+from incrowd.cli.options import (
+    AnswersFile,
+    AsJson,
+    PlanFile,
+    beside,
+    certified,
+    check_answers,
+    keep,
+)
+from incrowd.errors import IncrowdError, UsageError
+from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.stream import randomize_files
 
@@ -59,11 +68,14 @@ def randomize(
         say("simulation: reports made with a known seed hide nothing")
     with _device_key(device_key) as key:
         written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
-    show.randomized(made, written, json)
+    with beside(output):
+        show.randomized(made, written, json)
 
 
 def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
     """Raises UsageError before any work is done for a path that cannot be right."""
+    if len(made.messages) == 1 and is_stream(output):
+        return
     if len(made.messages) == 1 and output.suffix.lower() != ".parquet":
         raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
     if len(made.messages) > 1 and output.suffix:
@@ -94,10 +106,12 @@ def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
 @contextmanager
 def _new_key(path: Path) -> Iterator[incrowd.DeviceKey]:
     key = incrowd.DeviceKey.create()
-    key.save(path)
     try:
+        key.save(path)
         yield key
     except BaseException:
-        path.unlink()
+        with suppress(IncrowdError):  # it was not written
+            if incrowd.DeviceKey.load(path) == key:
+                path.unlink()
         raise
     say(f"wrote a new secret to {path}: keep it on the device, and use it in every round")

@@ -6,25 +6,54 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from incrowd.errors import AnswersError, InWords
 from incrowd.survey import Survey
 
+PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
+CELL_BYTES = 8  # of a cell beside what is in it
+ROW_BYTES = 1 << 20  # of the longest row of a CSV file
+TOO_LONG = "straddling object"  # the reader's word for it
+
+Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
+
 
 def load_answers(path: str | Path, survey: Survey, id: str | None = None) -> pa.Table:
     """Read the columns of a survey's questions from a CSV or Parquet file, one row a person.
 
-    id: a column that says whose row it is, to be read as well. CSV cells are kept as text; an
-    empty cell is a missing answer. Other columns are ignored.
+    id: a column of text that says whose row it is, to be read as well. CSV cells are kept as
+    text; an empty cell is a missing answer. Other columns are ignored.
     Raises AnswersError if the file cannot be read, is empty, or lacks a question's column.
     """
     path = Path(path)
     with readable(path):
-        table = _parquet(path) if path.suffix == ".parquet" else _csv(path, survey)
-    return check_columns(table, survey, id)
+        pieces = [piece for piece, _ in read(path, survey, id)]
+    check_rows(sum(piece.num_rows for piece in pieces))
+    return check_columns(pa.Table.from_batches(pieces), survey, id)
+
+
+def read(path: Path, survey: Survey, id: str | None = None, rows: int = 1 << 17) -> Read:
+    """The wanted columns piece by piece, at most so many rows and about PIECE_BYTES in each.
+
+    Beside a piece stands how much was read up to its end: rows of Parquet, bytes of CSV.
+    """
+    return _parquet(path, survey, id, rows) if _is_parquet(path) else _csv(path, survey, id)
+
+
+def size(path: Path) -> tuple[int, str]:
+    """How much there is to read, and in what."""
+    if _is_parquet(path):
+        return pa.parquet.read_metadata(path).num_rows, "rows"
+    return path.stat().st_size, "bytes"
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix == ".parquet"
 
 
 @contextmanager
@@ -39,8 +68,15 @@ def readable(path: Path) -> Iterator[None]:
         ) from None
     except UnicodeDecodeError:
         raise AnswersError.of("answers", str(path), "is not UTF-8; save it as UTF-8") from None
-    except pa.ArrowInvalid as error:
-        raise AnswersError.of("answers", str(path), f"cannot be read: {error}") from None
+    except pa.ArrowException as error:
+        raise AnswersError.of("answers", str(path), _reason(str(error))) from None
+
+
+def _reason(error: str) -> str:
+    if TOO_LONG in error:
+        most = f"{ROW_BYTES >> 20} MiB"
+        return f"has a row of more than {most}; is it a CSV file, with a line for each person?"
+    return f"cannot be read: {error}"
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:
@@ -72,23 +108,100 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
     return wanted
 
 
-def _parquet(path: Path) -> pa.Table:
-    return pa.parquet.read_table(path)
+def texts(answers: pa.Table, id: str) -> pa.Array:
+    """The ids of the rows, byte for byte as they stand in the file; whole numbers as digits.
 
-
-def _csv(path: Path, survey: Survey) -> pa.Table:
-    return pa.csv.read_csv(path, convert_options=as_text(survey))
-
-
-def as_text(survey: Survey, columns: Sequence[str] = ()) -> pa.csv.ConvertOptions:
-    """Question columns as text: the survey, not the reader, says what a cell means.
-
-    columns: to be read; by default all.
+    Raises AnswersError unless there is one such column, with an id in every row, and of a type
+    whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
     """
+    if answers.column_names.count(id) != 1:
+        found = ", ".join(answers.column_names) or "no columns"
+        raise AnswersError.of("--id", id, f"needs exactly one column; found {found}")
+    kind = answers.schema.field(id).type
+    if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        allowed = f"is a column of {kind}, not of text; save the ids as text"
+        raise AnswersError.of("--id", id, allowed)
+    names = pc.cast(answers[id], pa.string()).combine_chunks()
+    missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)
+    if missing.any():
+        field = f"row {int(np.argmax(missing)) + 1}, {id}"
+        raise AnswersError.of(field, InWords("no id"), "should say whose row it is")
+    return names
+
+
+def _has_one_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(text or types.is_integer(kind) or types.is_null(kind))
+
+
+def _parquet(path: Path, survey: Survey, id: str | None, rows: int) -> Read:
+    with pa.parquet.ParquetFile(path) as file:
+        wanted = check_names(file.schema_arrow.names, survey, id)
+        metadata = file.metadata
+    leaves = [metadata.schema.column(place).path for place in range(len(metadata.schema))]
+    most, done = _most_rows(path, metadata, wanted, rows), 0
+    # As dictionaries, repeated texts take no more memory than in the file; reading ahead would
+    # keep whole row groups.
+    with pa.parquet.ParquetFile(
+        path, memory_map=True, pre_buffer=False, read_dictionary=leaves
+    ) as file:
+        for batch in file.iter_batches(batch_size=most, columns=wanted):
+            batch.validate(full=True)
+            done += batch.num_rows
+            yield batch, done
+
+
+def _most_rows(
+    path: Path, metadata: pa.parquet.FileMetaData, wanted: Sequence[str], rows: int
+) -> int:
+    """How many rows take about PIECE_BYTES, by what the file says of its row groups.
+
+    Raises AnswersError if one takes more.
+    """
+    each = max(
+        (_row_bytes(metadata.row_group(n), wanted) for n in range(metadata.num_row_groups)),
+        default=1.0,
+    )
+    if each > PIECE_BYTES:
+        shown = f"has rows of {each / 1e6:,.0f} MB; is it a file with a row for each person?"
+        raise AnswersError.of("answers", str(path), shown)
+    return min(rows, int(PIECE_BYTES // each))
+
+
+def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> float:
+    """Of the wanted columns of one row on average, unpacked."""
+    columns = [group.column(place) for place in range(group.num_columns)]
+    taken = sum(
+        column.total_uncompressed_size + CELL_BYTES * column.num_values
+        for column in columns
+        if any(f"{column.path_in_schema}.".startswith(f"{name}.") for name in wanted)
+    )
+    return float(max(1.0, taken / max(1, group.num_rows)))
+
+
+def _csv(path: Path, survey: Survey, id: str | None) -> Read:
+    block = pa.csv.ReadOptions(block_size=ROW_BYTES)
+    with pa.csv.open_csv(path, read_options=block) as header:
+        wanted = check_names(header.schema.names, survey, id)
+    with pa.OSFile(str(path)) as file:
+        cells = pa.input_stream(file, compression=_codec(path))
+        for batch in pa.csv.open_csv(cells, read_options=block, convert_options=_as_text(wanted)):
+            yield batch, file.tell()
+
+
+def _as_text(columns: Sequence[str]) -> pa.csv.ConvertOptions:
+    """Every cell as the text that it is: nobody guesses what it means."""
     return pa.csv.ConvertOptions(
         include_columns=list(columns),
-        column_types={question.id: pa.string() for question in survey.questions},
+        column_types=dict.fromkeys(columns, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
+
+
+def _codec(path: Path) -> str | None:
+    """How a file is compressed, by its name."""
+    endings = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+    return endings.get(path.suffix)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import NamedTuple
 
@@ -39,6 +41,9 @@ class Encoded(NamedTuple):
     words: np.ndarray | None = None
 
 
+_NOTHING = Encoded(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
 def encode(
     questions: Sequence[AnyQuestion], answers: pa.Table, before: int = 0
 ) -> dict[str, Encoded]:
@@ -53,6 +58,17 @@ def encode(
     if problems:
         raise AnswersError(*problems)
     return encoded
+
+
+def taken(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
+    """The answers of some of `number` rows, in that order; one may come several times."""
+    if encoded.words is not None:
+        return encoded._replace(words=encoded.words[rows])
+    starts = np.searchsorted(encoded.rows, np.arange(number + 1))
+    sizes = np.diff(starts)[rows]
+    new_rows = np.repeat(np.arange(len(rows)), sizes)
+    within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return Encoded(new_rows, encoded.places[np.repeat(starts[:-1][rows], sizes) + within])
 
 
 def pack(
@@ -96,14 +112,38 @@ def _encoded(
     missing = column.is_null().to_numpy(zero_copy_only=False)
     try:
         found, wrong, allowed = _ENCODERS[type(question)](question, column)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        problems.append(Problem(question.id, str(column.type), f"cannot be encoded: {error}"))
-        return Encoded(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        problems.append(_no_such_type(question, column, "holds no answers to this question"))
+        return _NOTHING
+    if same := _same_number(question, column.type):
+        reason = f"does not tell apart the options that are the number {same}"
+        problems.append(_no_such_type(question, column, reason))
     problems += _mistakes(question.id, column, wrong & ~missing, allowed, before)
     if not question.optional:
         problems += _mistakes(question.id, column, missing, _MISSING, before)
         return found
     return _with_no_answer(question, found, missing)
+
+
+def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
+    return Problem(question.id, str(column.type), f"is a type that {reason}; save it as text")
+
+
+def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
+    """A number that two options are, if the column is of numbers: was 7 the answer 7 or 007?"""
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return None
+    numbers = Counter(map(_decimal, getattr(question, "options", ())))
+    return next((n for n, times in numbers.items() if n is not None and times > 1), None)
+
+
+def _decimal(option: str) -> Decimal | None:
+    """The number that an option is, if it is one: numbers of several spellings are equal."""
+    try:
+        number = Decimal(option)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) -> Encoded:
@@ -147,12 +187,12 @@ def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
 
 
 def _by_value(
-    column: pa.Array, function: Callable[[pa.Array], np.ndarray], missing: float
+    column: pa.Array, function: Callable[[pa.Array], np.ndarray], missing: object
 ) -> np.ndarray:
     """A function of each row, worked out once for every value that there is."""
     distinct = column.dictionary_encode()
     rows = pc.fill_null(distinct.indices, -1).to_numpy(zero_copy_only=False)
-    return np.asarray(np.append(function(distinct.dictionary), missing)[rows])
+    return np.asarray(np.concatenate([function(distinct.dictionary), [missing]])[rows])
 
 
 def _index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
@@ -182,11 +222,24 @@ def _choice(question: Choice, column: pa.Array) -> Answered:
 
 def _multi(question: Multi, column: pa.Array) -> Answered:
     """A list column, or text with the options between semicolons; "none" means none."""
-    if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
-        text = _text(column)
-        empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
-        split = pc.split_pattern(text, SEPARATOR)
-        column = pc.if_else(empty, pa.scalar([], pa.list_(pa.string())), split)
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _lists(question, column)
+    distinct = column.dictionary_encode()
+    number = len(distinct.dictionary)
+    found, wrong, allowed = _lists(question, _split(distinct.dictionary))
+    rows = pc.fill_null(distinct.indices, number).to_numpy(zero_copy_only=False)
+    return taken(found, number + 1, rows), np.append(wrong, False)[rows], allowed
+
+
+def _split(column: pa.Array) -> pa.Array:
+    text = _text(column)
+    empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
+    return pc.if_else(
+        empty, pa.scalar([], pa.list_(pa.string())), pc.split_pattern(text, SEPARATOR)
+    )
+
+
+def _lists(question: Multi, column: pa.Array) -> Answered:
     rows = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
     codes = _codes(pc.list_flatten(column), question.options)
     cells = np.unique(rows[codes >= 0] * len(question.answers) + codes[codes >= 0])
@@ -208,14 +261,18 @@ def _number(question: Number, column: pa.Array) -> Answered:
 
 def _word(_: Text, column: pa.Array) -> Answered:
     """The words, normalised; their bits are found when the cohort is known."""
-    column = pc.fill_null(pc.cast(column, pa.string()), "")
-    words = np.array([normalise(word) for word in column.to_pylist()], object)
-    nothing = np.zeros(0, np.int64)
-    return Encoded(nothing, nothing, words), words == "", "should hold a word"
+    words = _by_value(column, _normalised, "")
+    return _NOTHING._replace(words=words), words == "", "should hold a word"
+
+
+def _normalised(distinct: pa.Array) -> np.ndarray:
+    texts = pc.fill_null(pc.cast(distinct, pa.string()), "").to_pylist()
+    return np.array([normalise(text) for text in texts], object)
 
 
 def _floats(column: pa.Array) -> np.ndarray:
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _by_value(column, _each_float, np.nan)
     return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
 

@@ -65,8 +65,10 @@ class DeviceKey:
         try:
             with open(handle, "w", encoding="ascii") as file:
                 file.write(f"{HEADER}\n{self.secret.hex()}\n{self._check}\n")
-        except OSError as error:
+        except BaseException as error:  # a signal as well: half a key is none
             Path(path).unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
             raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
 
     @property

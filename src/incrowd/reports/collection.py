@@ -71,7 +71,7 @@ def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) 
 
 def group_rows(width: int) -> int:
     """How many reports of `width` bytes stand in a row group."""
-    return max(1, GROUP_BYTES // width)
+    return GROUP_BYTES // max(1, width) or 1
 
 
 def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
@@ -116,7 +116,7 @@ def load_collection(path: str | Path) -> Collection:
     by `parts` alone.
     """
     with _readable(path):
-        file = pa.parquet.ParquetFile(path)
+        file = _opened(path)
         return _collection(file, file.read(), path)
 
 
@@ -128,7 +128,7 @@ def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
     """
     body = hashlib.sha256()
     with _readable(path):
-        file = pa.parquet.ParquetFile(path, memory_map=True)
+        file = _opened(path)
         for number in range(max(file.num_row_groups, 1)):
             part = _part(file, number, path)
             if check:
@@ -141,14 +141,26 @@ def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
 def load_part(path: str | Path, number: int) -> Collection:
     """Read one part of a collection. Raises ReportsError as `parts`."""
     with _readable(path):
-        return _part(pa.parquet.ParquetFile(path, memory_map=True), number, path)
+        return _part(_opened(path), number, path)
 
 
 def load_header(path: str | Path) -> Collection:
     """A collection without its reports: what the end of the file says. Raises as `parts`."""
     with _readable(path):
-        file = pa.parquet.ParquetFile(path)
+        file = _opened(path)
         return _collection(file, file.schema_arrow.empty_table(), path)
+
+
+def _opened(path: str | Path) -> pa.parquet.ParquetFile:
+    """A file of reports, of which no part takes more memory than those that are written here."""
+    file = pa.parquet.ParquetFile(path, memory_map=True)
+    width = file.schema_arrow.field(COLUMN).type.byte_width
+    for number in range(file.num_row_groups):
+        rows = file.metadata.row_group(number).num_rows
+        if rows > group_rows(width):
+            most = f"a row group holds at most {group_rows(width):,} reports of {width} bytes"
+            raise ReportsError.of("reports", str(path), f"has one of {rows:,}; {most}")
+    return file
 
 
 def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collection:
@@ -162,7 +174,7 @@ def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collec
 def row_groups(path: str | Path) -> int:
     """How many parts a collection has. Raises ReportsError if the file cannot be read."""
     with _readable(path):
-        return max(int(pa.parquet.ParquetFile(path).num_row_groups), 1)
+        return max(int(_opened(path).num_row_groups), 1)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import ReportsError, UsageError
@@ -31,19 +31,26 @@ def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
 
     All appear when the block succeeds, none if not. Raises UsageError as `save`.
     """
-    existed = Path(path).is_dir()
-    if messages == 1 and not existed:
-        files = [Path(path)]
-    else:
-        folder = new_folder(path)
-        files = [message_file(folder, number) for number in range(messages)]
+    single = messages == 1 and not Path(path).is_dir()
+    made = [] if single else _missing(Path(path))
     try:
+        files = [Path(path)] if single else _message_files(new_folder(path), messages)
         with ExitStack() as stack:
             yield {file: stack.enter_context(replaced(file)) for file in files}
     except BaseException:
-        if not existed and Path(path).is_dir():
-            Path(path).rmdir()
+        for folder in made:
+            with suppress(OSError):  # it was not made yet, or others use it by now
+                folder.rmdir()
         raise
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folders that have to be made, the innermost first."""
+    return [place for place in (folder, *folder.parents) if not place.exists()]
+
+
+def _message_files(folder: Path, messages: int) -> list[Path]:
+    return [message_file(folder, number) for number in range(messages)]
 
 
 def new_folder(path: str | Path) -> Path:

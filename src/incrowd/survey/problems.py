@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
@@ -50,24 +50,30 @@ def mappings(value: object) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)]
 
 
-def _names(part: Mapping[str, Any]) -> list[Any]:
+def _names(part: Mapping[str, Any]) -> list[str]:
+    """The questions that a part names; what is no text was found by its type."""
     names = part.get("questions")
-    return list(names) if isinstance(names, list | tuple) else []
+    return [name for name in names if isinstance(name, str)] if _is_list(names) else []
 
 
-def _name_problems(field: str, names: list[Any], ids: Counter[str]) -> Iterator[Problem]:
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[Problem]:
     for name in names:
         if name not in ids:
             yield Problem(field, name, f"names no question; use some of {', '.join(ids)}")
-    if len(set(map(str, names))) < len(names):
+    if len(set(names)) < len(names):
         yield Problem(field, names, "names a question twice; name each once")
 
 
 def _alone_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     """Text, and questions that travel apart, stand alone in tables; the latter in messages too."""
-    apart = {q.get("id") for q in mappings(raw.get("question")) if _apart(q)}
-    remembered = {q.get("id") for q in mappings(raw.get("question")) if _remembered(q)}
-    text = {q.get("id") for q in mappings(raw.get("question")) if q.get("type") == "text"}
+    named = [q for q in mappings(raw.get("question")) if isinstance(q.get("id"), str)]
+    apart = {q["id"] for q in named if _apart(q)}
+    remembered = {q["id"] for q in named if _remembered(q)}
+    text = {q["id"] for q in named if q.get("type") == "text"}
     for kind, alone in (("table", apart | text), ("message", apart)):
         for number, part in enumerate(mappings(raw.get(kind)), 1):
             names = _names(part)
@@ -104,11 +110,11 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
         yield Problem("survey", given, "say how often to send in one way only; keep one of them")
     if not groups:
         return
-    travelling = [set(map(str, _names(group))) for group in groups]
+    travelling = [set(_names(group)) for group in groups]
     tables = [[id] for id in ids] + [_names(table) for table in mappings(raw.get("table"))]
     for names in tables:
-        if not any(set(map(str, names)) <= group for group in travelling):
-            shown = ", ".join(map(str, names))
+        if not any(set(names) <= group for group in travelling):
+            shown = ", ".join(names)
             yield Problem("message", shown, "should travel together in some message, to be counted")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +12,10 @@ from incrowd.errors import SurveyError
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.problems import cross_problems, mistakes
 from incrowd.survey.questions import AnyQuestion, Question
+from incrowd.survey.toml import read_toml
 
 MOST_COPIES = 10_000
+MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
 class Privacy(Frozen):
@@ -53,7 +54,7 @@ class Survey(Frozen):
     """
 
     name: str = Field(min_length=1)
-    crowd: int = Field(ge=2, strict=True)
+    crowd: int = Field(ge=2, le=MOST_PEOPLE, strict=True)
     colluding: int = Field(default=0, ge=0, strict=True)
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
@@ -77,17 +78,7 @@ class Survey(Frozen):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        try:
-            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SurveyError.of(
-                "survey", str(path), f"{error.strerror}; name a TOML file"
-            ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise SurveyError.of("survey", str(path), f"is not TOML: {error}") from None
-        except UnicodeDecodeError:
-            raise SurveyError.of("survey", str(path), "is not TOML, which is UTF-8 text") from None
-        return cls.of(raw)
+        return cls.of(read_toml(path))
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:

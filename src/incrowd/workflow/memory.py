@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
+from incrowd.encoding.answers import texts
 from incrowd.errors import MISSING, UsageError
 from incrowd.plan import Message, Plan
 from incrowd.randomize.memo import DeviceKey, permanent_bits
@@ -39,8 +39,7 @@ def remembering(
             return Memory([key])
         allowed = "several rows are several devices; name the column that tells them apart"
         raise UsageError.of("--id", MISSING, allowed)
-    names = pc.cast(answers[id], pa.string()).to_pylist()
-    return Memory([key.derive(name) for name in names])
+    return Memory([key.derive(name) for name in texts(answers, id).to_pylist()])
 
 
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.encoding.answers import check_columns
-from incrowd.encoding.records import Encoded, encode
-from incrowd.errors import AnswersError, InWords, Problem
+from incrowd.encoding.answers import check_columns, texts
+from incrowd.encoding.records import Encoded, encode, taken
+from incrowd.errors import AnswersError, Problem
 from incrowd.survey import Survey
 
 SHOWN = 5
@@ -34,34 +34,17 @@ class People(NamedTuple):
 
     def take(self, rows: np.ndarray) -> People:
         """Some of the people, in that order; one may come several times."""
-        taken = {id: _take(found, self.number, rows) for id, found in self.encoded.items()}
-        return People(len(rows), taken)
-
-
-def _take(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
-    if encoded.words is not None:
-        return encoded._replace(words=encoded.words[rows])
-    starts = np.searchsorted(encoded.rows, np.arange(number + 1))
-    sizes = np.diff(starts)[rows]
-    new_rows = np.repeat(np.arange(len(rows)), sizes)
-    within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Encoded(new_rows, encoded.places[np.repeat(starts[:-1][rows], sizes) + within])
+        found = {id: taken(each, self.number, rows) for id, each in self.encoded.items()}
+        return People(len(rows), found)
 
 
 def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
     """The answers without repeated ids: one row for each person, who sends one set of reports.
 
-    Raises AnswersError if the column is missing, an id is missing, or rows of one id differ.
+    Ids are text, equal if their bytes are. Raises AnswersError as `texts`, or if rows of one id
+    differ.
     """
-    if answers.column_names.count(id) != 1:
-        found = ", ".join(answers.column_names) or "no columns"
-        raise AnswersError.of("--id", id, f"needs exactly one column; found {found}")
-    names = pc.cast(answers[id], pa.string()).combine_chunks()
-    if names.null_count:
-        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
-        raise AnswersError.of(
-            f"row {row + 1}, {id}", InWords("no id"), "should say whose row it is"
-        )
+    names = texts(answers, id)
     codes = pc.dictionary_encode(names).indices.to_numpy()
     _, first = np.unique(codes, return_index=True)
     wanted = [question.id for question in survey.questions]

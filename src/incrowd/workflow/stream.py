@@ -85,7 +85,7 @@ def _in_two_passes(
     bar: Progress,
 ) -> Written:
     with new_files(output, len(plan.messages)) as files, ExitStack() as open_files:
-        disk = Disk(next(iter(files)).parent, open_files)
+        disk = Disk(next(iter(files.values())).parent, open_files)
         with bar(f"randomising, {read.unit}", read.size) as done:
             rows, buckets = spread_answers(plan, read.tables, keystream, key, disk, done)
         reports = tuple(sum(map(len, each)) for each in buckets)

@@ -1,0 +1,47 @@
+"""TOML files, read in bounded time and memory whatever they hold."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import IncrowdError, SurveyError
+
+MOST_BYTES = 1 << 24
+MOST_NAMES = 32  # in a dotted key, which takes memory that grows with the square of their number
+_NAME = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP = re.compile(rf"(?<![\w-]){_NAME}(?:[ \t]*+\.[ \t]*+{_NAME}){{{MOST_NAMES}}}")
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The content of a TOML file. Raises SurveyError if it cannot be read or is none."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise _refused(path, f"{error.strerror}; name a TOML file") from None
+    if len(text) > MOST_BYTES:
+        raise _refused(path, f"is longer than {MOST_BYTES >> 20} MiB, which no survey is")
+    try:
+        return _parsed(text.decode("utf-8").replace("\r\n", "\n"), path)
+    except UnicodeDecodeError:
+        raise _refused(path, "is not TOML, which is UTF-8 text") from None
+
+
+def _parsed(text: str, path: str | Path) -> dict[str, Any]:
+    if _DEEP.search(text):
+        raise _refused(path, f"has a key of more than {MOST_NAMES} names; no key of a survey has")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _refused(path, f"is not TOML: {error}") from None
+    except RecursionError:
+        raise _refused(path, "is nested too deep; a survey has lists and tables of one") from None
+    except ValueError:  # Python reads no more digits; TOML sets no limit
+        raise _refused(path, "has a number of thousands of digits; no survey needs it") from None
+
+
+def _refused(path: str | Path, allowed: str) -> IncrowdError:
+    return SurveyError.of("survey", str(path), allowed)
