@@ -8,7 +8,6 @@ from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Schema
 from incrowd.accounting.worst import delta
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.numerics import heavy
 from incrowd.numerics.law import Law
 from incrowd.numerics.positive_part import positive_part
 from tests.oracles.homogeneous import absence, presence, simulated
@@ -46,7 +45,7 @@ def test_other_relations_by_simulation(q, crowd, relation):
     mean, error = simulated(channel.q, relation, crowd, 0.54, 100_000, generator)
     found = delta(outlier.ratios(channel, relation), crowd, 0.54)
     assert abs(found.estimate - mean) <= DEVIATIONS * error
-    wrong = delta(outlier.ratios(channel, relation), crowd * 5 // 4, 0.54)  # a crowd a quarter larger
+    wrong = delta(outlier.ratios(channel, relation), crowd * 5 // 4, 0.54)  # too large a crowd
     assert abs(wrong.estimate - mean) > DEVIATIONS * error
 
 
@@ -61,7 +60,6 @@ def test_the_worst_of_all_relations():
 def test_what_only_bounds_is_no_lower_bound(monkeypatch):
     """Without setting values apart the lattice is too coarse: then upper and lower say so."""
     channel, truth = BitFlip.at_least(0.44), presence(0.44, BITS, 100, 0.3)
-    monkeypatch.setattr(heavy, "SAFE", np.inf)
     monkeypatch.setattr("incrowd.numerics.positive_part.SAFE", np.inf)
     found = delta(outlier.ratios(channel, (BITS, 0, 0)), 100, 0.3)
     assert found.lower <= truth <= found.upper

@@ -1,4 +1,4 @@
-"""Certified means certified, where A - e^epsilon B cancels: against 40 digits, by every analysis."""
+"""Certified means certified, where A - e^epsilon B cancels: every analysis against 40 digits."""
 
 from collections import Counter
 from functools import reduce
@@ -59,7 +59,7 @@ def test_the_blanket_of_a_bit_next_to_the_local_epsilon():
 
 
 def test_the_allowance_is_needed_and_small(monkeypatch):
-    """Digits are lost in epsilon itself; without the allowance a fair share of bounds is too low."""
+    """Digits are lost in epsilon itself; without the allowance a share of bounds is too low."""
     right = list(bit_cases())
     for channel, crowd, epsilon, truth in right:
         local = channel.epsilon

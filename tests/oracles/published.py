@@ -186,7 +186,9 @@ class Published:
         if any(message.largest >= 2**62 for message in self.messages):
             return math.inf
         crowds = math.comb(len(self.records) + self.crowd - 2, self.crowd - 1)
-        return crowds * len(self.records) ** 2 * math.prod(m.size(self.crowd) for m in self.messages)
+        return (
+            crowds * len(self.records) ** 2 * math.prod(m.size(self.crowd) for m in self.messages)
+        )
 
     def _of(self, message, records):
         places = [i for i, q in enumerate(self.questions) if q["id"] in message.ids]
