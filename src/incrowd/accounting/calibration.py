@@ -17,7 +17,7 @@ from incrowd.accounting.certificates import certify, delta_bound, privacy_curve
 from incrowd.accounting.eta import eta as eta_of
 from incrowd.accounting.ratios import BEYOND_PRECISION
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
-from incrowd.accounting.search import LEAST, MOST, Height, first_below
+from incrowd.accounting.search import LEAST, MOST, NARROW, Height, first_below
 from incrowd.accounting.signal import gaussian_signal, log_signal, signal
 from incrowd.accounting.worst import largest_bound, likely_worst, worst_delta
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -133,7 +133,8 @@ def _smallest(
         return lambda flip: excess(_unless_beyond(bound, as_sent(family(flip))))
 
     def excess(found: float) -> float:
-        return math.log(gaussian_signal(epsilon, found)) - goal
+        above = math.log(gaussian_signal(epsilon, found)) - goal
+        return above if found <= wanted else max(above, NARROW)  # signals end before numbers do
 
     found, slope = _guess(family, crowd, goal)
     for bound, close in phases:

@@ -77,9 +77,7 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
     best = [Case(-1.0, (0, 0), ()), Case(-1.0, (0, 0), ())]
     precision = _precision(crowd, domain.bits)
     for others, law in _laws(tables[:-1], sent):
-        *figures, doubt = _divergences(
-            _joined(tables[-1], law, sent), columns, epsilon, precision
-        )
+        *figures, doubt = _divergences(_joined(tables[-1], law, sent), columns, epsilon, precision)
         for i, figure in enumerate(figures):
             place = int(figure.argmax())
             if figure[place] > best[i].value:

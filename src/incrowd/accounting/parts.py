@@ -41,11 +41,12 @@ class Part(NamedTuple):
         """
         if isinstance(self.channel, KAry):
             own, other = k_ary_weights(self.channel)
-            rest = (self.channel.options - 2) * other
-            return math.log((own**2 / other + other**2 / own + rest) / self.channel.denominator)
+            excess = (own - other) ** 2 * (own + other) / (own * other * self.channel.denominator)
+            return math.log1p(excess)
         (p00, p01), (p10, p11) = self.channel.matrix
-        one = math.log(p11**2 / p10 + p01**2 / p00)
-        return _largest_sum(self.domain, one, math.log(p10**2 / p11 + p00**2 / p01))
+        square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
+        one, zero = math.log1p(square / (p10 * p00)), math.log1p(square / (p11 * p01))
+        return _largest_sum(self.domain, one, zero)
 
 
 def check_part(part: Part) -> None:

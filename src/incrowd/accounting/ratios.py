@@ -43,6 +43,11 @@ class Ratios:
         """The same pair in the other order."""
         return Ratios(self.log_b, self.log_a, self.log_mass, self.error)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The three arrays."""
+        return self.log_a, self.log_b, self.log_mass
+
     @cached_property
     def scale(self) -> float:
         """The largest of all logarithms of ratios."""
@@ -105,14 +110,12 @@ def _times(one: Ratios, other: Ratios) -> Ratios:
     short, long = sorted((one, other), key=lambda r: len(r.log_mass))
     long = thinned(long, max(MOST_PAIRS // len(short.log_mass), LEAST_ATOMS))
     short = thinned(short, max(MOST_PAIRS // len(long.log_mass), LEAST_ATOMS))
-    pairs = zip(
-        (short.log_a, short.log_b, short.log_mass),
-        (long.log_a, long.log_b, long.log_mass),
-        strict=True,
+    error = short.error + long.error + UNIT * (short.scale + long.scale)
+    log_a, log_b, log_mass = (
+        np.add.outer(short_log, long_log).ravel()
+        for short_log, long_log in zip(short.arrays, long.arrays, strict=True)
     )
-    error = one.error + other.error + UNIT * (one.scale + other.scale)
-    sums = (np.add.outer(a, b).ravel() for a, b in pairs)
-    return thinned(merged(Ratios(*sums, error)), MOST_ATOMS)
+    return thinned(merged(Ratios(log_a, log_b, log_mass, error)), MOST_ATOMS)
 
 
 def merged(ratios: Ratios) -> Ratios:
@@ -125,7 +128,8 @@ def merged(ratios: Ratios) -> Ratios:
     mass = np.logaddexp.reduceat(ratios.log_mass[order], starts)
     both = both[:, order]
     apart = np.maximum.reduceat(both, starts, 1) - np.minimum.reduceat(both, starts, 1)
-    return Ratios(*both[:, starts], mass, ratios.error + float(apart.max()))
+    log_a, log_b = both[:, starts]
+    return Ratios(log_a, log_b, mass, ratios.error + float(apart.max()))
 
 
 def thinned(ratios: Ratios, most: int) -> Ratios:
@@ -147,7 +151,8 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
         some = log_mass > -np.inf
         corners.append(((low_a + up_a)[some] * step, (low_b + up_b)[some] * step, log_mass[some]))
     error = ratios.error + 8 * UNIT * ratios.scale
-    return merged(Ratios(*map(np.concatenate, zip(*corners, strict=True)), error))
+    log_a, log_b, log_mass = map(np.concatenate, zip(*corners, strict=True))
+    return merged(Ratios(log_a, log_b, log_mass, error))
 
 
 def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

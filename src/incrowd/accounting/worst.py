@@ -17,8 +17,7 @@ from incrowd.numerics.positive_part import (
     upper_bound,
 )
 
-
-BLURRED = 1e-6  # of what rounding may do, so much that it is worth to round down as well
+BLURRED = 1e-4  # of what rounding may do, so much that it is worth to round down as well
 
 
 @dataclass(frozen=True)

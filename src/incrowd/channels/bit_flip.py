@@ -47,7 +47,7 @@ class BitFlip:
     @property
     def logit(self) -> float:
         """ln(q/p)."""
-        return math.log(self.q) - math.log(self.p)
+        return -math.log1p((self.p - self.q) / self.q)
 
     @classmethod
     def from_epsilon(cls, epsilon: float) -> BitFlip:
@@ -101,6 +101,11 @@ class BitFlip:
     def phi(self) -> float:
         """phi = p/q + q/p - 1, Sufficient DP (3.14)."""
         return self.p / self.q + self.q / self.p - 1
+
+    @property
+    def excess(self) -> float:
+        """phi - 1 = (p - q)^2 / (p q), which keeps its digits where the noise is next to 1/2."""
+        return (self.p - self.q) ** 2 / (self.p * self.q)
 
     @property
     def matrix(self) -> np.ndarray:

@@ -17,6 +17,7 @@ from incrowd.accounting.calibration import (
 from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.words import rounded_down
 from incrowd.cli.console import out, print_json, say, table, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
@@ -27,6 +28,7 @@ from incrowd.survey import Survey
 from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
+NEARLY = 0.01  # share of delta within which its bounds are one figure
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -261,7 +263,6 @@ def _show(
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
     """One analysis in the table for people; what it cannot do is said there."""
-    what = "guarantee" if analysis != "outlier" else "exact for homogeneous crowds; a lower bound"
     try:
         if analysis == asked.analysis:
             found = asked
@@ -273,8 +274,17 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
     return (
         analysis,
         *(numbers.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
-        what if found.proved or analysis == "outlier" else "",
+        _what_it_is(found),
     )
+
+
+def _what_it_is(found: Assessment) -> str:
+    """A guarantee, or how much of one the analysis is."""
+    if found.proved or found.analysis != "outlier":
+        return "guarantee" if found.proved else ""
+    if found.delta.upper - found.delta.lower <= NEARLY * found.delta.upper:
+        return "exact for homogeneous crowds; a lower bound"
+    return f"at most, for homogeneous crowds; at least {rounded_down(found.delta.lower)}"
 
 
 def _print_pair(asked: Assessment) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder, reported
 from incrowd.plan import Message, QuestionChannel, device
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
@@ -43,7 +44,9 @@ def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
     """
     if isinstance(question, Text):
         unlike = (1 - 1 / question.block) ** 2  # another word sets the bit with chance 1 / block
-        return Axis(0.0, 1, None, 1 / (question.hashes * unlike))
+        scale = 1 / (question.hashes * unlike)
+        fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
+        return Axis(0.0, 1, fixed, scale)
     guess = guessed(question)
     if channel is None:
         return Axis(float(guess.max()), len(question.answers))
@@ -84,7 +87,7 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
 def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The noise variance of a table's largest expected cell, times the number of reports."""
     flip = message.channel
-    v = 1 / (flip.phi - 1) if flip is not None else 0.0
+    v = 1 / flip.excess if flip is not None else 0.0
     return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
 
 

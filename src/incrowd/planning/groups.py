@@ -128,7 +128,7 @@ def _most_v(survey: Survey, question: AnyQuestion, copies: int) -> float:
     flips = each - sum(domain.most for domain in question.domains)
     if flips <= 0:
         return 0.0
-    return 1 / (BitFlip.at_least(min(flips / question.bits, 0.49)).phi - 1)
+    return 1 / (BitFlip.at_least(min(flips / question.bits, 0.49)).excess)
 
 
 def fixed_groups(survey: Survey, groups: Sequence[Group], signal: float) -> Grouping:
@@ -238,5 +238,5 @@ def _log_phi(question: AnyQuestion) -> float:
     """d ln phi of a randomizer of the question's own; of one that is no bit flip, its epsilon."""
     channel = crowd_channel(question, None)
     if isinstance(channel, BitFlip):
-        return question.distance * math.log(channel.phi)
+        return question.distance * math.log1p(channel.excess)
     return channel.epsilon * question.distance

@@ -147,7 +147,7 @@ def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Mes
         math.expm1(min(distance * math.log1p(1 / share.v), 600.0)) if distance else 0.0
         for distance, share in zip(loads, shares, strict=True)
     ]
-    leak = math.expm1(min(loads[first] * math.log(reference.phi), 600.0)) if loads[first] else 0.0
+    leak = math.expm1(min(loads[first] * math.log1p(reference.excess), 600.0))
     found = []
     for i, (ids, share, distance) in enumerate(zip(chosen.groups, shares, loads, strict=True)):
         noise: int | None = None
