@@ -105,8 +105,14 @@ def quotient(
     """
     first, second = over.gradient, under.gradient
     covariance = _with_a_few_people(shares, level)
-    moments = (first @ covariance @ first, first @ covariance @ second, second @ covariance @ second)
-    found = Quotient(over.value, under.value, *map(float, moments), scale == "log")
+    found = Quotient(
+        over=over.value,
+        under=under.value,
+        over_variance=float(first @ covariance @ first),
+        covariance=float(first @ covariance @ second),
+        under_variance=float(second @ covariance @ second),
+        positive=scale == "log",
+    )
     low, high = found.interval(level)
     unbounded = _unbounded(low, high, scale)
     unit = found.over if scale == "log" else found.under

@@ -15,6 +15,7 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plan import Guarantee, Message, Plan, QuestionChannel
+from incrowd.report.simulated import marked, marked_table
 from incrowd.report.words import guarantee_sentence
 from incrowd.survey import Randomizer
 
@@ -105,11 +106,10 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
     single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
-    return {
+    facts = {
         "reports": estimates.reports,
         "rejected": estimates.rejected,
         "crowd": estimates.crowd,
-        "simulation_seed": estimates.seed,
         "persons": estimates.persons,
         "plan": estimates.plan.digest,
         **single,
@@ -118,6 +118,7 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    return marked(facts, estimates.seed)
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
@@ -219,7 +220,8 @@ def as_table(estimates: Estimates) -> pa.Table:
     """The estimates as one long Arrow table, a row for each cell of each table.
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
-    standard_error, low, high (proportions of the people), below_zero, and truth if it is known.
+    standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
+    simulation_seed if it is one.
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
@@ -231,7 +233,8 @@ def as_table(estimates: Estimates) -> pa.Table:
     about = {
         name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
     }
-    return pa.table(columns).replace_schema_metadata({"incrowd": json.dumps(about)})
+    made = marked_table(pa.table(columns), estimates.seed)
+    return made.replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
 def _word_row(id: str, word: Word) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from incrowd.report.data import Cell, Shown, Word, shown, word_rows
 from incrowd.report.guide import guide
 from incrowd.report.messages import message_texts
 from incrowd.report.numbers import digits, percent, short_percent
+from incrowd.report.simulated import simulation_warning
 from incrowd.report.style import style_sheet
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
-    simulation_warning,
     warnings,
 )
 

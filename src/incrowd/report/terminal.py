@@ -17,12 +17,12 @@ from incrowd.estimation.words import WordEstimates
 from incrowd.report.data import Cell, Shown, shown, word_rows
 from incrowd.report.messages import message_texts
 from incrowd.report.numbers import digits, percent, short_percent
+from incrowd.report.simulated import simulation_warning
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
     persons_sentence,
-    simulation_warning,
     warnings,
 )
 
