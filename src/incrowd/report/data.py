@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -15,11 +16,13 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plan import Guarantee, Message, Plan, QuestionChannel
+from incrowd.report.chosen import chosen_level
 from incrowd.report.simulated import marked, marked_table
 from incrowd.report.words import guarantee_sentence
 from incrowd.survey import Randomizer
 
 JOINT = " | "
+ALLOWED = "; their intervals are wider, to allow for the choice"
 
 
 class Cell(NamedTuple):
@@ -41,6 +44,18 @@ class Cell(NamedTuple):
     def below_zero(self) -> bool:
         """Whether the raw estimate is negative: noise took it below what is possible."""
         return self.estimate < 0
+
+
+class Word(NamedTuple):
+    """One candidate: proportions of the people, and whether it is present."""
+
+    word: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    share: float
+    present: bool
 
 
 class Shown(NamedTuple):
@@ -68,10 +83,16 @@ def shown(estimates: Estimates) -> Iterator[Shown]:
 
 def _visible(item: Shown) -> Shown:
     """The answers that rise above the noise, the largest first."""
-    visible = sorted((c for c in item.cells if c.above_noise), key=lambda c: -c.estimate)
+    chosen = sum(bool(cell.above_noise) for cell in item.cells)
+    level = chosen_level(item.table.level, chosen, len(item.cells))
+    wide = replace(item.table, level=level)
+    ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
+    above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
+    visible = sorted(above, key=lambda cell: -cell.estimate)
     note = (
         f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
-        "one among all of them); the rest is in .csv, .json and .parquet"
+        f"one among all of them){ALLOWED if visible else ''}; the rest is in .csv, .json and "
+        ".parquet"
     )
     return Shown(item.table, tuple(visible), note)
 
@@ -191,16 +212,10 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
     }
 
 
-class Word(NamedTuple):
-    """One candidate: proportions of the people, and whether it is present."""
-
-    word: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    share: float
-    present: bool
+def present_rows(words: WordEstimates) -> list[Word]:
+    """The words that are present, the largest estimate first, as people look at them."""
+    level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
+    return [row for row in word_rows(replace(words, level=level)) if row.present]
 
 
 def word_rows(words: WordEstimates) -> list[Word]:
@@ -221,7 +236,7 @@ def as_table(estimates: Estimates) -> pa.Table:
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
     standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
-    simulation_seed if it is one.
+    simulation, a warning, if it is one.
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """

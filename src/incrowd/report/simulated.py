@@ -26,7 +26,11 @@ def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:
 
 
 def marked_table(table: pa.Table, seed: int | None) -> pa.Table:
-    """A table with the seed in every row, as text, if it is of a simulation; else as it was."""
+    """A table that says so in every row if it is of a simulation; else as it was.
+
+    Rows are all that a CSV file has.
+    """
     if seed is None:
         return table
-    return table.append_column(SEED, pa.array([str(seed)] * table.num_rows, pa.string()))
+    words = f"known seed {seed}: these reports protect nobody"
+    return table.append_column(WARNING, pa.array([words] * table.num_rows, pa.string()))
