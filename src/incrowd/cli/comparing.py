@@ -26,8 +26,9 @@ def comparison(found: TwoWay, json: bool) -> None:
     v = (found.cramers_v,) if found.cramers_v else ()
     items = (*v, *found.shares, *found.differences, *found.odds_ratios)
     for item in items:
-        shown.add_row(Text(item.name), _estimate(item), _interval(item))
+        shown.add_row(Text(item.name), _estimate(item), interval_words(item))
     out.print(shown)
+    say(f"each interval is for its own figure: of {len(items)}, about one in twenty misses")
     for reason in sorted({item.reason for item in items if item.reason}):
         say(f"an interval has no limit: {reason}")
 
@@ -50,7 +51,7 @@ def _estimate(item: Comparison) -> str:
     return f"{item.estimate:.4f}" if item.estimable else "none"
 
 
-def _interval(item: Comparison) -> str:
+def interval_words(item: Comparison) -> str:
     """ "0.2000 to 0.3000", "above 0.8000", "below 0.3000" or "anything"."""
     if item.unbounded == "everywhere":
         return "anything"
