@@ -139,7 +139,7 @@ def estimate_joint(
     counts: the tensor on whose axes the decoders act, of m = k N reports; copies: k. With S the
     mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
     that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
-    people adds (B - pi pi^T) / N: DESIGN 3.2, after Vinterbo, section 3.2; for yes/no questions S
+    people adds (B - pi pi^T) / N, after Vinterbo, section 3.2; for yes/no questions S
     is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
     """
     cells = math.prod(d.mean.shape[0] for d in decoders)
