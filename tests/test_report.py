@@ -23,13 +23,13 @@ from incrowd.report import write as writing
 from incrowd.report.data import as_json, as_table, shown
 from incrowd.report.numbers import bound, digits, noise, percent, rounded_up
 from incrowd.report.page import page
+from incrowd.report.simulated import simulation_warning
 from incrowd.report.terminal import terminal
 from incrowd.report.words import (
     ROWS,
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
-    simulation_warning,
 )
 from incrowd.report.write import check_ending, write
 from incrowd.survey import Survey
@@ -105,7 +105,8 @@ def printed(estimates: Estimates, width: int = 120) -> str:
 class TestData:
     def test_json_has_the_agreed_keys(self, simulated: Estimates) -> None:
         data = as_json(simulated)
-        assert list(data) == [
+        assert set(data) == {
+            "simulation",
             "reports",
             "rejected",
             "crowd",
@@ -118,7 +119,7 @@ class TestData:
             "guarantee",
             "tables",
             "words",
-        ]
+        }
         assert (data["reports"], data["crowd"]) == (2468, 1234)
         assert data["plan"] == simulated.plan.digest
         assert data["noise"] == simulated.plan.messages[0].channel.q
@@ -161,6 +162,7 @@ class TestData:
             "high",
             "below_zero",
             "truth",
+            "simulation",
         ]
         assert table.num_rows == 2 + 3 + 6 + 18
         expected = np.concatenate([t.estimate.ravel() for t in simulated.tables])

@@ -15,6 +15,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from incrowd.report.simulated import marked, simulation_warning
 from incrowd.reports.collection import Collection, row_groups
 from incrowd.reports.folder import report_files, stream
 
@@ -26,6 +27,18 @@ def print_json(data: Any) -> None:
     """One JSON document on standard output."""
     json.dump(data, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def printed_as_json(json: bool, facts: Callable[[], dict[str, Any]], seed: int | None) -> bool:
+    """Whether the facts were printed as JSON; else, of a simulation, the warning above the result.
+
+    Every result that comes from reports goes through here, so that all of them say so.
+    """
+    if json:
+        print_json(marked(facts(), seed))
+    elif seed is not None:
+        out.print(Text(simulation_warning(seed), style="bold yellow"))
+    return json
 
 
 def table(title: str, *names: str) -> Table:

@@ -11,6 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli import show
+from incrowd.cli.comparing import comparison
 from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -274,4 +275,4 @@ def compare(
     made = certified(plan)
     with counting(reports) as parts:
         found = incrowd.compare(made, parts, first, second, noise_only, accept_smaller_crowd)
-    show.comparison(found, json)
+    comparison(found, json)

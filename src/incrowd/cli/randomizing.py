@@ -64,8 +64,6 @@ def randomize(
     check_answers(answers)
     made = certified(plan)
     _check_reports_path(made, output)
-    if simulation_seed is not None:
-        say("simulation: reports made with a known seed hide nothing")
     with _device_key(device_key) as key:
         written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
     with beside(output):

@@ -8,26 +8,23 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.cli.console import out, print_json, say, table
+from incrowd.cli.console import out, print_json, printed_as_json, say, table
 from incrowd.estimation.results import Estimates
 from incrowd.plan import Asked, Plan
 from incrowd.plan.ledger import Ledger
 from incrowd.planning.alternatives import Alternative
 from incrowd.report import numbers, terminal
 from incrowd.report.data import as_json, guarantee_facts, message_facts
-from incrowd.report.numbers import short_percent
+from incrowd.report.numbers import finite, short_percent
 from incrowd.report.words import (
     guarantee_sentence,
     guarantee_symbols,
-    simulation_warning,
     warnings,
 )
 from incrowd.tally.tally import Tally
-from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
@@ -182,10 +179,9 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
         )
     ]
     single = {name: messages[0][name] for name in ("bits", "output")} if len(messages) == 1 else {}
-    if json:
-        total = {"reports": sum(written.reports), "rows": written.rows, "people": written.rows}
-        seed = {"simulation_seed": written.seed, "plan": made.digest}
-        print_json(total | single | seed | {"messages": messages})
+    total = {"reports": sum(written.reports), "rows": written.rows, "people": written.rows}
+    facts = total | single | {"plan": made.digest, "messages": messages}
+    if printed_as_json(json, lambda: facts, written.seed):
         return
     say(f"randomised {written.rows:,} rows of answers")
     for message in messages:
@@ -194,30 +190,27 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
 
 def counted(found: Tally, output: Path, json: bool) -> None:
     """What was counted."""
-    facts = {
+    messages = {
         number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
         for number, counts in sorted(found.messages.items())
     }
-    if json:
-        tables = [list(ids) for ids in found.tables]
-        print_json({"output": str(output), "tables": tables, "messages": facts})
+    facts = {
+        "output": str(output),
+        "tables": [list(ids) for ids in found.tables],
+        "messages": messages,
+    }
+    if printed_as_json(json, lambda: facts, found.seed):
         return
-    for number, counts in facts.items():
+    for number, counts in messages.items():
         say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
     say(f"wrote {output}")
 
 
 def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
     """Biased shares beside the unbiased ones."""
-    if json:
-        data = [dataclasses.asdict(item) for item in found]
-        for item, facts in zip(found, data, strict=True):
-            facts["guarantee"] = guarantee_facts(item.guarantee)
-        print_json({"tables": _without_nan(data)})
+    if printed_as_json(json, lambda: _postprocessed_facts(found), found[0].seed):
         return
     say(guarantee_sentence(found[0].guarantee))
-    if found[0].seed is not None:
-        say(simulation_warning(found[0].seed))
     for item in found:
         out.print(_postprocessed_table(item))
         if len(item.log_likelihood):
@@ -227,6 +220,12 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
             if text:
                 say(text)
     say(found[0].statement)
+
+
+def _postprocessed_facts(found: Sequence[Postprocessed]) -> dict[str, Any]:
+    guarantees = ({"guarantee": guarantee_facts(item.guarantee)} for item in found)
+    items = zip(map(dataclasses.asdict, found), guarantees, strict=True)
+    return {"tables": finite([item | guarantee for item, guarantee in items])}
 
 
 def _postprocessed_table(item: Postprocessed) -> Table:
@@ -249,69 +248,11 @@ def estimates(found: Estimates, json: bool) -> None:
         out.print(terminal.terminal(found))
 
 
-def comparison(found: TwoWay, json: bool) -> None:
-    """What two questions have to do with each other."""
-    if json:
-        data = dataclasses.asdict(found) | {"guarantee": found.guarantee.model_dump()}
-        print_json(_without_nan(data))
-        return
-    say(guarantee_sentence(found.guarantee))
-    if found.seed is not None:
-        say(simulation_warning(found.seed))
-    test = found.independence
-    if test.estimable:
-        chi = f"chi-square {test.statistic:.4g} on {test.degrees_of_freedom} degrees of freedom"
-        out.print(f"independence: {chi}, p = {test.p_value:.3g}", markup=False, highlight=False)
-    else:
-        say(f"independence: not estimable: {test.reason}")
-    title = f"{found.questions[1]} by {found.questions[0]}, 95% intervals"
-    shown = table(title, "figure", "estimate", "95% interval")
-    v = (found.cramers_v,) if found.cramers_v else ()
-    for item in (*v, *found.shares, *found.differences, *found.odds_ratios):
-        cells = (f"{item.estimate:.4f}", f"{item.low:.4f} to {item.high:.4f}")
-        shown.add_row(Text(item.name), *(cells if item.estimable else ("not estimable", "")))
-    out.print(shown)
-    reasons = {item.reason for item in (*v, *found.shares) if not item.estimable}
-    for reason in sorted(reasons):
-        say(f"not estimable: {reason}")
-
-
-def _without_nan(value: Any) -> Any:
-    """JSON has no nan (null here), and no numbers of numpy."""
-    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and value != value else value
-
-
 def verification(made: Plan, found: Verification, json: bool) -> None:
     """Whether a plan holds, and whether reports can come from it."""
-    certificate, promised = found.certificate, made.guarantee
-    if json:
-        print_json(
-            {
-                "holds": found.holds,
-                "plan_holds": found.plan_holds,
-                "analysis": certificate.analysis,
-                "epsilon": certificate.epsilon,
-                "delta": float(certificate.delta.upper),
-                "promised_delta": promised.delta,
-                "crowd": promised.crowd,
-                "guarantee": certificate.proved,
-                "assumption": certificate.assumption,
-                "digest": made.digest,
-                "reports": found.reports,
-                "rejected": found.rejected,
-                "missing_people": found.missing,
-                "simulation_seed": found.seed,
-                "impossible_people": found.impossible_people
-                and [vars(wrong) for wrong in found.impossible_people],
-                "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
-            }
-        )
+    if printed_as_json(json, lambda: _verification_facts(made, found), found.seed):
         return
+    certificate, promised = found.certificate, made.guarantee
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
     say(
         f"the plan {verdict}: {certificate.analysis}, "
@@ -343,7 +284,27 @@ def _reports_verified(found: Verification) -> None:
         say(f"the {found.reports:,} accepted reports {fit} this plan")
     if found.rejected:
         say(f"{found.rejected:,} reports were rejected: no client of the plan can have sent them")
-    if found.seed is not None:
-        say(simulation_warning(found.seed))
     if found.missing:
         say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
+
+
+def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
+    certificate, promised = found.certificate, made.guarantee
+    return {
+        "holds": found.holds,
+        "plan_holds": found.plan_holds,
+        "analysis": certificate.analysis,
+        "epsilon": certificate.epsilon,
+        "delta": float(certificate.delta.upper),
+        "promised_delta": promised.delta,
+        "crowd": promised.crowd,
+        "guarantee": certificate.proved,
+        "assumption": certificate.assumption,
+        "digest": made.digest,
+        "reports": found.reports,
+        "rejected": found.rejected,
+        "missing_people": found.missing,
+        "impossible_people": found.impossible_people
+        and [vars(wrong) for wrong in found.impossible_people],
+        "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
+    }

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from scipy.special import ndtri
 
-from incrowd.cli.console import out, print_json, say
+from incrowd.cli.console import out, printed_as_json, say
 from incrowd.workflow.simulate import Simulation, TableQuality
 
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
@@ -19,8 +19,7 @@ SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_stand
 
 def simulation(result: Simulation, json: bool) -> None:
     """How good the estimates were."""
-    if json:
-        print_json(simulation_facts(result))
+    if printed_as_json(json, lambda: simulation_facts(result), result.seed):
         return
     people = "people fixed" if result.fixed_people else "people drawn"
     title = f"{result.trials:,} trials, {people}, nominal coverage 95%"

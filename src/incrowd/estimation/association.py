@@ -6,20 +6,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import helmert
+from scipy.linalg import helmert, null_space
 from scipy.special import chdtrc
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.delta_method import (
-    ENOUGH,
-    Comparison,
-    Shares,
-    figure,
-    not_estimable,
-    pick,
-)
+from incrowd.estimation.delta_method import Shares, named, pick
+from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.spheres import Length
 from incrowd.estimation.tables import LEVEL
+
+MARGIN = 5.0  # standard errors of a margin above zero, under which V says nothing
 
 
 @dataclass(frozen=True)
@@ -65,29 +62,90 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
 def cramers_v(joint: JointEstimate, level: float = LEVEL) -> Comparison:
     """Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i. pi_.j.
 
-    The squares hold the estimates' own variances, so that sum of Var(pi_ij - pi_i. pi_.j) /
-    pi_i. pi_.j is taken off phi2 first. Not estimable if a margin, or phi2 so corrected, is under
-    5 standard errors from zero: near independence V is not normal; use `independence_test`.
-    Raises TableError unless the joint estimate is of two questions of exclusive answers, with
-    margins.
+    phi2 is the squared length of a vector whose estimate is nearly normal, and the interval is of
+    the lengths that a test of it does not refuse, see `spheres`; near independence it reaches to
+    zero. The squares hold the estimates' own variances, which are taken off the estimate; that is
+    zero if nothing is left. If a margin is under 5 standard errors from zero, V is left open: the
+    interval is 0 to 1. Raises TableError unless the joint estimate is of two questions of
+    exclusive answers, with margins.
     """
     if not all(joint.exclusive):
         raise TableError.of("table", joint.questions, "has overlapping options; V needs exclusive")
+    if reason := _small_margin(joint):
+        return _v(joint, level, math.nan, math.nan, 0.0, 1.0, reason)
+    length = Length(*standardized(joint))
+    largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
+    low, high = (end / largest for end in length.interval(level, largest))
+    value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
+    reason = "the data leave every value open; collect more reports"
+    return _v(joint, level, value, error, low, high, reason if low <= 0 and high >= 1 else "")
+
+
+def _v(
+    joint: JointEstimate,
+    level: float,
+    value: float,
+    error: float,
+    low: float,
+    high: float,
+    reason: str,
+) -> Comparison:
+    """V as a figure; reason: why any value is possible, if so."""
+    return Comparison(
+        name=f"Cramer's V of {joint.questions[0]} and {joint.questions[1]}",
+        estimate=value,
+        standard_error=error,
+        low=low,
+        high=high,
+        scale="linear",
+        level=level,
+        errors=joint.errors,
+        estimable=not math.isnan(value),
+        reason=reason,
+        unbounded="everywhere" if reason else "no",
+    )
+
+
+def _small_margin(joint: JointEstimate) -> str:
+    """Which margin is the fewest standard errors above zero, if those are too few."""
+    margins = [
+        {question: answer}
+        for question, answers in zip(joint.questions, joint.answers, strict=True)
+        for answer in answers
+    ]
+    shares = pick(joint, margins)
+    errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
+    place = int(np.argmin(shares.values - MARGIN * errors))
+    value, error = shares.values[place], errors[place]
+    if value > 0 and value >= MARGIN * error:
+        return ""
+    return (
+        f"the share of {named(margins[place])} is {value:.4g} with a standard error of "
+        f"{error:.2g}, under {MARGIN:g} standard errors from zero; collect more reports"
+    )
+
+
+def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
+    """(pi_ij - pi_i. pi_.j) / sqrt(pi_i. pi_.j) and its covariance.
+
+    Sums over i weighted by sqrt(pi_i.) are zero, and so over j: in these directions there is noise
+    alone, and contrasts orthogonal to them are taken. (Their own errors matter not: they turn a
+    vector about, and do not change its length but by their square.)
+    """
     expected, jacobian, deviations, shares = _deviations(joint)
-    name = f"Cramer's V of {joint.questions[0]} and {joint.questions[1]}"
-    rows, columns = (len(answers) for answers in joint.answers)
-    if reason := shares.too_small(*range(rows * columns, rows * columns + rows + columns)):
-        return not_estimable(name, reason, shares, level)
-    variances = np.diagonal(jacobian @ shares.covariance @ jacobian.T)
-    phi2 = float(np.sum((deviations**2 - variances) / expected))
-    gradient = _phi2_gradient(expected, jacobian, deviations)
-    error = math.sqrt(max(float(gradient @ shares.covariance @ gradient), 0.0))
-    if phi2 < ENOUGH * error or phi2 <= 0:
-        reason = f"phi2 is {phi2:.2g} with a standard error of {error:.2g}: near independence"
-        return not_estimable(name, reason, shares, level)
-    scale = min(rows, columns) - 1
-    value = math.sqrt(phi2 / scale)
-    return figure(name, value, gradient / (2 * value * scale), shares, level)
+    root = np.sqrt(expected)
+    moved = jacobian.copy()
+    moved[:, : len(expected)] = 0  # off the cells the Jacobian is minus that of `expected`
+    slope = jacobian / root[:, None] + moved * (deviations / (2 * root * expected))[:, None]
+    ends = np.split(shares.values[len(expected) :], [len(joint.answers[0])])
+    contrast = np.kron(*(_orthogonal(np.sqrt(margin)) for margin in ends))
+    linear = contrast @ slope
+    return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
+
+
+def _orthogonal(vector: np.ndarray) -> np.ndarray:
+    """Orthonormal rows, all orthogonal to the vector."""
+    return np.asarray(null_space(vector[None]).T)
 
 
 def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
@@ -117,18 +175,3 @@ def _contrasts(joint: JointEstimate, axis: int) -> np.ndarray:
     """Orthonormal rows; for exclusive answers those orthogonal to (1, ..., 1)."""
     size = len(joint.answers[axis])
     return np.asarray(helmert(size)) if joint.exclusive[axis] else np.eye(size)
-
-
-def _phi2_gradient(
-    expected: np.ndarray, jacobian: np.ndarray, deviations: np.ndarray
-) -> np.ndarray:
-    """d/d shares of sum deviation^2 / expected.
-
-    A deviation moves with its cell and against `expected`: the Jacobian off the cells is minus
-    the derivative of `expected`.
-    """
-    cells = len(expected)
-    expected_jacobian = -jacobian.copy()
-    expected_jacobian[:, :cells] = 0
-    relative = deviations / expected
-    return np.asarray(2 * relative @ jacobian - relative**2 @ expected_jacobian)

@@ -52,7 +52,8 @@ class JointEstimate:
     estimate: proportions of the people, one axis for each question; an axis with a margin has
     one more entry, the last, for "any answer". covariance: shape (cells, cells), cells in C order
     of `estimate`, of the noise alone or of noise plus sampling, as `errors` says;
-    noise_covariance: always of the noise alone. exclusive, margins: for each axis, see PairDecoder.
+    noise_covariance: always of the noise alone. people: whose answers these are. exclusive,
+    margins: for each axis, see PairDecoder.
     """
 
     questions: tuple[str, ...]
@@ -62,6 +63,7 @@ class JointEstimate:
     estimate: np.ndarray
     covariance: np.ndarray
     noise_covariance: np.ndarray
+    people: float
     errors: str
 
     @property
@@ -137,7 +139,7 @@ def estimate_joint(
     counts: the tensor on whose axes the decoders act, of m = k N reports; copies: k. With S the
     mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
     that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
-    people adds (B - pi pi^T) / N: DESIGN 3.2, after Vinterbo, section 3.2; for yes/no questions S
+    people adds (B - pi pi^T) / N, after Vinterbo, section 3.2; for yes/no questions S
     is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
     """
     cells = math.prod(d.mean.shape[0] for d in decoders)
@@ -161,6 +163,7 @@ def estimate_joint(
         estimate=estimate,
         covariance=covariance,
         noise_covariance=noise,
+        people=reports / copies,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
     )
 
@@ -180,6 +183,7 @@ def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) ->
         estimate=np.asarray(sum(w * table.estimate for w, table in pairs)),
         covariance=np.asarray(noise + sampling),
         noise_covariance=noise,
+        people=min(table.people for table in tables),
     )
 
 

@@ -1,61 +1,61 @@
-"""Figures worked out of a table, with the error of their linear part, or the reason for none."""
+"""Shares out of a table, and products of them, with covariances by the delta method."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
-
-ENOUGH = 5.0  # standard errors from zero; closer, the delta method is not to be trusted
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One figure worked out of a table: estimate, standard error, interval.
-
-    scale: "log" if the standard error is that of the estimate's logarithm and the interval is
-    symmetric there, else "linear". If `estimable` is false, `reason` says why and the figures are
-    nan. errors: whether the people count as a sample or as fixed.
-    """
-
-    name: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    scale: Literal["linear", "log"]
-    level: float
-    errors: str
-    estimable: bool = True
-    reason: str = ""
+from incrowd.estimation.tables import NOISE_ONLY
 
 
 @dataclass(frozen=True)
 class Shares:
-    """A few shares out of a table: what each is called, their values, their covariance."""
+    """A few shares out of a table: their values, their covariance.
 
-    names: tuple[str, ...]
+    person: the share that one person is; zero where the people are fixed, so that who else might
+    have been asked adds nothing.
+    """
+
     values: np.ndarray
     covariance: np.ndarray
+    person: float
     errors: str
 
-    def too_small(self, *places: int) -> str:
-        """Why nothing should be divided by the shares in these places; empty if it may."""
-        for place in places:
-            value, error = self.values[place], math.sqrt(max(self.covariance[place, place], 0.0))
-            if not (value > 0 and value >= ENOUGH * error):
-                return (
-                    f"the share of {self.names[place]} is {value:.4g} with a standard error of "
-                    f"{error:.2g}, under {ENOUGH:g} standard errors from zero; collect more reports"
-                )
-        return ""
+    def combined(self, weights: np.ndarray) -> Shares:
+        """Weighted sums of the shares, a row of weights for each."""
+        covariance = weights @ self.covariance @ weights.T
+        return replace(self, values=weights @ self.values, covariance=covariance)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A polynomial of shares: a nearly unbiased estimate of it, and its gradient."""
+
+    value: float
+    gradient: np.ndarray
+
+    def __sub__(self, other: Term) -> Term:
+        return Term(self.value - other.value, self.gradient - other.gradient)
+
+
+def linear(shares: Shares, weights: np.ndarray) -> Term:
+    """A weighted sum of shares."""
+    return Term(float(weights @ shares.values), weights)
+
+
+def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
+    """The product of two weighted sums of shares.
+
+    The mean of a product of estimates is the product of their means plus their covariance, which
+    is taken off.
+    """
+    first, second = float(left @ shares.values), float(right @ shares.values)
+    value = first * second - float(left @ shares.covariance @ right)
+    return Term(value, left * second + right * first)
 
 
 def pick(joint: JointEstimate, selections: Sequence[Mapping[str, str]]) -> Shares:
@@ -66,45 +66,13 @@ def pick(joint: JointEstimate, selections: Sequence[Mapping[str, str]]) -> Share
     """
     places = [_place(joint, selection) for selection in selections]
     covariance = joint.covariance[np.ix_(places, places)]
-    names = tuple(map(named, selections))
-    return Shares(names, joint.estimate.ravel()[places], covariance, joint.errors)
+    person = 0.0 if joint.errors == NOISE_ONLY else 1 / joint.people
+    return Shares(joint.estimate.ravel()[places], covariance, person, joint.errors)
 
 
 def named(selection: Mapping[str, str]) -> str:
     """ "smokes = yes, sex = f"."""
     return ", ".join(f"{question} = {answer}" for question, answer in selection.items())
-
-
-def figure(
-    name: str, value: float, gradient: np.ndarray, shares: Shares, level: float
-) -> Comparison:
-    """A figure and its error: the root of gradient^T covariance gradient."""
-    error = _error(gradient, shares)
-    reach = float(ndtri((1 + level) / 2)) * error
-    value = float(value)
-    return Comparison(
-        name, value, error, value - reach, value + reach, "linear", level, shares.errors
-    )
-
-
-def log_figure(
-    name: str, logarithm: float, gradient: np.ndarray, shares: Shares, level: float
-) -> Comparison:
-    """A figure whose logarithm, with that gradient, is nearly normal."""
-    error = _error(gradient, shares)
-    reach = float(ndtri((1 + level) / 2)) * error
-    low, value, high = (math.exp(logarithm + step) for step in (-reach, 0.0, reach))
-    return Comparison(name, value, error, low, high, "log", level, shares.errors)
-
-
-def not_estimable(name: str, reason: str, shares: Shares, level: float) -> Comparison:
-    """No figure, and why."""
-    nan = math.nan
-    return Comparison(name, nan, nan, nan, nan, "linear", level, shares.errors, False, reason)
-
-
-def _error(gradient: np.ndarray, shares: Shares) -> float:
-    return math.sqrt(max(float(gradient @ shares.covariance @ gradient), 0.0))
 
 
 def _place(joint: JointEstimate, selection: Mapping[str, str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -15,10 +16,13 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plan import Guarantee, Message, Plan, QuestionChannel
+from incrowd.report.chosen import chosen_level
+from incrowd.report.simulated import marked, marked_table
 from incrowd.report.words import guarantee_sentence
 from incrowd.survey import Randomizer
 
 JOINT = " | "
+ALLOWED = "; their intervals are wider, to allow for the choice"
 
 
 class Cell(NamedTuple):
@@ -40,6 +44,18 @@ class Cell(NamedTuple):
     def below_zero(self) -> bool:
         """Whether the raw estimate is negative: noise took it below what is possible."""
         return self.estimate < 0
+
+
+class Word(NamedTuple):
+    """One candidate: proportions of the people, and whether it is present."""
+
+    word: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    share: float
+    present: bool
 
 
 class Shown(NamedTuple):
@@ -67,10 +83,16 @@ def shown(estimates: Estimates) -> Iterator[Shown]:
 
 def _visible(item: Shown) -> Shown:
     """The answers that rise above the noise, the largest first."""
-    visible = sorted((c for c in item.cells if c.above_noise), key=lambda c: -c.estimate)
+    chosen = sum(bool(cell.above_noise) for cell in item.cells)
+    level = chosen_level(item.table.level, chosen, len(item.cells))
+    wide = replace(item.table, level=level)
+    ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
+    above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
+    visible = sorted(above, key=lambda cell: -cell.estimate)
     note = (
         f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
-        "one among all of them); the rest is in .csv, .json and .parquet"
+        f"one among all of them){ALLOWED if visible else ''}; the rest is in .csv, .json and "
+        ".parquet"
     )
     return Shown(item.table, tuple(visible), note)
 
@@ -105,11 +127,10 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
     single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
-    return {
+    facts = {
         "reports": estimates.reports,
         "rejected": estimates.rejected,
         "crowd": estimates.crowd,
-        "simulation_seed": estimates.seed,
         "persons": estimates.persons,
         "plan": estimates.plan.digest,
         **single,
@@ -118,6 +139,7 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    return marked(facts, estimates.seed)
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
@@ -190,16 +212,10 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
     }
 
 
-class Word(NamedTuple):
-    """One candidate: proportions of the people, and whether it is present."""
-
-    word: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    share: float
-    present: bool
+def present_rows(words: WordEstimates) -> list[Word]:
+    """The words that are present, the largest estimate first, as people look at them."""
+    level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
+    return [row for row in word_rows(replace(words, level=level)) if row.present]
 
 
 def word_rows(words: WordEstimates) -> list[Word]:
@@ -219,7 +235,8 @@ def as_table(estimates: Estimates) -> pa.Table:
     """The estimates as one long Arrow table, a row for each cell of each table.
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
-    standard_error, low, high (proportions of the people), below_zero, and truth if it is known.
+    standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
+    simulation, a warning, if it is one.
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
@@ -231,7 +248,8 @@ def as_table(estimates: Estimates) -> pa.Table:
     about = {
         name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
     }
-    return pa.table(columns).replace_schema_metadata({"incrowd": json.dumps(about)})
+    made = marked_table(pa.table(columns), estimates.seed)
+    return made.replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
 def _word_row(id: str, word: Word) -> dict[str, Any]:

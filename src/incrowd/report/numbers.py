@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from incrowd.channels import words as channel_words
 
@@ -61,3 +63,13 @@ def rounded_up(value: float, significant: int = 3) -> str:
     exact = Decimal(value)
     step = Decimal(1).scaleb(min(exact.adjusted() - significant + 1, 0))
     return f"{exact.quantize(step, ROUND_CEILING):,f}"
+
+
+def finite(value: Any) -> Any:
+    """JSON-ready: null for nan and infinity, which JSON does not have, no numbers of numpy."""
+    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,16 +9,16 @@ from itertools import accumulate, groupby
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.words import WordEstimates
 from incrowd.report.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.report.data import Cell, Shown, Word, shown, word_rows
+from incrowd.report.data import ALLOWED, Cell, Shown, Word, present_rows, shown
 from incrowd.report.guide import guide
 from incrowd.report.messages import message_texts
 from incrowd.report.numbers import digits, percent, short_percent
+from incrowd.report.simulated import simulation_warning
 from incrowd.report.style import style_sheet
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
-    simulation_warning,
     warnings,
 )
 
@@ -118,7 +118,7 @@ def _section(item: Shown, used: int) -> str:
 
 def _words(id: str, words: WordEstimates) -> str:
     """The words that are present, the most frequent first."""
-    found = [row for row in word_rows(words) if row.present][:_MOST_LISTED]
+    found = present_rows(words)[:_MOST_LISTED]
     rows = "\n".join(map(_word, found))
     names = ("estimate", "std. error", "low", "high")
     figures = "".join(f'<th scope="col" class="figure">{name}</th>' for name in names)
@@ -126,7 +126,7 @@ def _words(id: str, words: WordEstimates) -> str:
         f"<section>\n<h2>{_breakable(id)}</h2>\n"
         f'<p class="quiet">Percent of people; {words.level:.0%} intervals for '
         f"{escape(words.errors)}. {len(found):,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one); all other words: "
+        f"({words.family_error:.0%} for any false one){ALLOWED if found else ''}; all other words: "
         f"{_percent(words.others, 2)} ± {_percent(words.others_error, 2)}.</p>\n"
         f'<div class="pair alone"><div class="numbers"><table><thead><tr><th scope="col">word</th>'
         f"{figures}</tr></thead>\n<tbody>{rows}</tbody></table></div></div>\n</section>\n"

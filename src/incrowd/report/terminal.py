@@ -14,15 +14,15 @@ from rich.text import Text
 
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.words import WordEstimates
-from incrowd.report.data import Cell, Shown, shown, word_rows
+from incrowd.report.data import ALLOWED, Cell, Shown, present_rows, shown
 from incrowd.report.messages import message_texts
 from incrowd.report.numbers import digits, percent, short_percent
+from incrowd.report.simulated import simulation_warning
 from incrowd.report.words import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
     persons_sentence,
-    simulation_warning,
     warnings,
 )
 
@@ -71,11 +71,12 @@ def _fitting(item: Shown) -> RenderableType:
 
 def _words(id: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
-    found = [row for row in word_rows(words) if row.present]
+    found = present_rows(words)
     others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
     caption = (
         f"% of people; {len(found):,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one); other words: {others}"
+        f"({words.family_error:.0%} for any false one){ALLOWED if found else ''}; "
+        f"other words: {others}"
     )
     table = _blank(id, caption)
     table.add_column("word", overflow="fold")

@@ -132,12 +132,3 @@ def _factor(guarantee: Guarantee) -> str:
     if guarantee.epsilon < math.log(1e6):
         return rounded_up(math.exp(guarantee.epsilon))
     return f"10^{math.ceil(guarantee.epsilon / math.log(10))}"
-
-
-def simulation_warning(seed: int) -> str:
-    """What must stand above estimates made from a simulation."""
-    return (
-        f"Simulation. These reports were randomised with the known seed {seed}, so the noise can "
-        "be taken off again and they protect nobody. What is promised here holds for reports "
-        "randomised without a seed."
-    )

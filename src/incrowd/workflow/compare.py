@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.delta_method import Comparison
+from incrowd.estimation.quotients import Comparison
 from incrowd.plan import Guarantee, Plan
 from incrowd.workflow.estimate import Reports, check_arrived, count
 from incrowd.workflow.joint import joint

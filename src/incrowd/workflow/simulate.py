@@ -61,6 +61,7 @@ class Simulation:
     trials: int
     fixed_people: bool
     tables: tuple[TableQuality, ...]
+    seed: int
 
 
 def simulate(
@@ -103,7 +104,7 @@ def simulate(
         _quality(made, ids, true, [found[number] for found in collected])
         for number, (ids, true) in enumerate(zip(trial.wanted, truth, strict=True))
     )
-    return Simulation(made, trials, fixed_people, tables)
+    return Simulation(made, trials, fixed_people, tables, seed)
 
 
 class Trial(NamedTuple):
