@@ -12,13 +12,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from incrowd.accounting.merged import Merged, Simulated, draw, log_ratio, simulate
+from incrowd.papers import february_2016, january_2016, sufficient_dp_copies
 from scipy.stats import binom, chi2, norm
 
 from incrowd.accounting import merged
-from incrowd.accounting.merged import Merged, Simulated, draw, log_ratio, simulate
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
-from incrowd.papers import february_2016, january_2016, sufficient_dp_copies
 
 E2 = math.e**2
 FLIPS = [BitFlip.at_least(q) for q in (0.001, 0.15, 0.3, 0.48)]

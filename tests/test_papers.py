@@ -11,13 +11,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from incrowd.papers import conditions, february_2016, january_2016, sufficient_dp
+from incrowd.papers import sufficient_dp_copies as copies
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import binom
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
-from incrowd.papers import conditions, february_2016, january_2016, sufficient_dp
-from incrowd.papers import sufficient_dp_copies as copies
 
 E2 = math.e**2
 MP = mpmath.mp.clone()

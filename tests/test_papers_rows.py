@@ -15,13 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 import typer
-from scipy.stats import binom, multinomial, norm
-from typer.testing import CliRunner
-
 from incrowd.accounting.merged import Merged, simulate
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli import papers as command
-from incrowd.errors import IncrowdError
 from incrowd.papers import copies_noise, enumerated, figures, maximality, ratio_law, recomputed
 from incrowd.papers import sufficient_dp as paper
 from incrowd.papers import sufficient_dp_copies as with_copies
@@ -31,6 +25,12 @@ from incrowd.papers.february_2016 import law
 from incrowd.papers.figure import Axis, Curve, Figure
 from incrowd.papers.row import AGREES, MISPRINT, Row, always, by, equal, wrong
 from incrowd.papers.rows import january_2016_sixteen, sufficient_dp_copies, sufficient_dp_table
+from scipy.stats import binom, multinomial, norm
+from typer.testing import CliRunner
+
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.cli import papers as command
+from incrowd.errors import IncrowdError
 from incrowd.workflow import papers as drawing
 
 E2 = math.e**2
