@@ -1,4 +1,4 @@
-"""Writes the rows of docs/papers.md again, as they are computed: `python -m reproduction.manual`."""
+"""Writes the rows of docs/papers.md again, as computed: `python -m reproduction.manual`."""
 
 from __future__ import annotations
 

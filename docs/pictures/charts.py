@@ -10,12 +10,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 import vl_convert
-from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 from scipy.stats import binom
 
 import incrowd
 from incrowd.planning.frontier import frontier
 from incrowd.report.charts import ACCENT, INK, MUTED, config
+from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 
 WARN = "#8a4600"
 WIDTH, HEIGHT = 430, 240

@@ -12,18 +12,15 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from incrowd.accounting.merged import Merged, Simulated, draw, log_ratio, simulate
-from incrowd.papers import february_2016, january_2016, sufficient_dp_copies
-from scipy.stats import binom, chi2, norm
+from scipy.stats import binom, chi2
 
-from incrowd.accounting import merged
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
+from reproduction import february_2016, january_2016, merged, sufficient_dp_copies
+from reproduction.merged import Merged, Simulated, draw, log_ratio, simulate
+from tests.reproduction.conftest import E2, RARE, SIGMAS, laws_on_a_grid
 
-E2 = math.e**2
 FLIPS = [BitFlip.at_least(q) for q in (0.001, 0.15, 0.3, 0.48)]
-RARE = 1e-6
-SIGMAS = norm.isf(RARE / 2)  # 4.9
 
 
 def exact_ratio(channel, counts, k):
@@ -159,7 +156,7 @@ def test_ratio_is_that_of_the_two_laws(crowd):
     assert without @ ratio == pytest.approx(1, rel=1e-12)
     mean = sufficient_dp_copies.mean_of_ratio(crowd.channel, crowd.N, crowd.L, crowd.k)
     assert with_outlier @ ratio == pytest.approx(mean, rel=1e-12)
-    # DESIGN 3.6, 2: (8.22) and (8.31) as printed are k! times too small
+    # Sufficient DP, appendix II: (8.22) and (8.31) as printed are k! times too small
     printed = ratio / math.factorial(crowd.k)
     assert without @ printed == pytest.approx(1 / math.factorial(crowd.k), rel=1e-12)
     in_print = sufficient_dp_copies.mean_8_31(crowd.channel, crowd.N, crowd.L, crowd.k)
@@ -213,6 +210,7 @@ SMALL = [
     (Merged(FLIPS[2], 4, 2, 2), 0.4),
     (Merged(FLIPS[1], 5, 1, 3), 0.3),
     (Merged(FLIPS[2], 12, 3, 1), 0.5),
+    (Merged(FLIPS[1], 100, 2, 1), 1.0),
 ]
 
 
@@ -237,18 +235,22 @@ def test_simulation_against_enumeration(crowd, epsilon):
         assert not agrees(simulate(fewer, epsilon, 100_000, 5, order), *exact[order])
 
 
+def order_on_a_grid(q, N, L, epsilon, order):
+    """(eta, delta) for one report each, from the law of R on a grid."""
+    ratio, present, absent = laws_on_a_grid(q, N, L)
+    with np.errstate(divide="ignore"):
+        ratio, law = (ratio, present) if order == "presence" else (1 / ratio, absent)
+    above = ratio > math.exp(epsilon)
+    return law[above].sum(), law[above] @ (1 - math.exp(epsilon) / ratio[above])
+
+
+@pytest.mark.parametrize("order", ["presence", "absence"])
 @pytest.mark.parametrize(
-    ("q", "L", "N", "epsilon", "order", "delta", "eta"),
-    [  # DESIGN 3.4
-        (0.35, 3, 60, 0.5, "presence", 3.449004e-05, 9.536344e-04),
-        (0.35, 3, 60, 0.5, "absence", 1.196020e-04, 2.558070e-03),
-        (0.15, 2, 200, 1.0, "absence", 2.415867e-03, 1.076571e-02),
-        (0.2446, 5, 1000, math.log(2), "presence", 5.02340e-04, 7.06760e-03),
-        (0.2446, 5, 1000, math.log(2), "absence", 1.10616e-04, 2.14280e-03),
-    ],
+    ("q", "N", "L", "epsilon"), [(0.2446, 1000, 5, math.log(2)), (0.3, 1000, 5, 0.3)]
 )
-def test_simulation_against_the_values_of_the_design(q, L, N, epsilon, order, delta, eta):
+def test_simulation_against_a_grid(q, N, L, epsilon, order):
     """False alarms: about 2e-6 each. Rejected: twice the eta, and twice the delta."""
+    eta, delta = order_on_a_grid(q, N, L, epsilon, order)
     found = simulate(Merged(BitFlip.at_least(q), N, L), epsilon, 200_000, 6, order)
     assert agrees(found, eta, delta)
     assert not agrees(found, 2 * eta, delta)
@@ -308,7 +310,7 @@ def test_what_cannot_be_is_an_error():
         simulate(SMALL[0][0], 1.0, 10, 1, confidence=1.0)
 
 
-# --- DESIGN 3.6, 2: k copies are not free -----------------------------------------------------
+# --- Sufficient DP, section 6: k copies are not free ------------------------------------------
 
 
 def with_printed_noise(k, draws):
