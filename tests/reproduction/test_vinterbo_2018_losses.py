@@ -61,7 +61,7 @@ def exact_squared_error(matrix, shares, reports):
 
 
 def test_the_loss_of_figure_1():
-    """n = 2, a = .75; figure 1 (a) says 9.75 with s = 2 / (2^n + 1), but its own pi has s = .365."""
+    """n = 2, a = .75; figure 1 (a) says 9.75 with s = 2 / (2^n + 1), but its own pi has .365."""
     c, s = noise_factor(0.75, 2), float(FIGURE_SHARES @ FIGURE_SHARES)
     assert c == pytest.approx(6.25, rel=1e-14)
     assert s == pytest.approx(0.365, rel=1e-14)
