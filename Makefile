@@ -5,7 +5,7 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow test-spark check bench docs clean
+.PHONY: demo test test-slow test-spark check bench papers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -35,6 +35,11 @@ check: $(VENV)/.dev
 bench: $(VENV)/.spark $(PEERS)/.installed
 	@echo "== benchmarks (measured, never failing): about ten minutes; writes docs/benchmarks.md"
 	@$(BIN)/python -m bench
+
+papers: $(VENV)/.installed
+	@echo "== the five papers, recomputed: half a minute"
+	@$(BIN)/python -m reproduction --output papers
+	@echo "== open papers/papers.html in a browser"
 
 docs: $(VENV)/.docs
 	@echo "== manual"
@@ -76,4 +81,4 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(PEERS) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) demo papers site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -342,7 +342,7 @@ def test_copies_of_one_bit_against_the_product_of_explicit_laws(copies):
 def test_composition_of_merged_copies_against_simulation():
     """L = 40, N = 1e7: k copies merged in one collection leak at most as much as in k collections.
     The simulated delta of the merged collection (presence) has a standard error; 5 of them."""
-    from incrowd.accounting.merged import Merged, simulate
+    from reproduction.merged import Merged, simulate
 
     channel = BitFlip.at_least(0.36)
     for copies, draws in ((4, 20_000), (10, 8_000), (20, 3_000)):

@@ -72,7 +72,8 @@ def run(text, folder, **environment):
 def in_folder(page, tmp_path, *marks):
     if not script(page, *marks).strip():
         pytest.skip("the page has no such blocks")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for folder in ("examples", "reproduction"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     run(script(page, *marks), tmp_path)
 
 
@@ -168,20 +169,19 @@ def test_every_key_of_a_survey_is_in_the_manual():
 
 
 @pytest.mark.slow
-def test_the_table_of_the_papers_errors_is_that_of_the_software():
-    from incrowd.papers.recomputed import rows
+def test_the_tables_of_the_papers_errors_are_what_is_computed():
+    from reproduction.manual import HEADING, PAGE, tables
+    from reproduction.recomputed import rows
 
-    text = (ROOT / "docs" / "papers.md").read_text().split("## Paper by paper")[1]
-    text = text.replace("&lt;", "<")
-    lines = re.findall(r"^\| (?!place \|)(.+) \|$", text, flags=re.MULTILINE)
-    shown = [re.sub(r"\\(.)", r"\1", re.split(r" \| ", line)[0]) for line in lines]
-    assert shown == [row.place for row in rows() if row.kind != "agrees"]
+    assert PAGE.read_text(encoding="utf-8").split(HEADING)[1] == tables(rows())
 
 
 @pytest.mark.slow
 def test_the_pictures_are_what_their_script_draws(tmp_path):
     drawn = ROOT / "docs" / "pictures"
-    run(f"python {drawn / 'draw.py'} {tmp_path}", tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    command = f"python {drawn / 'draw.py'} {tmp_path}"
+    run(command, tmp_path, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=path)
     for picture in sorted(tmp_path.glob("*.svg")):
         assert picture.read_text() == (drawn / picture.name).read_text(), picture.name
 

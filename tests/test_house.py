@@ -8,24 +8,28 @@ from pathlib import Path
 import pytest
 
 import incrowd
+import reproduction
 
 SOURCE = Path(incrowd.__file__).parent
+AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
+PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
     {"errors"},
     {"numerics", "kernels"},
     {"channels", "survey"},
     {"plan"},
     {"encoding", "randomize", "reports", "tally", "estimation", "accounting"},
-    {"planning", "report", "papers"},
+    {"planning", "report"},
     {"workflow"},
     {"cli"},
+    {"reproduction"},
 ]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 SIDEWAYS = {("tally", "reports"), ("channels", "channels"), ("survey", "survey")}
 
 
 def imported_modules(tree: ast.AST) -> list[str]:
-    """Every module of the package imported anywhere in a file, also inside functions."""
+    """Every module of ours imported anywhere in a file, also inside functions."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -33,11 +37,13 @@ def imported_modules(tree: ast.AST) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return [name for name in found if name.split(".")[0] == "incrowd"]
+    return [name for name in found if name.split(".")[0] in ("incrowd", "reproduction")]
 
 
 def room(module: str) -> str:
     parts = module.split(".")
+    if parts[0] == "reproduction":
+        return parts[0]
     return parts[1] if len(parts) > 1 and parts[1] in LEVEL else "incrowd"
 
 
@@ -54,17 +60,20 @@ def violations(importer: str, imported: list[str]) -> list[tuple[str, str]]:
 
 
 def module_files() -> list[Path]:
-    return [f for f in SOURCE.rglob("*.py") if f != SOURCE / "__init__.py"]
+    return [
+        file for home in PACKAGES for file in home.rglob("*.py") if file != SOURCE / "__init__.py"
+    ]
 
 
 def module_name(file: Path) -> str:
-    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    home = next(home for home in PACKAGES if file.is_relative_to(home))
+    parts = file.relative_to(home.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def test_every_room_has_a_level():
-    rooms = {f.relative_to(SOURCE).parts[0].removesuffix(".py") for f in module_files()}
-    assert rooms <= set(LEVEL)
+    rooms = {file.name.removesuffix(".py") for file in SOURCE.iterdir()}
+    assert rooms - {"__init__", "__pycache__", "py.typed"} <= set(LEVEL)
 
 
 @pytest.mark.parametrize("file", module_files(), ids=module_name)
@@ -79,7 +88,9 @@ def test_the_rule_rejects_upward_sideways_and_hidden_imports():
     assert violations("incrowd.encoding.records", ["incrowd.tally.moments"])
     assert violations("incrowd.numerics.lattice", ["incrowd.survey.Survey"])
     assert violations("incrowd.planning.planner", ["incrowd.plan.Plan", "incrowd.estimate"])
+    assert violations("incrowd.cli.app", ["reproduction.command.app"])
     assert not violations("incrowd.tally.moments", ["incrowd.reports.collection.Collection"])
+    assert not violations("reproduction.ratio_law", ["incrowd.numerics.lattice.Lattice"])
 
 
 def test_no_cycles_between_modules():

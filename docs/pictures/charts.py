@@ -13,9 +13,9 @@ import vl_convert
 from scipy.stats import binom
 
 import incrowd
-from incrowd.papers.maximality import Mixed, one_bit_crowd, two_bits
 from incrowd.planning.frontier import frontier
 from incrowd.report.charts import ACCENT, INK, MUTED, config
+from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 
 WARN = "#8a4600"
 WIDTH, HEIGHT = 430, 240

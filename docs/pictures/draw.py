@@ -1,4 +1,4 @@
-"""Draws every picture of the manual again: `python docs/pictures/draw.py [FOLDER]`."""
+"""Draws every picture of the manual again: `PYTHONPATH=. python docs/pictures/draw.py [FOLDER]`."""
 
 from __future__ import annotations
 

@@ -65,16 +65,6 @@ class BitFlip:
         raise PrivacyError.of("epsilon", epsilon, "is too small: no noise below 1/2 reaches it")
 
     @classmethod
-    def from_phi(cls, phi: float) -> BitFlip:
-        """The smallest noise whose phi is at most `phi` > 1, up to rounding: Sufficient DP (3.16).
-
-        Raises PrivacyError unless 0 < q < 1/2 after rounding.
-        """
-        half = (phi + 1) / 2
-        odds = half + math.sqrt(max(half * half - 1, 0.0))
-        return cls.at_least(1 / (1 + odds))
-
-    @classmethod
     def from_excess(cls, excess: float) -> BitFlip:
         """The noise with phi - 1 = `excess` > 0, rounded up and kept within what can be sent.
 

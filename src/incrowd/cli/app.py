@@ -25,7 +25,6 @@ from incrowd.cli.options import (
     check_answers,
     check_reports,
 )
-from incrowd.cli.papers import papers
 from incrowd.cli.planning import ledger, plan
 from incrowd.cli.randomizing import randomize
 from incrowd.cli.simulations import simulation
@@ -76,7 +75,6 @@ app.command()(postprocess)
 app.command()(tally)
 app.command()(card)
 app.command()(ledger)
-app.command()(papers)
 app.add_typer(privacy.app, name="privacy")
 
 
@@ -165,10 +163,15 @@ def _say_warnings() -> None:
 
 
 def main() -> None:
-    """Run the command line; a mistake gives its message and exit code, never a traceback."""
+    """Run the command line."""
+    guarded(app, "incrowd")
+
+
+def guarded(command: typer.Typer, name: str) -> None:
+    """Run a command; a mistake gives its message and exit code, never a traceback."""
     _say_warnings()
     try:
-        app(prog_name="incrowd")
+        command(prog_name=name)
     except IncrowdError as error:
         for problem in error.problems:
             say(f"error: {problem}")
