@@ -27,8 +27,9 @@ from incrowd.numerics.modulus_bound import (
 MOST_ETA = 0.9
 UNLABELED = 9.0  # those whom nobody hides should count e^-9 of the rest, roughly
 CUTS = (1.2, 1.6, 2.2)  # times n (e^epsilon - 1), which a single value has to exceed to decide
-AROUND, CLOSE = 0.25, 4e-3  # of ln theta, in the search with sums
+AROUND, ROUGH, CLOSE = 0.25, 5e-2, 4e-3  # of ln theta, in the search with sums
 ROUNDS = 5
+HIGHEST = 1e100  # in the place of infinity
 
 
 def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
@@ -42,7 +43,10 @@ def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
     tried = [_Aim.at(crowd, cut) for cut in cuts(crowd)]
     if not sharp:
         return _settled(crowd, min(tried, key=lambda aim: aim.ceiling(crowd)), sharp)
-    return min(_settled(crowd, aim, sharp) for aim in tried)
+    best = math.inf, 0
+    for aim in sorted(tried, key=lambda aim: aim.ceiling(crowd)):
+        best = min(best, _settled(crowd, aim, sharp, best[0]))
+    return best
 
 
 def cuts(crowd: Crowd) -> list[float]:
@@ -78,7 +82,7 @@ class _Aim:
         heavy = log_heavy(crowd, self.contour)
         return float(np.logaddexp(log_ceilings(crowd, self.contour), heavy).max())
 
-    def refined(self, crowd: Crowd) -> Contour:
+    def refined(self, crowd: Crowd, close: float) -> Contour:
         """The contour of least bound near it, by the sums over t of the active classes."""
         around = math.log(self.contour.theta)
 
@@ -89,15 +93,23 @@ class _Aim:
             chosen = contour(log_theta)
             return max(log_term(crowd, chosen, place) for place in self.active)
 
-        return contour(_least(height, around - AROUND, around + AROUND, CLOSE))
+        return contour(_least(height, around - AROUND, around + AROUND, close))
 
 
-def _settled(crowd: Crowd, aim: _Aim, sharp: bool) -> tuple[float, int]:
-    """The bound of all classes; if another one is the worst, theta is chosen for that one too."""
+def _settled(
+    crowd: Crowd, aim: _Aim, sharp: bool, known: float = math.inf
+) -> tuple[float, int]:
+    """The bound of all classes; if another one is the worst, theta is chosen for that one too.
+
+    known: a bound that is at hand already; what is not below it is of no use.
+    """
     best = math.inf, 0
     for _ in range(ROUNDS):
-        contour = aim.refined(crowd) if sharp else aim.contour
-        term, place = largest_term(crowd, contour)
+        contour = aim.contour
+        if sharp or len(aim.active) > 1:  # of several, which is the largest has to be balanced
+            contour = aim.refined(crowd, CLOSE if sharp else ROUGH)
+        enough = math.log(min(known, best[0]))
+        term, place = largest_term(crowd, contour, enough)
         best = min(best, (certified(crowd, contour.eta, term), place))
         if place in aim.active:
             break
@@ -140,5 +152,9 @@ def _rough_theta(crowd: Crowd, active: tuple[int, ...], cut: float) -> float:
 
 def _least(height: Callable[[float], float], low: float, high: float, close: float) -> float:
     """Where a function with one valley is least."""
-    found = minimize_scalar(height, bounds=(low, high), method="bounded", options={"xatol": close})
+
+    def finite(x: float) -> float:
+        return min(max(height(x), -HIGHEST), HIGHEST)
+
+    found = minimize_scalar(finite, bounds=(low, high), method="bounded", options={"xatol": close})
     return float(found.x)

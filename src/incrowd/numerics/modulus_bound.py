@@ -92,7 +92,9 @@ class Light(NamedTuple):
         value, share = self.value[kept], tilted[kept]
         fine = np.exp(1j * np.outer(step * np.arange(SIDE), value))
         coarse = np.exp(1j * np.outer(step * SIDE * np.arange(SIDE), value)) * share
-        return np.asarray(np.abs(coarse @ fine.T).ravel() + tilted[~kept].sum())
+        # A matrix product would wake the threads of BLAS, which cost more than so small a sum.
+        summed = np.einsum("ik,jk->ij", coarse, fine).ravel()
+        return np.asarray(np.abs(summed) + tilted[~kept].sum())
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,10 @@ def certified(crowd: Crowd, eta: float, log_term: float) -> float:
     return min(max(total * slack, SMALLEST), crowd.local)
 
 
-def largest_term(crowd: Crowd, contour: Contour) -> tuple[float, int]:
-    """ln of the largest T_z, and its place.
+def largest_term(
+    crowd: Crowd, contour: Contour, enough: float = math.inf
+) -> tuple[float, int]:
+    """ln of the largest T_z, and its place; or of one that is more than `enough`.
 
     |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are worked out in the
     order of that bound, until it dismisses the rest.
@@ -167,7 +171,7 @@ def largest_term(crowd: Crowd, contour: Contour) -> tuple[float, int]:
     ceilings = np.logaddexp(log_ceilings(crowd, contour), heavy)
     largest, worst = -math.inf, 0
     for place in np.argsort(-ceilings):
-        if ceilings[place] <= largest:
+        if ceilings[place] <= largest or largest > enough:
             break
         found = log_term(crowd, contour, int(place), float(heavy[place]))
         if found > largest:
@@ -221,7 +225,7 @@ def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray
     u = _labels(eta)
     weight = np.convolve(np.diff(u), [0.5, 0.5])
     log_weight = np.log(crowd.common * weight) - np.log1p(-u)
-    base = np.multiply.outer(excess, 1 - u) - crowd.common * u
+    base = np.maximum(np.multiply.outer(excess, 1 - u) - crowd.common * u, -1.0)
     with np.errstate(divide="ignore"):  # M = 0, where the power is the chance of never
         exponent = crowd.others * np.log1p(base) + log_weight
     top = exponent.max(axis=-1)
