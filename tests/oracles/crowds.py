@@ -20,7 +20,10 @@ def of_bits(bit: np.ndarray, options: int, fewest: int, most: int) -> np.ndarray
     reports = list(product((0, 1), repeat=options))
     allowed = records(options, fewest, most)
     return np.array(
-        [[np.prod([bit[o, i] for o, i in zip(s, r, strict=True)]) for r in allowed] for s in reports]
+        [
+            [np.prod([bit[o, i] for o, i in zip(s, r, strict=True)]) for r in allowed]
+            for s in reports
+        ]
     )
 
 

@@ -12,14 +12,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
 from incrowd.accounting import blanket, local
 from incrowd.accounting.candidates import local_candidates
-from incrowd.accounting.parts import AnyChannel, Part, alike, at_most_flip, widened
-from incrowd.accounting.ratios import Ratios, thinned
+from incrowd.accounting.parts import AnyChannel, Part, alike, as_flip, at_most_flip, widened
+from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_questions
@@ -30,13 +30,15 @@ from incrowd.numerics.contours import least_bound
 from incrowd.numerics.modulus_bound import Crowd
 from incrowd.survey import Domain
 
-MOST_CLASSES = 4096  # of x, x' and z; beyond that some noises are taken to be less than they are
+MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
 MOST_ATOMS = 1 << 22  # of all classes together
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
 ROUNDING = 1e-12  # more than the relative error of gamma, and of epsilon beside a log-ratio
 
 ASSUMPTION = blanket.ASSUMPTION
 
+Row = tuple[int, ...]  # places of each kind, of one channel
+Rows = tuple[Row, ...]
 Questions = tuple[tuple[Domain, int], ...]
 Groups = dict[AnyChannel, Questions]  # the questions of each channel, equal ones counted
 
@@ -85,10 +87,10 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
 def seats(schema: Schema) -> Seats:
     """The common mass, the classes and the pairs of a schema."""
     groups = _few_enough(schema)
-    chosen = list(product(*(of_questions(found, channel) for channel, found in groups.items())))
-    most = max(MOST_ATOMS // len(chosen), 128)
-    words = tuple(_words(groups, rows) for rows in chosen)
-    ratios = tuple(thinned(_ratios(groups, rows), most) for rows in chosen)
+    classes = _classes(groups)
+    most = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
+    words = tuple(_words(groups, rows) for rows, _ in classes)
+    ratios = tuple(thinned(found, most) for _, found in classes)
     apart = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
     return Seats(_common(groups), words, ratios, apart)
 
@@ -118,7 +120,8 @@ def _plain(part: Part) -> Part:
 
 def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
     groups: Groups = {}
-    for (domain, channel), count in parts:
+    for (domain, given), count in parts:
+        channel = as_flip(given) or given
         free = not isinstance(channel, KAry) and (domain.fewest, domain.most) == (0, domain.bits)
         question = (FREE_BIT, count * domain.bits) if free else (domain, count)
         groups[channel] = (*groups.get(channel, ()), question)
@@ -138,7 +141,7 @@ def _nearest_joined(groups: Groups) -> Groups:
     if len(flips) < 2:
         allowed = f"make too many classes of records (at most {MOST_CLASSES}); use fewer channels"
         raise PrivacyError.of("questions", f"{_number(groups):,} classes", allowed)
-    less, more = min(zip(flips, flips[1:], strict=False), key=lambda p: p[1].logit - p[0].logit)
+    less, more = min(pairwise(flips), key=lambda p: p[1].logit - p[0].logit)
     joined = {channel: found for channel, found in groups.items() if channel != more}
     return joined | {less: groups[less] + groups[more]}
 
@@ -160,15 +163,29 @@ def _question_common(domain: Domain, channel: AnyChannel) -> float:
     return float(np.exp(blanket.ratios(domain, channel, pair).log_mass).sum())
 
 
-def _ratios(groups: Groups, rows: tuple[np.ndarray, ...]) -> Ratios:
-    """The ratios of the whole report, for one class."""
-    chosen = (
-        _repeated(channel, place, int(count))
-        for channel, row in zip(groups, rows, strict=True)
-        for place, count in enumerate(row)
-        if count
-    )
-    return independent((ratios, 1) for ratios in chosen)
+def _classes(groups: Groups) -> list[tuple[Rows, Ratios]]:
+    """Every class that can be the worst: its counts, for each channel, and its ratios."""
+    classes: list[tuple[Rows, Ratios]] = [((), ONE)]
+    for channel, found in groups.items():
+        rows = [tuple(map(int, row)) for row in of_questions(found, channel)]
+        own = [(row, _of_channel(channel, row)) for row in rows]
+        classes = [
+            ((*before, row), _both(ratios, more))
+            for (before, ratios), (row, more) in product(classes, own)
+        ]
+    return classes
+
+
+@lru_cache(maxsize=1024)
+def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
+    """Of so many places of the first kinds; what rows begin with alike is worked out once."""
+    if not row:
+        return ONE
+    return _both(_of_channel(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
+
+
+def _both(one: Ratios, other: Ratios) -> Ratios:
+    return other if one is ONE else independent([(one, 1), (other, 1)])
 
 
 @lru_cache(maxsize=1024)
@@ -177,9 +194,9 @@ def _repeated(channel: AnyChannel, place: int, count: int) -> Ratios:
     return independent([(kinds(channel)[place].ratios, count)])
 
 
-def _words(groups: Groups, rows: tuple[np.ndarray, ...]) -> str:
+def _words(groups: Groups, rows: Rows) -> str:
     found = [
-        (kind, int(count))
+        (kind, count)
         for channel, row in zip(groups, rows, strict=True)
         for kind, count in zip(kinds(channel), row, strict=True)
     ]

@@ -96,9 +96,7 @@ class _Aim:
         return contour(_least(height, around - AROUND, around + AROUND, close))
 
 
-def _settled(
-    crowd: Crowd, aim: _Aim, sharp: bool, known: float = math.inf
-) -> tuple[float, int]:
+def _settled(crowd: Crowd, aim: _Aim, sharp: bool, known: float = math.inf) -> tuple[float, int]:
     """The bound of all classes; if another one is the worst, theta is chosen for that one too.
 
     known: a bound that is at hand already; what is not below it is of no use.

@@ -124,7 +124,7 @@ class Crowd:
     @cached_property
     def ends(self) -> np.ndarray:
         """Where each law begins, and where the last one ends."""
-        return np.cumsum([0] + [len(law.value) for law in self.laws])
+        return np.asarray(np.cumsum([0] + [len(law.value) for law in self.laws]))
 
     def means(self, what: np.ndarray) -> np.ndarray:
         """Under each law, the mean of a function of the value."""
@@ -159,9 +159,7 @@ def certified(crowd: Crowd, eta: float, log_term: float) -> float:
     return min(max(total * slack, SMALLEST), crowd.local)
 
 
-def largest_term(
-    crowd: Crowd, contour: Contour, enough: float = math.inf
-) -> tuple[float, int]:
+def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tuple[float, int]:
     """ln of the largest T_z, and its place; or of one that is more than `enough`.
 
     |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are worked out in the
