@@ -119,7 +119,7 @@ class Crowd:
     @cached_property
     def mass(self) -> np.ndarray:
         """Their probabilities; none so small that it is lost."""
-        return np.maximum(np.concatenate([law.mass for law in self.laws]), SMALLEST)
+        return np.asarray(np.maximum(np.concatenate([law.mass for law in self.laws]), SMALLEST))
 
     @cached_property
     def ends(self) -> np.ndarray:
