@@ -5,7 +5,8 @@ vector of how often each report occurs.
 """
 
 from collections.abc import Iterator
-from itertools import combinations, combinations_with_replacement, product
+from itertools import product
+from math import comb
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def deltas(mechanism: np.ndarray, crowd: int, epsilon: float) -> Iterator[np.nda
 def size(mechanism: np.ndarray, crowd: int) -> tuple[int, int]:
     """How many truths there are, and how many numbers each of the laws has."""
     reports, known = mechanism.shape
-    multisets = sum(1 for _ in combinations_with_replacement(range(known), crowd - 1))
+    multisets = comb(known + crowd - 2, crowd - 1)
     return multisets * known * (known - 1), (crowd + 1) ** (reports - 1)
 
 
@@ -121,8 +122,3 @@ def positive_part(values: list[np.ndarray], chances: list[np.ndarray]) -> float:
         total = np.add.outer(total, value).ravel()
         chance = np.multiply.outer(chance, weight).ravel()
     return float(chance @ np.maximum(total, 0))
-
-
-def pairs_of(records_known: int) -> list[tuple[int, int]]:
-    """All ordered pairs of two records."""
-    return [pair for two in combinations(range(records_known), 2) for pair in (two, two[::-1])]

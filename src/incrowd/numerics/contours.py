@@ -91,7 +91,8 @@ class _Aim:
 
         def height(log_theta: float) -> float:
             chosen = contour(log_theta)
-            return max(log_term(crowd, chosen, place) for place in self.active)
+            term = max(log_term(crowd, chosen, place) for place in self.active)
+            return math.log(certified(crowd, chosen.eta, term))
 
         return contour(_least(height, around - AROUND, around + AROUND, close))
 
