@@ -1,8 +1,8 @@
 """The empty seat: never below the truth, step by step and as a whole, and close to it.
 
-The whole bound lies so far above the truth of small crowds (the nearest: .90 of it, where the
-bound says more than the local guarantee does) that wrong variants of single steps hide in that
-gap. So each step has a test of its own, where the variants fail.
+The whole bound lies so far above the truth of crowds of twelve (the nearest: .90 of it, where the
+bound says more than the local guarantee does) that no truth tells the wrong variants of single
+steps. So each step has a test of its own, where the variants fail.
 """
 
 import math
@@ -160,7 +160,7 @@ def one_bit_share(q, crowd, epsilon, step):
     ("q", "crowd", "epsilon"), [(0.1, 200, 1), (0.05, 500, 0.8), (0.4, 300, 0.0), (0.3, 60, 0.5)]
 )
 def test_one_bit_against_every_number_of_ones(q, crowd, epsilon):
-    """The shares are .47, .64, .93 and .72."""
+    """The shares were .64, .82, .98 and .67."""
     assert 0.4 < one_bit_share(q, crowd, epsilon, 1) <= 1
 
 
