@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,10 @@ from incrowd.channels.bit import Bit
 LOG_CUT = 40.0  # what is cut has chance, or modulus, e^-40
 CUT = 6 * math.exp(-LOG_CUT)  # both tails, what U and the others' law lose, the frequencies
 ROUNDOFF = 16 * 2.0**-53  # of a phase or an exponent of size 1, with a margin of 8
+ROUNDED_DOWN = 4 * ROUNDOFF  # what a smaller c can have added: (c - 1) E[phi(s + U) / c^s] <= 1
 LARGEST = 1e290  # of c: where less is known of the report 0, a smaller c bounds delta
 SMALLEST = 1e-300  # below it a bound is this
+DIGITS = 60  # of w, which is a small difference near the local epsilon
 ROWS = 512  # crowds treated together: their table stays in the cache
 NEAR = np.array([-1, 0, 1])  # the mode is one of the three integers nearest to the mean
 
@@ -57,7 +60,7 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """x against x' at epsilon. weight: w, rounded up; excess: c - 1, rounded down.
+    """x against x' at epsilon. weight: w; excess: c - 1, rounded down, which raises delta.
 
     kept, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
     """
@@ -74,8 +77,8 @@ class Order:
         """x against the other answer; None if no report reveals as much as epsilon: delta = 0."""
         reports = channel.matrix[:, [x, int(not x)]]
         (lost, rest), (kept, stray) = sorted(reports, key=lambda row: row[0] - row[1])
-        weight = kept - math.exp(epsilon) * stray + ROUNDOFF * kept
-        if kept <= stray or weight <= 0:
+        weight = _weight(kept, stray, epsilon)
+        if weight <= 0:
             return None
         excess = min(math.expm1(epsilon) / weight, LARGEST) * (1 - ROUNDOFF)
         return cls(*map(float, (kept, lost, stray, rest, weight, excess)))
@@ -98,8 +101,16 @@ class Order:
     @property
     def log_totals(self) -> tuple[float, float]:
         """ln E[c^report] of the same, before the tilt."""
-        rise, fall = self.excess, self.excess / (1 + self.excess)
-        return math.log1p(-self.lost * fall), math.log1p(self.stray * rise)
+        c = 1 + self.excess
+        fall = self.lost * self.excess / c
+        own = math.log1p(-fall) if fall < 1 / 2 else math.log(self.kept + self.lost / c)
+        return own, math.log1p(self.stray * self.excess)
+
+
+def _weight(kept: float, stray: float, epsilon: float) -> float:
+    """kept - e^epsilon stray, to the last digit of double precision."""
+    with localcontext(prec=DIGITS):
+        return float(Decimal(float(kept)) - Decimal(epsilon).exp() * Decimal(float(stray)))
 
 
 class Grid(NamedTuple):
@@ -155,10 +166,14 @@ def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
     size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(place) * order.log_c
     with np.errstate(over="ignore"):
         upper = np.exp(log_scale + ROUNDOFF * size) * np.maximum(drop + error, 0)
-        lower = np.exp(log_scale - ROUNDOFF * size) * np.maximum(drop - error, 0)
-    both = order.weight * np.minimum(np.stack([lower.max(axis=1), upper.max(axis=1)]), 1.0)
-    both[1] = np.maximum(both[1], SMALLEST)
-    return np.asarray(both)
+        lower = np.exp(log_scale - ROUNDOFF * size) * np.maximum(drop - error - ROUNDED_DOWN, 0)
+    most = order.weight * (1 + ROUNDOFF)
+    return np.stack(
+        [
+            np.minimum(lower.max(axis=1), 1.0) * order.weight * (1 - ROUNDOFF),
+            np.clip(upper.max(axis=1) * most, SMALLEST, min(most, 1.0)),
+        ]
+    )
 
 
 def _drops(

@@ -56,7 +56,8 @@ class Cells(NamedTuple):
     @classmethod
     def cover(cls, others: int, count: int) -> Cells:
         """So many intervals that hold 0, ..., others, of about the same length."""
-        edges = np.linspace(0, others + 1, min(count, others + 1) + 1).astype(np.int64)
+        count = min(count, others + 1)
+        edges = np.arange(count + 1) * (others + 1) // count
         return cls(edges[:-1], edges[1:] - 1)
 
     def where(self, chosen: np.ndarray) -> Cells:
@@ -134,26 +135,15 @@ def worst_curve(
     """A privacy curve that dominates every crowd's, to compose: copies, messages, single bits.
 
     Bounds of delta at 0, step, 2 step, ... (`sampled` says what dense, enough and most are), each
-    the largest over all crowds, which need not be the same crowd at each. The pointwise supremum
-    of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that pair dominates
-    the collections of every crowd, and compositions of dominating pairs dominate, whatever crowd
-    each collection has (Zhu, Dong, Wang 2022, propositions 8 and 10). Raises as `worst_crowd`.
+    the largest over all crowds and both orders, which need not be the same at each. The pointwise
+    supremum of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that pair
+    dominates the collections of every crowd, and compositions of dominating pairs dominate,
+    whatever crowd each collection has and whichever answers it tells apart (Zhu, Dong, Wang 2022:
+    dominating pairs; the dots as in Doroshenko et al. 2022). Raises PrivacyError unless N >= 2.
     """
 
-    def bounds(x: int) -> np.ndarray:
-        return sampled(
-            lambda epsilon: _upper(channel, x, crowd, epsilon, tolerance), step, dense, enough, most
-        )
+    def bound(epsilon: float) -> float:
+        return worst_crowd(channel, crowd, epsilon, tolerance).upper
 
-    check_crowd(crowd)
-    forward = bounds(1)
-    backward = forward if channel.symmetric else bounds(0)
-    length = max(len(forward), len(backward))
-    padded = [np.pad(one, (0, length - len(one)), mode="edge") for one in (forward, backward)]
-    return connect_the_dots(padded[0], padded[1], step)
-
-
-def _upper(channel: Bit, x: int, crowd: int, epsilon: float, tolerance: float) -> float:
-    """A bound of delta for x against the other answer, over all crowds."""
-    order = Order.of(channel, x, epsilon)
-    return 0.0 if order is None else _worst_same(order, crowd - 1, tolerance, NO_GOAL).upper
+    dots = sampled(bound, step, dense, enough, most)
+    return connect_the_dots(dots, dots, step)
