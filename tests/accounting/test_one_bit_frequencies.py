@@ -177,6 +177,18 @@ def test_all_crowds_at_once_agree_with_their_enumeration(q, crowd, epsilon):
     assert (found.upper[seen] <= found.lower[seen] * (1 + TIGHT)).all()
 
 
+@pytest.mark.parametrize("numerator", [DENOMINATOR // 2 - n for n in (1, 2, 100)])
+@pytest.mark.parametrize("crowd", [2, 4, 11])
+def test_enumeration_is_no_lower_next_to_a_half(numerator, crowd):
+    """p and q are nearly the same there, and so are e^epsilon p and q."""
+    flip = BitFlip(numerator)
+    for share in (0.0, 0.3, 0.6, 0.9):
+        epsilon = flip.epsilon * share
+        true = truth(Bit.from_flip(flip), 1, crowd - 1, 0, epsilon)
+        found = one_bit(flip, crowd, epsilon).delta[-1]
+        assert true <= found <= true * (1 + 2 * ROUNDED_UP)
+
+
 @pytest.mark.parametrize(
     ("channel", "epsilon", "share"),
     [

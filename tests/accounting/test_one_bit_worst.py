@@ -17,8 +17,7 @@ from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 
 ROUNDED_UP = 1e-9  # share by which `one_bit` rounds up
-FIGURES = 1e-11  # its error besides, where q is not next to 1/2
-HALVED = 2.0**-50  # its error next to 1/2, over p - q
+FIGURES = 1e-11  # its error besides
 CASES = 120
 PRINTED = 5e-7  # relative error of seven printed digits
 SEARCHED = 5e-4  # relative error of a noise that was found by bisection as far as that
@@ -38,7 +37,7 @@ def some_flip(generator):
 def enumerated(channel, crowd, epsilon):
     """delta for every m, and a little less, which is certain to be below it."""
     every = one_bit(channel, crowd, epsilon).delta
-    return every, every * (1 - ROUNDED_UP - FIGURES - HALVED / (channel.p - channel.q))
+    return every, every * (1 - ROUNDED_UP - FIGURES)
 
 
 def some_epsilon(generator, channel):

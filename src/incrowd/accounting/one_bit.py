@@ -102,7 +102,7 @@ class _Tilt:
         if epsilon >= channel.epsilon:
             return None
         rest = -channel.p * math.expm1(epsilon - channel.epsilon)  # p - e^epsilon q
-        gain = math.exp(epsilon) * channel.p - channel.q
+        gain = math.expm1(epsilon) * channel.p + (channel.p - channel.q)
         return cls(channel, crowd, math.expm1(epsilon) / rest, gain)
 
     @property
