@@ -15,8 +15,8 @@ from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
-from incrowd.randomize.flip import flip_mask
-from incrowd.randomize.keystream import Keystream
+from incrowd.sampling.flip import flip_mask
+from incrowd.sampling.keystream import Keystream
 from incrowd.workflow.stream import randomize_files
 
 SIZES = (10**4, 10**5, 10**6, 10**7)

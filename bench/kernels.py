@@ -10,9 +10,9 @@ from incrowd.kernels.axes import transform
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.kernels.lanes import decide_words
-from incrowd.randomize.digits import fraction_digits
-from incrowd.randomize.flip import flip_mask
-from incrowd.randomize.keystream import Keystream
+from incrowd.sampling.digits import fraction_digits
+from incrowd.sampling.flip import flip_mask
+from incrowd.sampling.keystream import Keystream
 
 RUNS = 9
 FLIPS = 2**21

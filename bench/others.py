@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.kernels import FLIPS, flips
 from bench.measure import Row, medians
-from incrowd.randomize.keystream import Keystream
+from incrowd.sampling.keystream import Keystream
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"

@@ -25,7 +25,7 @@ def main(folder: Path) -> incrowd.Estimates:
     plan = incrowd.plan(survey)
     (folder / "plan.json").write_text(plan.dumps(), encoding="utf-8")
 
-    # On the devices: every bit is flipped by chance. Then the anonymiser shuffles the reports.
+    # On the devices: every bit is flipped by chance. Then the shuffler shuffles the reports.
     reports = incrowd.randomize(plan, answers)
     incrowd.save_reports(reports, folder / "reports.parquet")
 

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from incrowd.report.charts import ACCENT, FONT, INK, LINE, MUTED, config, inline
+from incrowd.presentation.charts import ACCENT, FONT, INK, LINE, MUTED, config, inline
 from incrowd.reports.files import replaced
 from reproduction.figure import Axis, Curve, Figure
 from reproduction.figures import figures
@@ -49,7 +49,7 @@ def svg(figure: Figure) -> str:
 
 
 def look() -> dict[str, Any]:
-    """The look of all charts, with grid and legend in colours that the page knows, on white."""
+    """The look of all charts, with grid and legend in colors that the page knows, on white."""
     grid = {"grid": True, "gridColor": LINE, "labelFlush": False, "labelPadding": 7}
     axes = {name: config()[name] | grid for name in ("axisX", "axisY")}
     legend = {"labelColor": INK, "labelFont": FONT, "labelFontSize": 12, "symbolOpacity": 1}
@@ -57,7 +57,7 @@ def look() -> dict[str, Any]:
 
 
 def _inline(figure: Figure, picture: str) -> str:
-    """The picture for a page, whose style sheet colours it; its names are its own there."""
+    """The picture for a page, whose style sheet colors it; its names are its own there."""
     named = re.sub(r'(\bid="|url\(#)', rf"\1{figure.stem}-", picture)
     return inline(named.replace('fill="white"', 'fill="none"', 1), figure.title)
 
@@ -105,7 +105,7 @@ def _ticks(axis: Axis) -> Any:
 
 
 def _legend(channel: Any, names: list[str], values: Sequence[Any], symbol: str) -> Any:
-    """One legend for colours and dashes; none for a single curve."""
+    """One legend for colors and dashes; none for a single curve."""
     scale = alt.Scale(domain=names, range=list(values[: len(names)]))
     legend = alt.Legend(orient="top", title=None, labelLimit=320, symbolType=symbol)
     return channel("curve", type="nominal", scale=scale, legend=legend if len(names) > 1 else None)

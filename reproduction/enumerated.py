@@ -46,8 +46,8 @@ def variance(
     channel: BitFlip, records: Sequence[Record], value: Callable[[Collection], float]
 ) -> float:
     """The variance of a function of the reports, over every outcome."""
-    centre = mean(channel, records, value)
-    return mean(channel, records, lambda reports: (value(reports) - centre) ** 2)
+    center = mean(channel, records, value)
+    return mean(channel, records, lambda reports: (value(reports) - center) ** 2)
 
 
 def count_law(channel: BitFlip, records: Sequence[Record]) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from incrowd.report.style import style_sheet
+from incrowd.presentation.style import style_sheet
 from reproduction.figure import Figure
 from reproduction.row import Row
 

@@ -27,7 +27,7 @@ def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
 def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
     """The law of R(S) on the multiples of a step up to `largest`, by Fourier transform.
 
-    Each weight is split between its neighbours so that the mean is kept, which adds at most
+    Each weight is split between its neighbors so that the mean is kept, which adds at most
     step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
     hardly any is there.
     """

@@ -122,7 +122,7 @@ def _maurer(channel: BitFlip, N: int, L: int, deviations: float, mean_power: flo
 def local_noise(limit: float, L: int) -> BitFlip:
     """The noise for which (p/q)^L <= lambda, (4.2), rounded up to n / 2^32.
 
-    No anonymiser is trusted. Raises PrivacyError unless lambda is above 1.
+    No shuffler is trusted. Raises PrivacyError unless lambda is above 1.
     """
     check_limit(limit)
     return BitFlip.at_least(1 / (1 + limit ** (1 / L)))

@@ -13,8 +13,8 @@ import vl_convert
 from scipy.stats import binom
 
 import incrowd
-from incrowd.planning.frontier import frontier
-from incrowd.report.charts import ACCENT, INK, MUTED, config
+from incrowd.planner.frontier import frontier
+from incrowd.presentation.charts import ACCENT, INK, MUTED, config
 from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 
 WARN = "#8a4600"
@@ -37,9 +37,9 @@ def _svg(chart: Any) -> str:
 
 
 def _lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
-    """One line for each name, told apart by colour and by dash."""
+    """One line for each name, told apart by color and by dash."""
     legend = alt.Legend(orient="top", title=None, labelLimit=300, labelFontSize=12, columns=2)
-    colour = alt.Scale(domain=names, range=COLOURS[: len(names)])
+    color = alt.Scale(domain=names, range=COLOURS[: len(names)])
     dash = alt.Scale(domain=names, range=DASHES[: len(names)])
     return (
         alt.Chart(alt.InlineData(values=rows))
@@ -47,7 +47,7 @@ def _lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
         .encode(
             x,
             y,
-            alt.Color("name", type="nominal", scale=colour, legend=legend),
+            alt.Color("name", type="nominal", scale=color, legend=legend),
             alt.StrokeDash("name", type="nominal", scale=dash, legend=legend),
         )
         .properties(width=WIDTH, height=HEIGHT)

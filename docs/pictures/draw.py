@@ -9,7 +9,7 @@ from pathlib import Path
 from charts import CHARTS
 from sketches import SKETCHES
 
-# What each colour of the light page is on the dark one; pictures are drawn in the light ones.
+# What each color of the light page is on the dark one; pictures are drawn in the light ones.
 DARK = {
     "#1b1f24": "#e8ebef",
     "#59636e": "#9ba5b0",

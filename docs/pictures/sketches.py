@@ -46,7 +46,7 @@ def _dot(x: float, y: float, hue: str = ACCENT, radius: float = 5) -> str:
 
 
 def path() -> str:
-    """From three devices through the anonymiser to the analyst."""
+    """From three devices through the shuffler to the analyst."""
     people = [("Ann", "yes", "yes"), ("Ben", "no", "yes"), ("Cem", "no", "no")]
     parts = []
     for place, (name, answer, report) in enumerate(people):
@@ -56,7 +56,7 @@ def path() -> str:
         parts += [_text(x + 84, 83, "coins", MUTED, 12, "start")]
         hue = WARN if report != answer else INK
         parts += [_text(x + 75, 112, f"report: {report}", hue), _down(x + 75, 128, 162)]
-    parts += [_box(20, 164, 480, 62, ACCENT), _text(260, 188, "the anonymiser", ACCENT, 15)]
+    parts += [_box(20, 164, 480, 62, ACCENT), _text(260, 188, "the shuffler", ACCENT, 15)]
     parts += [_text(260, 210, "takes off names, addresses and times; mixes", MUTED, 13)]
     parts += [_down(260, 226, 262), _box(130, 264, 260, 62)]
     parts += [_text(260, 288, "collection: yes, no, yes", INK, 15)]

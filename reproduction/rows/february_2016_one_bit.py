@@ -93,7 +93,7 @@ def _consequences() -> Iterator[Row]:
 
 
 def _between(law: np.ndarray, before: np.ndarray) -> bool:
-    """Whether each probability lies between two neighbours of the smaller crowd's law."""
+    """Whether each probability lies between two neighbors of the smaller crowd's law."""
     low = np.minimum(np.append(0.0, before), np.append(before, 0.0))
     high = np.maximum(np.append(0.0, before), np.append(before, 0.0))
     return bool(((law >= low * (1 - 1e-12)) & (law <= high * (1 + 1e-12))).all())

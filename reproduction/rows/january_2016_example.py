@@ -95,11 +95,11 @@ def _intervals() -> Iterator[Row]:
         ("(0.28)", "S: [16.05, 49.94]", small, 0, of_sum, AGREES),
         ("(0.29)", "S_m: [17.02, 50.91]", small, 1, of_sum, follows),
     ):
-        centre, true = 1000 * flip.q + ones * flip.p, Moments.of(flip, ones)
+        center, true = 1000 * flip.q + ones * flip.p, Moments.of(flip, ones)
         exact = _interval(true.mean, 3 * true.deviation)
         how = f"{exact} ({OF_SUM_WITH_ONE if ones else OF_SUM}, three deviations)"
-        yield row(place, printed, _interval(centre, half), how, verdict)
+        yield row(place, printed, _interval(center, half), how, verdict)
 
 
-def _interval(centre: float, half: float) -> str:
-    return f"[{centre - half:.2f}, {centre + half:.2f}]"
+def _interval(center: float, half: float) -> str:
+    return f"[{center - half:.2f}, {center + half:.2f}]"

@@ -102,12 +102,12 @@ def _bit_laws(flip: BitFlip, L: int, bits: int) -> tuple[float, float]:
 
 def _moments() -> Iterator[Row]:
     flip, N, L = FLIPS[1], 3, 2
-    centre = mean(flip, homogeneous(N, L), partial(total_weight, flip))
+    center = mean(flip, homogeneous(N, L), partial(total_weight, flip))
     yield row(
         "above (2.12)",
         "X = 1/R(S) = 1/N sum of s_l (q/p)^(L-2l)",
         1.0,
-        by(centre, "E(X) of (2.15), enumerated: N = 3, L = 2, q = .2; X should be N/R"),
+        by(center, "E(X) of (2.15), enumerated: N = 3, L = 2, q = .2; X should be N/R"),
         MISPRINT,
     )
     yield row(

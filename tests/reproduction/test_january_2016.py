@@ -160,9 +160,9 @@ def test_numbers_of_the_example(rows):
 def test_intervals_are_those_of_binomials(rows):
     for place, q, ones in (("(0.26)", 0.333, 0), ("(0.27)", 0.333, 1), ("(0.29)", 0.033, 1)):
         low, high = map(float, re.findall(r"[\d.]+", find(rows, "January", place).true)[:2])
-        centre = (1000 - ones) * q + ones * (1 - q)
+        center = (1000 - ones) * q + ones * (1 - q)
         half = 3 * math.sqrt(1000 * q * (1 - q))
-        assert (low, high) == pytest.approx((centre - half, centre + half), abs=0.006)
+        assert (low, high) == pytest.approx((center - half, center + half), abs=0.006)
 
 
 def test_error_of_1_11_and_1_20(rows):

@@ -24,7 +24,7 @@ APART: Pair = (1, 1, 0)  # two options of a choice
 MOST_KINDS = 1 << 22  # kinds of reports of one question
 
 ASSUMPTION = (
-    "The anonymiser removes every link between a report and its sender, and the whole crowd of "
+    "The shuffler removes every link between a report and its sender, and the whole crowd of "
     "honest people sends as the plan says; nothing is assumed about their answers."
 )
 

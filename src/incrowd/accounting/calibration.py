@@ -15,10 +15,10 @@ from scipy.optimize import brentq
 from incrowd.accounting.candidates import CANDIDATES, Candidate, candidates
 from incrowd.accounting.certificates import certify, delta_bound, privacy_curve
 from incrowd.accounting.eta import eta as eta_of
+from incrowd.accounting.gaussian_limit import gaussian_signal, log_signal, signal
 from incrowd.accounting.ratios import BEYOND_PRECISION
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
 from incrowd.accounting.search import LEAST, MOST, NARROW, Height, first_below
-from incrowd.accounting.signal import gaussian_signal, log_signal, signal
 from incrowd.accounting.worst import largest_bound, likely_worst, worst_delta
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import IncrowdError, InWords, PrivacyError

@@ -1,6 +1,6 @@
 """Privacy curves that can be combined: copies, messages, rounds.
 
-A pair of neighbouring collections is described by its privacy loss ln(P/Q) under P, in both
+A pair of neighboring collections is described by its privacy loss ln(P/Q) under P, in both
 orders. The law is built from delta(epsilon) on a grid by connecting the dots (Doroshenko, Ghazi,
 Kamath, Kumar, Manurangsi 2022): the curve between grid points is replaced by its chord in
 e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
@@ -68,14 +68,14 @@ class LossLaw:
         return squared.times(self) if count % 2 else squared
 
     def on(self, step: float) -> LossLaw:
-        """The same law on another lattice; each mass goes to its two neighbours so that P and Q
+        """The same law on another lattice; each mass goes to its two neighbors so that P and Q
         both keep their mass, which can only raise delta."""
         if step == self.step:
             return self
         losses, place = self.losses, self.losses / step
         below = np.floor(place)
         gap = losses - below * step
-        share = np.expm1(-gap) / np.expm1(-step)  # of the upper neighbour
+        share = np.expm1(-gap) / np.expm1(-step)  # of the upper neighbor
         first = int(below[0])
         index = (below - first).astype(np.int64)
         size = int(index[-1]) + 2
@@ -100,7 +100,7 @@ def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> Loss
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """The privacy of a pair of neighbours, both orders kept apart."""
+    """The privacy of a pair of neighbors, both orders kept apart."""
 
     forward: LossLaw
     backward: LossLaw

@@ -27,7 +27,7 @@ ROUNDOFF = 1e-9  # relative; delta is rounded up by it
 TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
 
 ASSUMPTION = (
-    "The anonymiser removes every link between a report and its sender, and at least the named "
+    "The shuffler removes every link between a report and its sender, and at least the named "
     "number of honest people take part, each sending as the plan says. Every collection of their "
     "answers was tried."
 )

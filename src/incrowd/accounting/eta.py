@@ -9,8 +9,8 @@ from incrowd.accounting.enumerated import enumerate_sent
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.accounting.worst import worst_delta
+from incrowd.numerics.exceedance import positive_chance
 from incrowd.numerics.law import Law
-from incrowd.numerics.tail import positive_chance
 
 
 def eta(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> float:

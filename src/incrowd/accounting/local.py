@@ -1,4 +1,4 @@
-"""The analysis `local`: no anonymiser is trusted. A guarantee, whatever the crowd."""
+"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd."""
 
 from __future__ import annotations
 

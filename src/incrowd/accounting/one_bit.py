@@ -169,7 +169,7 @@ class _Tilt:
 
 
 def _binomial(trials: int, miss: float, hit: float) -> Window:
-    """Where Bin(trials, hit) has all but a negligible mass, from the ratios of neighbours."""
+    """Where Bin(trials, hit) has all but a negligible mass, from the ratios of neighbors."""
     reach = SPREAD * math.sqrt(trials * hit * miss) + REST
     first = max(0, math.floor(trials * hit - reach))
     last = min(trials, math.ceil(trials * hit + reach))

@@ -22,7 +22,7 @@ Relation = tuple[int, int, int]  # bits in which only x, only x', both differ fr
 
 ASSUMPTION = (
     "This is exact for homogeneous crowds, in which everybody else holds the same record; a lower "
-    "bound on the worst case, so no guarantee; and the anonymiser removes every link between a "
+    "bound on the worst case, so no guarantee; and the shuffler removes every link between a "
     "report and its sender."
 )
 

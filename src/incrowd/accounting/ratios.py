@@ -135,7 +135,7 @@ def merged(ratios: Ratios) -> Ratios:
 def thinned(ratios: Ratios, most: int) -> Ratios:
     """Not many more than so many atoms, on a geometric grid as fine as that allows.
 
-    A and B are each split between two neighbouring points so that their means are kept: any
+    A and B are each split between two neighboring points so that their means are kept: any
     convex function of (A, B), and so delta, can only rise.
     """
     if len(ratios.log_mass) <= most:

@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.channel import ExactChannel, Integers, check_numerator, scaled
-from incrowd.channels.words import rounded_down, rounded_up
+from incrowd.channels.rounding import rounded_down, rounded_up
 
 
 class BitDevice(ExactChannel):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.channels.words import rounded_down
+from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32

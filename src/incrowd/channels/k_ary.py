@@ -9,7 +9,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.channels.channel import ExactChannel, Integers, Matrix, first_within, scaled
-from incrowd.channels.words import rounded_up
+from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError
 
 

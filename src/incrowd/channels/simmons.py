@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.channels.channel import check_numerator, first_within, scaled
-from incrowd.channels.words import rounded_down
+from incrowd.channels.rounding import rounded_down
 
 COIN = DENOMINATOR // 2
 

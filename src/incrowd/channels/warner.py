@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.channel import check_numerator, scaled
-from incrowd.channels.words import rounded_down, rounded_up
+from incrowd.channels.rounding import rounded_down, rounded_up
 
 
 @dataclass(frozen=True)

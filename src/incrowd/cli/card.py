@@ -10,7 +10,7 @@ import typer
 
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, keep
-from incrowd.plan import Plan
+from incrowd.plans import Plan
 
 
 def card(
@@ -28,7 +28,7 @@ def card(
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.report.card_page import markdown  # drawing is slow to import
+    from incrowd.presentation.card_page import markdown  # drawing is slow to import
     from incrowd.workflow import card as cards
 
     if output:

@@ -10,8 +10,8 @@ from rich.text import Text
 from incrowd.cli.console import out, printed_as_json, say, table
 from incrowd.estimation.association import IndependenceTest
 from incrowd.estimation.quotients import Comparison
-from incrowd.report.numbers import finite
-from incrowd.report.words import guarantee_sentence
+from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.number_text import finite
 from incrowd.workflow.compare import TwoWay
 
 

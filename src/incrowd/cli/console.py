@@ -15,9 +15,9 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.report.simulated import marked, simulation_warning
+from incrowd.presentation.simulated import marked, simulation_warning
 from incrowd.reports.collection import Collection, row_groups
-from incrowd.reports.folder import report_files, stream
+from incrowd.reports.folder import report_files, stream_reports
 
 out = Console()
 err = Console(stderr=True)
@@ -77,7 +77,7 @@ def counting(path: Path) -> Iterator[Iterator[Collection]]:
     files = report_files(path)
     total = sum(row_groups(file) for file in files)
     with progress("counting reports", total) as advance:
-        yield _advancing(stream(path), advance)
+        yield _advancing(stream_reports(path), advance)
 
 
 def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> Iterator[Collection]:

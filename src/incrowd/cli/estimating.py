@@ -29,7 +29,7 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import UsageError
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
-from incrowd.report.write import check_ending
+from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible
 from incrowd.tally.files import ENDING as TALLY_ENDING

@@ -24,9 +24,9 @@ from incrowd.cli.options import (
     one_of,
 )
 from incrowd.errors import MISSING, UsageError
-from incrowd.plan.ledger import Ledger
-from incrowd.planning.alternatives import alternatives
-from incrowd.planning.solving import UNKNOWNS
+from incrowd.planner.alternatives import alternatives
+from incrowd.planner.solving import UNKNOWNS
+from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import replaced
 from incrowd.workflow.plan import with_budget, write_frontier
 from incrowd.workflow.rounds import new_ledger

@@ -17,12 +17,12 @@ from incrowd.accounting.calibration import (
 from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.words import rounded_down
+from incrowd.channels.rounding import rounded_down
 from incrowd.cli.console import out, print_json, say, table, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.planning.sending import crowd_channel
-from incrowd.report import numbers
+from incrowd.planner.sent import crowd_channel
+from incrowd.presentation import number_text
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 from incrowd.workflow.privacy import Assessment, Order, assess, curves
@@ -218,9 +218,9 @@ def curve(
         if output.suffix.lower() == ".csv":
             _write_csv(temporary, epsilons, found)
         else:
-            from incrowd.report.curves import curve_page  # drawing is slow to import
+            from incrowd.presentation.curves import curve_page  # drawing is slow to import
 
-            shown = f"{numbers.noise(channel.q, 6)} noise, {setting.crowd:,} people"
+            shown = f"{number_text.noise(channel.q, 6)} noise, {setting.crowd:,} people"
             title = f"{shown}, {setting.copies} copies"
             temporary.write_text(curve_page(title, epsilons, found), encoding="utf-8")
     say(f"wrote {output}")
@@ -248,7 +248,7 @@ def _show(
     if json:
         print_json(facts(asked, channel))
         return
-    shown = numbers.noise(channel.q, 8)
+    shown = number_text.noise(channel.q, 8)
     title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
     found = table(title, "analysis", "epsilon", "delta", "eta")
     found.add_column("what it is")
@@ -273,7 +273,7 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
         return (analysis, "", "", "", str(error.problems[0].allowed))
     return (
         analysis,
-        *(numbers.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
+        *(number_text.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
         _what_it_is(found),
     )
 
@@ -290,7 +290,7 @@ def _what_it_is(found: Assessment) -> str:
 def _print_pair(asked: Assessment) -> None:
     for name, order in (("presence", asked.presence), ("absence", asked.absence)):
         if order:
-            found = (numbers.bound(value, 6) for value in (order.delta, order.eta))
+            found = (number_text.bound(value, 6) for value in (order.delta, order.eta))
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *found))
 
 

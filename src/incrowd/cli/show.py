@@ -13,17 +13,17 @@ from rich.text import Text
 
 from incrowd.cli.console import out, print_json, printed_as_json, say, table
 from incrowd.estimation.results import Estimates
-from incrowd.plan import Asked, Plan
-from incrowd.plan.ledger import Ledger
-from incrowd.planning.alternatives import Alternative
-from incrowd.report import numbers, terminal
-from incrowd.report.data import as_json, guarantee_facts, message_facts
-from incrowd.report.numbers import finite, short_percent
-from incrowd.report.words import (
+from incrowd.planner.alternatives import Alternative
+from incrowd.plans import Asked, Plan
+from incrowd.plans.ledger import Ledger
+from incrowd.presentation import number_text, terminal
+from incrowd.presentation.data import as_json, guarantee_facts, message_facts
+from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
     warnings,
 )
+from incrowd.presentation.number_text import finite, short_percent
 from incrowd.tally.tally import Tally
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
@@ -130,7 +130,7 @@ def _messages(made: Plan) -> Table:
         left = name == "message"
         grid.add_column(name, justify="left" if left else "right", overflow="fold")
     for message in made.messages:
-        noise = "its own" if message.channel is None else numbers.noise(message.channel.q, 6)
+        noise = "its own" if message.channel is None else number_text.noise(message.channel.q, 6)
         sent = f"{message.copies:,}"
         if message.apart and message.channel is not None:
             sent = f"about {made.reports_each(message):,.1f}, one for each set bit"
@@ -256,9 +256,9 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
     say(
         f"the plan {verdict}: {certificate.analysis}, "
-        f"epsilon {numbers.bound(certificate.epsilon, 6)}, "
-        f"delta {numbers.bound(certificate.delta.upper, 6)} "
-        f"(promised {numbers.bound(promised.delta, 6)}), "
+        f"epsilon {number_text.bound(certificate.epsilon, 6)}, "
+        f"delta {number_text.bound(certificate.delta.upper, 6)} "
+        f"(promised {number_text.bound(promised.delta, 6)}), "
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))

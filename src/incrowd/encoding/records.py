@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.encoding.words import normalise, places
+from incrowd.encoding.bloom import normalize, places
 from incrowd.errors import AnswersError, Problem
 from incrowd.survey import (
     NO_ANSWER,
@@ -260,14 +260,14 @@ def _number(question: Number, column: pa.Array) -> Answered:
 
 
 def _word(_: Text, column: pa.Array) -> Answered:
-    """The words, normalised; their bits are found when the cohort is known."""
-    words = _by_value(column, _normalised, "")
+    """The words, normalized; their bits are found when the cohort is known."""
+    words = _by_value(column, _normalized, "")
     return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
-def _normalised(distinct: pa.Array) -> np.ndarray:
+def _normalized(distinct: pa.Array) -> np.ndarray:
     texts = pc.fill_null(pc.cast(distinct, pa.string()), "").to_pylist()
-    return np.array([normalise(text) for text in texts], object)
+    return np.array([normalize(text) for text in texts], object)
 
 
 def _floats(column: pa.Array) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.words import WordEstimates
-from incrowd.plan import Guarantee, Plan
+from incrowd.estimation.word_shares import WordEstimates
+from incrowd.plans import Guarantee, Plan
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.numerics.chernoff import LOG_TAIL, Reach
 from incrowd.numerics.folding import Tilted, fold
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
-from incrowd.numerics.tails import LOG_TAIL, Reach
 
 COARSEST = 1e-3  # relative rise of the bound that the first lattice step may cause, roughly
 MOST_HALVINGS = 14

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.numerics.chernoff import Reach
 from incrowd.numerics.lattice import Lattice, circle_size, coarsen, inverse, power, transform
-from incrowd.numerics.tails import Reach
 
 
 @dataclass(frozen=True)

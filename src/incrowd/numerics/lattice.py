@@ -32,7 +32,7 @@ class Lattice:
 
 
 def split(law: Law, step: float, theta: float, cumulant: float) -> Lattice:
-    """Put each atom on its two neighbouring points so that the mean is kept, then tilt.
+    """Put each atom on its two neighboring points so that the mean is kept, then tilt.
 
     The mass at v is multiplied by exp(theta v - cumulant). What lies at zero is left out.
     """
@@ -49,7 +49,7 @@ def split(law: Law, step: float, theta: float, cumulant: float) -> Lattice:
 
 
 def coarsen(lattice: Lattice, theta: float) -> Lattice:
-    """Double the step: every odd point gives half its mass to either neighbour."""
+    """Double the step: every odd point gives half its mass to either neighbor."""
     before = lattice.first % 2
     padded = np.pad(lattice.mass, (before, (len(lattice.mass) + before) % 2))
     even, odd = padded[0::2], padded[1::2]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.errors import ReportsError
-from incrowd.plan.digests import EDITED, digest_of, warn_unsealed
+from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
 
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata

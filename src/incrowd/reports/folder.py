@@ -13,7 +13,7 @@ from incrowd.reports.files import replaced
 ENDING = ".parquet"
 
 
-def save(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
+def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
     """Write one collection as a file, several into a folder: message-1.parquet and so on.
 
     Returns the files. Raises UsageError if they cannot be written, or if the folder holds
@@ -29,7 +29,7 @@ def save(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
 def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
     """The files for a plan's reports, each with the temporary path to write it to.
 
-    All appear when the block succeeds, none if not. Raises UsageError as `save`.
+    All appear when the block succeeds, none if not. Raises UsageError as `save_reports`.
     """
     single = messages == 1 and not Path(path).is_dir()
     made = [] if single else _missing(Path(path))
@@ -72,12 +72,12 @@ def message_file(folder: Path, message: int) -> Path:
     return folder / f"message-{message + 1}{ENDING}"
 
 
-def load(path: str | Path) -> tuple[Collection, ...]:
+def load_reports(path: str | Path) -> tuple[Collection, ...]:
     """Read all reports of a plan into memory. Raises ReportsError if they cannot be read."""
     return tuple(map(load_collection, report_files(path)))
 
 
-def stream(path: str | Path, check: bool = False) -> Iterator[Collection]:
+def stream_reports(path: str | Path, check: bool = False) -> Iterator[Collection]:
     """Read all reports of a plan part by part. Raises ReportsError if they cannot be read.
 
     check: also whether they are, byte for byte, the reports that were written.

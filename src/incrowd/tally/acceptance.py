@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import InWords, ReportsError
-from incrowd.plan import Message, Plan
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError
-from incrowd.plan import Message, Plan
+from incrowd.plans import Message, Plan
 from incrowd.survey import Text
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 

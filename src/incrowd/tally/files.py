@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
-from incrowd.plan.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
+from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
 from incrowd.reports.files import replaced
 from incrowd.tally.tally import Kind, MessageTally, Tally
 

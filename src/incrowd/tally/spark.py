@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.errors import ReportsError, UsageError
-from incrowd.plan import Plan
+from incrowd.plans import Plan
 from incrowd.reports.collection import (
     COLUMN,
     Collection,

@@ -13,7 +13,7 @@ import numpy as np
 
 from incrowd.errors import ReportsError
 from incrowd.kernels.counts import count_bits
-from incrowd.plan import Message, Plan
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.acceptance import accepted, check_origin, places

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.errors import PlanError, UsageError
-from incrowd.plan import Plan
-from incrowd.planning.sending import sent_by
-from incrowd.report.card import Card, Certified
-from incrowd.report.card import card as plan_card
-from incrowd.report.card_page import html, markdown
+from incrowd.planner.sent import sent_by
+from incrowd.plans import Plan
+from incrowd.presentation.card import Card, Certified
+from incrowd.presentation.card import card as plan_card
+from incrowd.presentation.card_page import html, markdown
 from incrowd.reports.files import replaced
 from incrowd.workflow.verify import verify
 
@@ -32,13 +32,13 @@ def card(plan: Plan, name: str = "plan.json") -> Card:
 
 
 def _certificate(plan: Plan) -> Certificate:
-    """What is on the card, computed anew: delta, and what remains without the anonymiser."""
+    """What is on the card, computed anew: delta, and what remains without the shuffler."""
     found = verify(plan)
     if not found.plan_holds:
         raise PlanError.of("plan", plan.digest, "does not hold: its noise is below its promise")
     promised, local = plan.guarantee.local_epsilon, sent_by(plan).local_epsilon
     if promised < local * (1 - 1e-9):
-        allowed = f"is not what remains without the anonymiser: that is {local:.6g}"
+        allowed = f"is not what remains without the shuffler: that is {local:.6g}"
         raise PlanError.of("plan.guarantee.local_epsilon", promised, allowed)
     return found.certificate
 

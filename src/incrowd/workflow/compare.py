@@ -9,7 +9,7 @@ from incrowd.estimation.association import IndependenceTest, cramers_v, independ
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.quotients import Comparison
-from incrowd.plan import Guarantee, Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.workflow.estimate import Reports, check_arrived, count
 from incrowd.workflow.joint import joint
 from incrowd.workflow.sources import check_tables

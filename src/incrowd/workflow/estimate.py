@@ -10,8 +10,8 @@ from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, simultaneous_intervals
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
 from incrowd.kernels.compilation import load_compiler
-from incrowd.plan import Guarantee, Plan
-from incrowd.planning.planner import guarantee_for
+from incrowd.planner.planner import guarantee_for
+from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.consistency import check_people, check_possible
@@ -20,7 +20,7 @@ from incrowd.tally.tally import count as tallied
 from incrowd.workflow.joint import joint, travels_jointly
 from incrowd.workflow.sources import Ids, Source, check_tables, sources
 from incrowd.workflow.threads import in_order
-from incrowd.workflow.words import estimate_words
+from incrowd.workflow.word_lists import estimate_words
 
 Reports = Collection | Iterable[Collection]
 FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from scipy.special import ndtri
 
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
-from incrowd.plan import Plan
-from incrowd.planning.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.planner.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.plans import Plan
 from incrowd.survey import Multi, Text
 from incrowd.workflow.sources import Ids, check_tables
 

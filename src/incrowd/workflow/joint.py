@@ -9,7 +9,7 @@ from incrowd.estimation.covariance import (
     estimate_joint,
     question_pair_decoder,
 )
-from incrowd.plan import Plan
+from incrowd.plans import Plan
 from incrowd.tally.tally import Tally
 from incrowd.workflow.sources import Ids, Source, sources
 

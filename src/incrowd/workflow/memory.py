@@ -12,8 +12,8 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
 from incrowd.encoding.answers import texts
 from incrowd.errors import MISSING, UsageError
-from incrowd.plan import Message, Plan
-from incrowd.randomize.memo import DeviceKey, permanent_bits
+from incrowd.plans import Message, Plan
+from incrowd.sampling.permanent import DeviceKey, permanent_bits
 
 
 class Memory(NamedTuple):

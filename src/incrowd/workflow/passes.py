@@ -2,7 +2,7 @@
 
 First every batch of answers is randomised and its reports are spread over secretly random
 buckets; then every bucket is shuffled. Why this gives one uniform permutation of all reports is
-proved in `incrowd.randomize.buckets`.
+proved in `incrowd.sampling.buckets`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.errors import AnswersError, Problem
-from incrowd.plan import Plan
-from incrowd.randomize.buckets import branch, spread
-from incrowd.randomize.flip import packed_width
-from incrowd.randomize.keystream import Keystream
-from incrowd.randomize.memo import DeviceKey
-from incrowd.randomize.shuffle import permutation
+from incrowd.plans import Plan
 from incrowd.reports.temporary import Bucket
+from incrowd.sampling.buckets import branch, spread
+from incrowd.sampling.flip import packed_width
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import DeviceKey
+from incrowd.sampling.shuffle import permutation
 from incrowd.workflow.memory import remembering
 from incrowd.workflow.people import People
 from incrowd.workflow.randomize import randomize_message

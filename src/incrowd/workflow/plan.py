@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow.csv
 
-from incrowd.plan import Asked, Plan
-from incrowd.planning import solving
-from incrowd.planning.expectation import expected_error
-from incrowd.planning.frontier import frontier
-from incrowd.planning.planner import make_plan
+from incrowd.planner import solving
+from incrowd.planner.expectation import expected_error
+from incrowd.planner.frontier import frontier
+from incrowd.planner.planner import make_plan
+from incrowd.plans import Asked, Plan
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
@@ -50,7 +50,10 @@ def with_budget(survey: Survey, reports_per_person: int) -> Survey:
 
 def write_frontier(made: Plan, path: Path, progress: Progress | None = None) -> None:
     """Write error against reports a person and against epsilon: a page, and a .csv beside it."""
-    from incrowd.report.frontier import frontier_page, frontier_table  # drawing is slow to import
+    from incrowd.presentation.frontier import (  # drawing is slow to import
+        frontier_page,
+        frontier_table,
+    )
 
     survey = made.survey
     found = frontier(survey, progress)

@@ -16,7 +16,7 @@ from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.tables import along_axes
-from incrowd.plan import Guarantee, Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count

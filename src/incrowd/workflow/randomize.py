@@ -10,14 +10,14 @@ import pyarrow as pa
 from incrowd.channels.rappor import Rappor
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
-from incrowd.plan import Message, Plan
-from incrowd.randomize.apart import as_reports, set_bits
-from incrowd.randomize.keystream import Keystream
-from incrowd.randomize.memo import DeviceKey
-from incrowd.randomize.responses import uniform_below
-from incrowd.randomize.segments import Segment, merged, respond
-from incrowd.randomize.shuffle import permutation
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import ID_BYTES, Collection
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import DeviceKey
+from incrowd.sampling.responses import uniform_below
+from incrowd.sampling.segments import Segment, merged, respond
+from incrowd.sampling.shuffle import permutation
+from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.survey import Text
 from incrowd.workflow.memory import Memory, remembered, remembering
 from incrowd.workflow.people import People, one_row_each

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from incrowd.errors import MISSING, ReportsError, UsageError
-from incrowd.plan import Plan
-from incrowd.plan.ledger import Ledger
+from incrowd.plans import Plan
+from incrowd.plans.ledger import Ledger
 from incrowd.reports.locking import rewrite
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, count, people_of

@@ -12,9 +12,9 @@ import pyarrow as pa
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
 from incrowd.estimation.tables import TableEstimate
-from incrowd.plan import Message, Plan
-from incrowd.randomize.keystream import Keystream
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
+from incrowd.sampling.keystream import Keystream
 from incrowd.survey import Survey, Text
 from incrowd.workflow.estimate import count, table_of
 from incrowd.workflow.people import People

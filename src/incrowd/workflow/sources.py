@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from incrowd.errors import TableError
-from incrowd.plan import Message, Plan
-from incrowd.planning.expectation import planned_noise
+from incrowd.planner.expectation import planned_noise
+from incrowd.plans import Message, Plan
 from incrowd.survey import Text
 
 Ids = tuple[str, ...]

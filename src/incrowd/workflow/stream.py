@@ -12,12 +12,12 @@ import numpy as np
 
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.batches import Batches, load_batches
-from incrowd.plan import Message, Plan
-from incrowd.randomize.flip import packed_width
-from incrowd.randomize.keystream import Keystream
-from incrowd.randomize.memo import DeviceKey
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
-from incrowd.reports.folder import new_files, save
+from incrowd.reports.folder import new_files, save_reports
+from incrowd.sampling.flip import packed_width
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import DeviceKey
 from incrowd.workflow.passes import Disk, shuffled, spread_answers
 from incrowd.workflow.randomize import keystream_for, randomize
 
@@ -73,7 +73,9 @@ def randomize_files(
     with bar("randomising, rows", table.num_rows) as done:
         made = randomize(plan, table, simulation_seed, id, device_key)
         done(table.num_rows)
-    return Written(table.num_rows, save(made, output), tuple(map(len, made)), simulation_seed)
+    return Written(
+        table.num_rows, save_reports(made, output), tuple(map(len, made)), simulation_seed
+    )
 
 
 def _in_two_passes(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from incrowd.encoding.records import pack
 from incrowd.estimation.decoders import decoder, question_decoder, reported
 from incrowd.estimation.tables import NOISE_ONLY, along_axes
-from incrowd.plan import Plan
+from incrowd.plans import Plan
 from incrowd.survey import Text
 from incrowd.tally.moments import moments
 from incrowd.workflow.people import People

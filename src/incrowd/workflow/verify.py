@@ -11,9 +11,9 @@ from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.channels.k_ary import KAry
-from incrowd.plan import Message, Plan
-from incrowd.planning.planner import assumption, recertify
-from incrowd.planning.sending import sent_by
+from incrowd.planner.planner import assumption, recertify
+from incrowd.planner.sent import sent_by
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.consistency import sends
 from incrowd.tally.tally import MessageTally
@@ -92,7 +92,7 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and assumption(plan.survey, certificate) == promise.assumption
+        and assumption(plan.survey, certificate) == _reworded(promise.assumption)
     )
     if reports is None:
         return Verification(certificate, holds)
@@ -128,6 +128,11 @@ def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[Imposs
 
 
 NOTHING = MessageTally(0, 0, 0, {})
+
+
+def _reworded(assumption: str) -> str:
+    """The assumption of a plan made before the shuffler had its name, in the words of today."""
+    return assumption.replace("anonymiser", "shuffler")
 
 
 def _impossible(

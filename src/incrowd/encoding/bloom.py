@@ -1,0 +1,97 @@
+"""Words nobody has listed, as bits: a Bloom filter in blocks, hashed anew for each cohort.
+
+RAPPOR's encoding (Erlingsson, Pihur and Korolova 2014, section 2), but every hash function has a
+block of bits to itself and sets exactly one of them: a text is `hashes` exclusive choices of
+`block` options. A report also shows its cohort c, one of C, which the device draws uniformly and
+independently of the word x; the cohort is not randomised and says nothing of the word.
+
+The guarantee is the blanket's for those choices, with the whole crowd N:
+P((c, s)|x) = P_c(s|x) / C, and P_c sees of x only its places in the cohort. Below it lies
+omega~(c, s) = omega~(s) / C, omega~ that of the choices (DESIGN 3.3), for every word. Its mass
+gamma is theirs, C cancels in G = (P((c, s)|x) - e^eps P((c, s)|x')) / omega(c, s), and under
+omega the cohort is uniform and independent of s. So the law of G is the mean over cohorts of the
+choices' laws for the pairs (x, x') shows there. A pair that differs in every block spreads G
+widest in the convex order (the exchange in `accounting.blanket.pairs`), the mean of narrower laws
+is no wider than it, and sums keep that order: no two words leak more than the farthest two
+answers to the choices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+DOMAIN = b"incrowd word 1"
+NUMBER_BYTES = 8
+
+
+def normalize(word: str) -> str:
+    """The word as it is hashed: Unicode NFC, no white space around it; letter case is kept."""
+    return unicodedata.normalize("NFC", word).strip()
+
+
+def places(
+    words: Sequence[str], cohorts: np.ndarray, question: str, hashes: int, block: int
+) -> np.ndarray:
+    """Which bit of each block a word sets in its cohort.
+
+    words and cohorts: one of each for every row, cohorts as integers. Returns int64, shape (rows,
+    hashes), from 0 to block - 1: SHA-256 of domain, question, cohort, block number and normalized
+    word, read as a number and taken modulo `block`, so uniform to within block / 2^256. Each
+    distinct pair of word and cohort is hashed once.
+    """
+    keys = list(zip(map(normalize, words), np.asarray(cohorts).tolist(), strict=True))
+    prefix = _framed(DOMAIN) + _framed(_text(question))
+    found = {
+        (word, cohort): [_digest(prefix, cohort, number, word) % block for number in range(hashes)]
+        for word, cohort in set(keys)
+    }
+    return np.array([found[key] for key in keys], np.int64).reshape(len(keys), hashes)
+
+
+def candidate_places(
+    words: Sequence[str], cohorts: int, question: str, hashes: int, block: int
+) -> np.ndarray:
+    """The places of every word in all of 0 to cohorts - 1: shape (words, cohorts, hashes)."""
+    repeated = [word for word in words for _ in range(cohorts)]
+    found = places(repeated, np.tile(np.arange(cohorts), len(words)), question, hashes, block)
+    return found.reshape(len(words), cohorts, hashes)
+
+
+def cohort_bits(cohorts: int) -> int:
+    """How many bits show the cohort: log2 of their number, a power of two."""
+    return cohorts.bit_length() - 1
+
+
+def record_bits(places: np.ndarray, cohort: np.ndarray, cohorts: int, block: int) -> np.ndarray:
+    """Records: the cohort's bits, least significant first, then the blocks of the filter.
+
+    places: shape (rows, hashes). cohort: shape (rows,), from 0 to cohorts - 1. Returns bool, shape
+    (rows, log2 cohorts + hashes x block). The cohort's bits are sent as they are, the others
+    are flipped.
+    """
+    shown = np.asarray(cohort)[:, None] >> np.arange(cohort_bits(cohorts)) & 1
+    filters = places[:, :, None] == np.arange(block)
+    return np.hstack([shown.astype(bool), filters.reshape(len(places), -1)])
+
+
+def _digest(prefix: bytes, cohort: int, number: int, word: str) -> int:
+    parts = (_number(cohort), _number(number), _text(word))
+    return int.from_bytes(hashlib.sha256(prefix + b"".join(map(_framed, parts))).digest(), "big")
+
+
+def _framed(text: bytes) -> bytes:
+    """A text after its length: no two sequences of texts are written alike."""
+    return _number(len(text)) + text
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(NUMBER_BYTES, "big")
+
+
+def _text(text: str) -> bytes:
+    """UTF-8; half a surrogate pair, which a broken source may hold, is kept."""
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,206 @@
+"""Copies and noise for given messages: volume against precision, in the large-N limit.
+
+k reports of a message of distance d leak mu^2 = k (phi^d - 1) / N, and with v = 1 / (phi - 1) the
+noise of a table falls with k and grows with v (DESIGN 3.5). Here all messages together leak a
+given sum, nobody sends more than a given number of reports, and the largest standard error of the
+wanted tables, or their mean, is as small as can be. What is certified comes later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.planner.expectation import Axis, noise_variance, sampling_variance
+
+LEAST_V, MOST_V = 1e-7, 1e8
+COARSE, FINE = 300, 4000  # values of v to try: 12 percent apart for a search, one in the end
+# Between which the price lies: of the largest error it is the error itself.
+PRICES = {"largest": (1e-8, 1e4), "mean": (1e-20, 1e12)}
+TOLLS = (1e-20, 1e20)
+STEPS = 32
+SLACK = 1.01  # of the largest error
+
+
+class Load(NamedTuple):
+    """A message as the allocation sees it.
+
+    distance: bits in which two answers can differ, with the planner's noise. fixed: ln of the
+    product of phi^d over the questions with a randomizer of their own. times: collections that
+    each copy makes up (where set bits travel apart, the distance; else 1). copies: the numbers
+    that may be chosen. tables: the axes of every wanted table that this message is to tell.
+    most_v: the most noise; where set bits travel apart, each flip of the noise is a report.
+    """
+
+    distance: int
+    fixed: float
+    times: int
+    copies: tuple[int, ...]
+    tables: tuple[tuple[Axis, ...], ...]
+    most_v: float = math.inf
+
+
+class Share(NamedTuple):
+    """What one message gets: copies, and v = p q / (p - q)^2 of its noise."""
+
+    copies: int
+    v: float
+
+
+class Allocation(NamedTuple):
+    """What each message gets, and the standard error that is reached (largest, or mean)."""
+
+    shares: tuple[Share, ...]
+    error: float
+
+
+class Limits(NamedTuple):
+    """What all messages together may use.
+
+    signal: mu^2 N, which all leaks together may reach. budget: reports that a person may send.
+    objective: whether the largest standard error is to be smallest, or their mean. points: values
+    of v to try.
+    """
+
+    signal: float
+    crowd: int
+    budget: int
+    objective: str = "largest"
+    points: int = COARSE
+
+
+def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
+    """The best copies and noise, or None if these messages leak too much or are too many.
+
+    A price is put on the leak and, below it, a toll on copies; both are found by bisection. The
+    largest error may be such that only sampling counts: then the last percent of it would take
+    all that may leak. It is left to the other tables; in the end all leaks grow in proportion.
+    """
+    kinds = Counter(loads)
+    if sum(min(load.copies) * count for load, count in kinds.items()) > limits.budget:
+        return None
+    choices = Choices.of(kinds, limits)
+    low, high = PRICES[limits.objective]
+    if choices.leak_at(high) > limits.signal:
+        return None
+    price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high)
+    number, noise = choices.best(price)
+    error = choices.error[np.arange(len(number)), number, noise]
+    tables = choices.counts @ np.array([len(load.tables) for load in kinds])
+    mean = float(choices.counts @ error) / max(int(tables), 1)
+    if limits.objective == "mean":
+        return Allocation(choices.shares(loads, price), mean)
+    return Allocation(choices.shares(loads, SLACK * price), float(error.max()))
+
+
+class Choices(NamedTuple):
+    """All choices of all kinds of messages as arrays.
+
+    counts: messages of each kind. copies: shape (kinds, choices of copies). leak, error: shape
+    (kinds, choices of copies, values of v); error is the largest of the tables, or their sum.
+    """
+
+    limits: Limits
+    counts: np.ndarray
+    copies: np.ndarray
+    leak: np.ndarray
+    error: np.ndarray
+
+    @classmethod
+    def of(cls, kinds: Mapping[Load, int], limits: Limits) -> Choices:
+        """Kinds with fewer choices of copies have their last one several times."""
+        most = max(len(load.copies) for load in kinds)
+        copies = [load.copies + load.copies[-1:] * (most - len(load.copies)) for load in kinds]
+        same = [load._replace(copies=k) for load, k in zip(kinds, copies, strict=True)]
+        return cls(
+            limits,
+            np.array(list(kinds.values())),
+            np.array(copies),
+            np.stack([leaks(load, limits.points) for load in same]),
+            np.stack([errors(load, limits) for load in same]),
+        )
+
+    def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
+        """The choice of copies, and of v, for each kind: the cheapest within the budget.
+
+        What a choice costs at a price: of the mean, the errors plus the price of what leaks; of
+        the largest error, the leak, if the error is at most the price, which stands for it.
+        """
+        if self.limits.objective == "largest":
+            cost = np.where(self.error <= price, self.leak, np.inf)
+        else:
+            cost = self.error + price * self.leak
+        noise = np.argmin(cost, axis=2)
+        number = self._within_budget(np.take_along_axis(cost, noise[:, :, None], axis=2)[:, :, 0])
+        return number, noise[np.arange(len(noise)), number]
+
+    def _within_budget(self, cost: np.ndarray) -> np.ndarray:
+        """The cheapest copies of each kind: the least toll on each copy that keeps the budget."""
+
+        def at(toll: float) -> np.ndarray:
+            return np.asarray(np.argmin(cost + toll * self.copies, axis=1))
+
+        def fits(toll: float) -> bool:
+            used = self.counts @ self.copies[np.arange(len(cost)), at(toll)]
+            return bool(used <= self.limits.budget)
+
+        return at(0.0) if fits(0.0) else at(_least(fits, *TOLLS))
+
+    def shares(self, loads: Sequence[Load], price: float) -> tuple[Share, ...]:
+        """What each message gets at a price. loads: those of whose kinds these are the choices."""
+        number, noise = self.best(price)
+        copies = self.copies[np.arange(len(number)), number]
+        found = map(Share, copies.tolist(), grid(self.limits.points)[noise].tolist())
+        each = dict(zip(Counter(loads), found, strict=True))
+        return tuple(each[load] for load in loads)
+
+    def leak_at(self, price: float) -> float:
+        """What all messages leak together at a price."""
+        number, noise = self.best(price)
+        return float(self.counts @ self.leak[np.arange(len(number)), number, noise])
+
+
+@lru_cache(maxsize=4)
+def grid(points: int) -> np.ndarray:
+    """The values of v = p q / (p - q)^2 that are tried."""
+    return np.geomspace(LEAST_V, MOST_V, points)
+
+
+@lru_cache(maxsize=512)
+def leaks(load: Load, points: int) -> np.ndarray:
+    """mu^2 N = k (phi^d - 1), phi = 1 + 1 / v: shape (copies, v).
+
+    Infinite beyond precision, and where v is too large.
+    """
+    exponent = load.distance * np.log1p(1 / grid(points)) + load.fixed
+    with np.errstate(over="ignore"):
+        leak = np.outer(load.times * np.array(load.copies), np.expm1(exponent))
+    return np.where(grid(points) <= load.most_v, leak, np.inf)
+
+
+@lru_cache(maxsize=512)
+def errors(load: Load, limits: Limits) -> np.ndarray:
+    """Standard errors, noise plus sampling, of a load's tables: shape (copies, v).
+
+    The largest, or the sum, whose mean over all loads is wanted.
+    """
+    copies, v = np.array(load.copies)[:, None], grid(limits.points)
+    found = np.zeros((len(load.copies), len(v)))
+    for axes in load.tables:
+        noise = np.broadcast_to(noise_variance(axes, v), v.shape) / copies
+        error = np.sqrt((noise + sampling_variance(axes)) / limits.crowd)
+        found = np.maximum(found, error) if limits.objective == "largest" else found + error
+    return found
+
+
+def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest number from which on a condition holds, up to rounding: bisection of logs."""
+    for _ in range(STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,116 @@
+"""What the noise will do to a table, before anything is collected.
+
+The guess is that all answers are alike (of a `multi` question, that half of what is allowed is
+given) and that questions have nothing to do with each other. Then the noise of a cell,
+E[g^2] - E[g] for the debiased report g, is a product over questions less another product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.estimation.decoders import question_decoder, reported
+from incrowd.plans import Message, QuestionChannel, device
+from incrowd.survey import AnyQuestion, Multi, Survey, Text
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One question of a table, of its largest expected cell.
+
+    share: the guess. cells: how many answers. second: E[g^2] where the channel is fixed; None for
+    a bit flip that is still to be chosen: share + scale v, v = p q / (p - q)^2 = 1 / (phi - 1).
+    """
+
+    share: float
+    cells: int
+    second: float | None = None
+    scale: float = 1.0
+
+    def at(self, v: np.ndarray | float) -> np.ndarray | float:
+        """E[g^2] with the noise v."""
+        return self.share + self.scale * v if self.second is None else self.second
+
+
+def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
+    """What to expect of a question; of a text question, of a word that hardly anybody has.
+
+    channel: a randomizer of the question's own; None for a bit flip.
+    """
+    if isinstance(question, Text):
+        unlike = (1 - 1 / question.block) ** 2  # another word sets the bit with chance 1 / block
+        scale = 1 / (question.hashes * unlike)
+        fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
+        return Axis(0.0, 1, fixed, scale)
+    guess = guessed(question)
+    if channel is None:
+        return Axis(float(guess.max()), len(question.answers))
+    decoder, record = question_decoder(question, channel), _record(question, guess)
+    second = decoder.square @ reported(question, channel) @ record
+    place = int(np.argmax(second - guess))
+    return Axis(float(guess[place]), len(question.answers), float(second[place]))
+
+
+def guessed(question: AnyQuestion) -> np.ndarray:
+    """The guessed share of each answer, shape (answers,)."""
+    cells = len(question.answers)
+    share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
+    return np.full(cells, share)
+
+
+def _record(question: AnyQuestion, guess: np.ndarray) -> np.ndarray:
+    """E[(1, the record's bits)]: a plain yes/no has one bit for its two answers."""
+    return np.concatenate([[1.0], guess[-question.domain.bits :]])
+
+
+def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
+    """Variance by the noise of the largest cell, times the number of reports."""
+    return math.prod(a.at(v) for a in axes) - math.prod(a.share for a in axes)
+
+
+def sampling_variance(axes: Sequence[Axis]) -> float:
+    """Variance by sampling of the largest cell, times the number of people."""
+    share = math.prod(a.share for a in axes)
+    return share * (1 - share)
+
+
+def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
+    """What to expect of a table's questions."""
+    return [axis(question, device(question)) for question in map(survey.question, ids)]
+
+
+def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float:
+    """The noise variance of a table's largest expected cell, times the number of reports."""
+    flip = message.channel
+    v = 1 / flip.excess if flip is not None else 0.0
+    return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
+
+
+def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
+    """The noise variance of a table's largest expected cell, times the number of people.
+
+    A table that several messages hold is combined from them by inverse variance.
+    """
+    weights = [
+        message.copies / planned_noise(survey, message, ids)
+        for message in messages
+        if set(ids) <= set(message.questions)
+    ]
+    return 1 / sum(weights)
+
+
+def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
+    """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
+    errors = [
+        math.sqrt(
+            (expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids)))
+            / survey.crowd
+        )
+        for ids in survey.wanted
+    ]
+    return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)

@@ -1,0 +1,65 @@
+"""Error against reports a person, and against epsilon: what a wish costs."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.errors import PrivacyError
+from incrowd.planner.expectation import expected_error
+from incrowd.planner.groups import Progress
+from incrowd.planner.planner import make_plan
+from incrowd.survey import Survey
+
+POINTS = 7
+
+
+class Frontier(NamedTuple):
+    """Points of two curves: reports a person may send, and epsilon, each with the error.
+
+    Standard errors, proportions, largest or mean over the wanted tables, of certified plans.
+    """
+
+    reports: tuple[tuple[int, float], ...]
+    epsilons: tuple[tuple[float, float], ...]
+
+
+def frontier(survey: Survey, progress: Progress | None = None) -> Frontier:
+    """The curves around a survey: up to 1,000 reports a person, epsilon from a tenth to tenfold.
+
+    The planner groups the questions anew at every point. Points without a plan are left out.
+    """
+    most = max(1000, 10 * (survey.reports_per_person or survey.copies))
+    budgets = np.unique(np.geomspace(1, most, POINTS).round().astype(int))
+    reports: list[tuple[int, float]] = []
+    epsilons: list[tuple[float, float]] = []
+    for budget in budgets.tolist():
+        if progress:
+            progress(f"error with {budget:,} reports a person")
+        fewer = reports[-1][1] if reports else math.inf  # nobody has to use the whole budget
+        reports.append((budget, min(fewer, certified_error(_planned(survey, budget)))))
+    wanted = survey.privacy.epsilon
+    for epsilon in np.geomspace(wanted / 10, wanted * 10, POINTS).tolist():
+        if progress:
+            progress(f"error with epsilon {epsilon:.3g}")
+        privacy = survey.privacy.model_copy(update={"epsilon": epsilon})
+        epsilons.append((epsilon, certified_error(survey.model_copy(update={"privacy": privacy}))))
+    return Frontier(
+        tuple(point for point in reports if math.isfinite(point[1])),
+        tuple(point for point in epsilons if math.isfinite(point[1])),
+    )
+
+
+def certified_error(survey: Survey) -> float:
+    """The error of the survey's plan; infinite if there is none."""
+    try:
+        return expected_error(survey, make_plan(survey).messages)
+    except PrivacyError:
+        return math.inf
+
+
+def _planned(survey: Survey, budget: int) -> Survey:
+    """The same survey with the grouping left to the planner, within a budget of reports."""
+    return survey.model_copy(update={"messages": (), "copies": 1, "reports_per_person": budget})

@@ -1,0 +1,232 @@
+"""Survey -> plan: which questions travel together, how often, with how much noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
+from incrowd.accounting.certificates import Certificate, certify
+from incrowd.accounting.schema import Sent
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.errors import InWords, PrivacyError
+from incrowd.planner.expectation import expected_error
+from incrowd.planner.groups import Grouping, Progress, best_groups, fixed_groups
+from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.sent import sent, sent_by
+from incrowd.plans import Asked, Guarantee, Message, Plan
+from incrowd.plans.grouping import apart, grouping, memoised, together
+from incrowd.survey import Survey
+
+HIGHEST = 699.0  # an epsilon that numbers can still hold
+
+
+def make_plan(
+    survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None
+) -> Plan:
+    """The messages, copies and noise with which the wanted tables are sharpest, certified.
+
+    earlier: what the same people were asked before; the promise covers it as well. The large-N
+    limit says which messages are worth a try and how they share what may leak; the accountant
+    settles for each the smallest noise that keeps the promise; the sharpest is the plan. Raises
+    PrivacyError if none keeps it.
+    """
+    crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
+    _check_spent(survey, earlier, crowd)
+    messages, error = None, math.inf
+    for way in _ways(survey, progress):
+        if messages is not None and way.allocation.error >= error:
+            continue  # no noise makes it better than the limit says
+        tried = certified_messages(survey, way, crowd, earlier, progress)
+        if messages is None or expected_error(survey, tried) < error:
+            messages, error = tried, expected_error(survey, tried)
+    assert messages is not None
+    everything = _with_earlier(survey, messages, earlier)
+    certificate = certify(survey.privacy.analysis, everything, crowd, survey.privacy.epsilon)
+    delta = 0.0 if survey.privacy.analysis == "local" else survey.privacy.delta
+    guarantee = _guarantee(survey, certificate, delta, crowd, everything.local_epsilon)
+    return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
+    """Raises PrivacyError if what people were asked before leaves nothing of the promise.
+
+    The earlier rounds count as they were: with the crowd that came, not the one that was planned.
+    """
+    privacy = survey.privacy
+    if not earlier or privacy.analysis == "local":
+        return
+    before = reduce(Sent.also, [sent(asked.survey, asked.messages) for asked in earlier])
+    if crowd >= 2:
+        if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
+            return
+        found = _leaked(privacy.analysis, before, crowd, privacy.delta)
+    else:
+        found = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
+    came = "; ".join(
+        f"{asked.survey.name!r} {asked.crowd:,} of {asked.survey.honest:,} planned"
+        for asked in earlier
+    )
+    raise PrivacyError.of(
+        "privacy",
+        _asked(survey),
+        f"the earlier rounds alone have spent {found} (people who came: {came}); promise more "
+        "than that for all rounds together, or ask other people",
+    )
+
+
+def _leaked(analysis: str, before: Sent, crowd: int, delta: float) -> str:
+    """What some rounds have spent, in a crowd."""
+    try:
+        epsilon = smallest_epsilon(analysis, before, crowd, delta)
+    except PrivacyError:  # no epsilon reaches that delta: what is left is the local guarantee
+        return f"epsilon {before.local_epsilon:.4g}"
+    return f"epsilon {min(epsilon, before.local_epsilon):.4g} at delta {delta:g}"
+
+
+def certified_messages(
+    survey: Survey,
+    way: Grouping,
+    crowd: int,
+    earlier: Sequence[Asked] = (),
+    progress: Progress | None = None,
+) -> tuple[Message, ...]:
+    """The messages of a way, with the smallest noise that keeps the promise.
+
+    Raises PrivacyError if none keeps it.
+    """
+    if progress:
+        reports = sum(share.copies for share in way.allocation.shares)
+        progress(f"certifying {len(way.groups):,} messages, {reports:,} reports a person")
+
+    def everything(reference: BitFlip) -> Sent:
+        return _with_earlier(survey, _messages(survey, way, reference), earlier)
+
+    privacy = survey.privacy
+    noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
+    return _messages(survey, way, noise)
+
+
+def _with_earlier(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked]) -> Sent:
+    before = [sent(asked.survey, asked.messages) for asked in earlier]
+    return reduce(Sent.also, before, sent(survey, messages))
+
+
+def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
+    """The survey's own messages, or those worth a try. Raises PrivacyError if there are none."""
+    signal, fixed = large_crowd_signal(survey), grouping(survey)
+    if fixed is not None:
+        return [fixed_groups(survey, fixed, signal)]
+    budget = survey.reports_per_person or 1
+    found = best_groups(survey, signal, budget, progress)
+    if found:
+        return found
+    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *apart(survey)))
+    if budget < least:
+        allowed = f"questions apart or memoised need messages of their own: allow {least}"
+        raise PrivacyError.of("reports_per_person", budget, allowed)
+    allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
+    raise PrivacyError.of("privacy", _asked(survey), allowed)
+
+
+def _asked(survey: Survey) -> InWords:
+    privacy, crowd = survey.privacy, survey.crowd
+    return InWords(f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {crowd:,}")
+
+
+def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Message, ...]:
+    """The messages when the first that has noise to choose has the noise `reference`.
+
+    All leaks phi^d - 1 keep their proportions to each other.
+    """
+    shares = chosen.allocation.shares
+    loads = [_distance(survey, ids) for ids in chosen.groups]
+    first = next((i for i, distance in enumerate(loads) if distance), 0)
+    planned = [
+        math.expm1(min(distance * math.log1p(1 / share.v), 600.0)) if distance else 0.0
+        for distance, share in zip(loads, shares, strict=True)
+    ]
+    leak = math.expm1(min(loads[first] * math.log1p(reference.excess), 600.0))
+    found = []
+    for i, (ids, share, distance) in enumerate(zip(chosen.groups, shares, loads, strict=True)):
+        noise: int | None = None
+        if i == first and distance:
+            noise = reference.numerator
+        elif distance:
+            excess = math.expm1(math.log1p(planned[i] * (leak / planned[first])) / distance)
+            noise = BitFlip.from_excess(excess).numerator
+        apart = any(survey.question(id).travels_apart for id in ids)
+        found.append(
+            Message(questions=ids, noise_numerator=noise, copies=share.copies, apart=apart)
+        )
+    return tuple(found)
+
+
+def _distance(survey: Survey, ids: Sequence[str]) -> int:
+    """Bits with the planner's noise in which two records of a message can differ.
+
+    Set bits that travel apart are collections of one bit.
+    """
+    questions = [survey.question(id) for id in ids]
+    if any(question.travels_apart for question in questions):
+        return 1
+    return sum(question.distance for question in questions if question.randomizer is None)
+
+
+def assumption(survey: Survey, certificate: Certificate) -> str:
+    """What the guarantee of a survey rests on: what the analysis assumes, and the survey itself."""
+    said = [certificate.assumption]
+    if survey.rows_per_person > 1:
+        said.append(f"No person stands in more than {survey.rows_per_person} rows of the answers.")
+    if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
+        said.append(
+            "Memoised responses are repeated in every round, which is covered for as long as a "
+            "person's answers to them stay the same; everything else is covered once."
+        )
+    return " ".join(said)
+
+
+def _guarantee(
+    survey: Survey, certificate: Certificate, delta: float, crowd: int, local: float
+) -> Guarantee:
+    return Guarantee(
+        analysis=certificate.analysis,
+        epsilon=certificate.epsilon,
+        delta=delta,
+        certified_delta=certificate.delta.upper,
+        crowd=crowd,
+        proved=certificate.proved,
+        assumption=assumption(survey, certificate),
+        worst=certificate.worst,
+        local_epsilon=local,
+    )
+
+
+def recertify(plan: Plan) -> Certificate:
+    """The plan's certificate, computed anew from its noise, copies and crowd."""
+    guarantee = plan.guarantee
+    return certify(guarantee.analysis, sent_by(plan), guarantee.crowd, guarantee.epsilon)
+
+
+def guarantee_for(plan: Plan, people: int) -> Guarantee:
+    """What the plan's noise gives to each of `people`, of whom `colluding` hide nobody.
+
+    A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
+    For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
+    reached, what remains is the local guarantee.
+    """
+    planned, crowd = plan.guarantee, plan.survey.hidden(people)
+    if crowd >= planned.crowd:
+        return planned
+    everything = sent_by(plan)
+    local = everything.local_epsilon
+    try:
+        epsilon = smallest_epsilon(planned.analysis, everything, crowd, planned.delta or 0.5)
+        if planned.analysis != "local" and epsilon < local:
+            certificate = certify(planned.analysis, everything, crowd, epsilon)
+            return _guarantee(plan.survey, certificate, planned.delta, crowd, local)
+    except PrivacyError:
+        pass
+    certificate = certify("local", everything, 2, min(local, HIGHEST))
+    return _guarantee(plan.survey, certificate, 0.0, max(crowd, 1), local)

@@ -1,0 +1,104 @@
+"""The question turned round: which crowd, epsilon or delta gives a wanted error?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from scipy.optimize import brentq
+
+from incrowd.errors import PrivacyError, UsageError
+from incrowd.planner.groups import Progress, best_groups, fixed_groups
+from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.planner import make_plan
+from incrowd.plans import Plan
+from incrowd.plans.grouping import grouping
+from incrowd.survey import Survey
+
+UNKNOWNS = ("crowd", "epsilon", "delta")
+# Natural logarithms between which the answer is sought.
+RANGES = {
+    "crowd": (math.log(10), math.log(1e12)),
+    "epsilon": (math.log(1e-3), math.log(50)),
+    "delta": (math.log(1e-30), math.log(0.5)),
+}
+CLOSE = 0.002  # of the wanted error
+STEPS = 8
+
+Error = Callable[[Plan], float]
+
+
+def solve(
+    survey: Survey,
+    unknown: str,
+    error: float,
+    error_of: Error,
+    progress: Progress | None = None,
+) -> Plan:
+    """The plan of the smallest crowd, epsilon or delta whose tables have at most the wanted error.
+
+    error: standard error, a proportion, as `error_of` finds it in a plan (the largest of the
+    wanted tables, or their mean). Solved in the large-N limit, then corrected until the certified
+    plan just keeps it. Raises UsageError for an unknown that cannot be solved for, PrivacyError
+    if no value in a wide range gives the error, saying which error is nearest.
+    """
+    if unknown not in UNKNOWNS:
+        allowed = f"use one of {', '.join(UNKNOWNS)}, error"
+        raise UsageError.of("--solve", unknown, allowed)
+    if not 0 < error < 1:
+        raise UsageError.of("--error", error, "should lie between 0 and 1: a proportion")
+    aim, best = error, None
+    for _ in range(STEPS):
+        value = _in_the_limit(survey, unknown, aim, error)
+        if progress:
+            progress(f"trying {unknown} {value:,.6g}")
+        made = make_plan(_with(survey, unknown, value), progress=progress)
+        found = error_of(made)
+        if found <= error:
+            best = made
+        if found <= error and found > error * (1 - CLOSE):
+            break
+        aim *= error * (1 - CLOSE / 2) / found
+    if best is None:
+        raise PrivacyError.of("--error", error, "is not reached after several corrections")
+    return best
+
+
+def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> float:
+    """The value at which the large-N error is the one aimed at."""
+
+    def excess(log_value: float) -> float:
+        return math.log(limit_error(_with(survey, unknown, math.exp(log_value))) / aim)
+
+    low, high = RANGES[unknown]
+    if excess(low) <= 0:
+        return math.exp(low)
+    if excess(high) > 0:
+        nearest = limit_error(_with(survey, unknown, math.exp(high)))
+        allowed = (
+            f"no {unknown} up to {math.exp(high):.3g} reaches it; the nearest is {nearest:.3g}"
+        )
+        if unknown != "crowd":
+            allowed += "; ask more people (--solve crowd), or for fewer tables"
+        raise PrivacyError.of("--error", error, allowed)
+    return math.exp(float(brentq(excess, low, high, xtol=1e-4)))
+
+
+def limit_error(survey: Survey) -> float:
+    """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
+    signal, fixed = large_crowd_signal(survey), grouping(survey)
+    if fixed is not None:
+        return fixed_groups(survey, fixed, signal).allocation.error
+    found = best_groups(survey, signal, survey.reports_per_person or 1)
+    return found[0].allocation.error if found else math.inf
+
+
+def _with(survey: Survey, unknown: str, value: float) -> Survey:
+    """The survey with another crowd (rounded up), epsilon or delta."""
+    raw: dict[str, Any] = survey.model_dump(by_alias=True)
+    if unknown == "crowd":
+        raw["crowd"] = math.ceil(value)
+    else:
+        raw["privacy"] = raw["privacy"] | {unknown: value}
+    return Survey.of(raw)

@@ -1,0 +1,257 @@
+"""Plans: everything a client must do and an analyst may conclude. Canonical JSON with a digest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
+from incrowd.plans.digests import canonical, digest_of, read_json
+from incrowd.plans.fixed_channels import QuestionChannel, device
+from incrowd.plans.grouping import grouping_problems, memoised
+from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.wording import wording
+
+FORMAT: Final = "incrowd plan 1"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Message(_Frozen):
+    """The questions that travel together in one report, and the noise on each of their bits.
+
+    noise_numerator: over 2^32; None if every question has a randomizer of its own. copies: how
+    many independent reports a person sends. apart: each set bit of the one question is a report
+    of its own, and a report is the number of its bit.
+    """
+
+    questions: tuple[str, ...] = Field(min_length=1)
+    noise_numerator: int | None = Field(default=None, gt=0, lt=DENOMINATOR // 2)
+    copies: int = Field(default=1, ge=1)
+    apart: bool = False
+
+    @property
+    def channel(self) -> BitFlip | None:
+        """What happens to each bit of the questions without a randomizer of their own."""
+        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
+
+
+class Guarantee(_Frozen):
+    """What is promised to each person, by which analysis, for which crowd, on what assumption.
+
+    The promise is (epsilon, delta)-differential privacy of the collections as published,
+    neighbors differing in one person's answers. crowd: honest people, those who may collude
+    taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
+    pair of records (and the crowd) that gave it. proved: whether it holds for every collection;
+    if not, it is no guarantee, and the assumption says what it is. local_epsilon: what remains
+    (with delta 0) of all that a person sends if nobody hides it.
+    """
+
+    analysis: Literal["blanket", "outlier", "local"]
+    epsilon: float = Field(ge=0)
+    delta: float = Field(ge=0, lt=1)
+    certified_delta: float = Field(ge=0, le=1)
+    crowd: int = Field(ge=1)
+    proved: bool
+    assumption: str
+    worst: str
+    local_epsilon: float = Field(ge=0, allow_inf_nan=False)
+
+
+def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
+    """Why some messages do not follow from a survey."""
+    known = {question.id for question in survey.questions}
+    for message in messages:
+        if not set(message.questions) <= known or len(set(message.questions)) < len(
+            message.questions
+        ):
+            yield "a message names no question of the survey, or one twice"
+            return
+    yield from grouping_problems(survey, [(m.questions, m.copies) for m in messages])
+    for message in messages:
+        questions = [survey.question(id) for id in message.questions]
+        if message.apart != any(q.travels_apart for q in questions):
+            yield "messages.apart"
+        if (message.noise_numerator is None) != all(q.randomizer for q in questions):
+            yield "messages.noise_numerator"
+
+
+class Asked(_Frozen):
+    """What people were asked before by the plan of that digest.
+
+    crowd: honest people whose reports were accepted, never more than the plan counted on.
+    """
+
+    digest: str
+    crowd: int = Field(ge=1)
+    survey: Survey
+    messages: tuple[Message, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _fits_its_survey(self) -> Asked:
+        for problem in message_problems(self.survey, self.messages):
+            raise ValueError(f"{problem}: it does not follow from the survey")
+        if self.crowd > self.survey.honest:
+            planned = f"more than the survey counted on, {self.survey.honest:,}"
+            raise ValueError(f"crowd is {self.crowd:,}, {planned}")
+        return self
+
+
+class Plan(_Frozen):
+    """Survey, messages and guarantee.
+
+    earlier: what the same people were asked before; the guarantee covers that as well.
+    """
+
+    format: Literal["incrowd plan 1"] = FORMAT
+    survey: Survey
+    messages: tuple[Message, ...] = Field(min_length=1)
+    guarantee: Guarantee
+    earlier: tuple[Asked, ...] = ()
+
+    @model_validator(mode="after")
+    def _fits_its_survey(self) -> Plan:
+        for problem in self._problems():
+            raise ValueError(f"{problem}: it does not follow from the survey")
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        survey, promise = self.survey, self.guarantee
+        crowd = min([survey.honest, *(asked.crowd for asked in self.earlier)])
+        wanted: dict[str, tuple[object, object]] = {
+            "analysis": (promise.analysis, survey.privacy.analysis),
+            "epsilon": (promise.epsilon, survey.privacy.epsilon),
+            "crowd": (promise.crowd, crowd),
+            "proved": (promise.proved, promise.analysis != "outlier"),
+        }
+        if promise.analysis != "local":
+            wanted["delta"] = (promise.delta, survey.privacy.delta)
+        for field, (found, right) in wanted.items():
+            if found != right:
+                yield f"guarantee.{field} is {found}"
+        yield from message_problems(survey, self.messages)
+
+    def questions(self, message: Message) -> tuple[AnyQuestion, ...]:
+        """The questions of a message, in the order of their bits."""
+        return tuple(self.survey.question(id) for id in message.questions)
+
+    def channel(self, message: Message, id: str) -> QuestionChannel:
+        """What happens to each bit of a question in that message (k-ary: to the answer)."""
+        return device(self.survey.question(id)) or BitFlip(message.noise_numerator or 0)
+
+    def layout(self, message: Message) -> dict[str, slice]:
+        """Which bits of the message's reports (if apart, of a record) hold which question."""
+        ends = list(accumulate(question.bits for question in self.questions(message)))
+        return dict(zip(message.questions, map(slice, [0, *ends], ends), strict=False))
+
+    def record_bits(self, message: Message) -> int:
+        """The number of bits in one record of the message's questions."""
+        return sum(question.bits for question in self.questions(message))
+
+    def bits(self, message: Message) -> int:
+        """The number of bits in one report: a whole record, or the number of one set bit."""
+        bits = self.record_bits(message)
+        return max(1, (bits - 1).bit_length()) if message.apart else bits
+
+    def reports_each(self, message: Message) -> float:
+        """How many reports of a message a person sends; of set bits that travel apart, about."""
+        if not message.apart or message.channel is None:
+            return float(message.copies)
+        set_bits = sum(d.most for q in self.questions(message) for d in q.domains)
+        return message.copies * (set_bits + self.record_bits(message) * message.channel.q)
+
+    @property
+    def memoised(self) -> tuple[str, ...]:
+        """The questions whose permanent responses a device key has to remember."""
+        return memoised(self.survey)
+
+    @property
+    def asked(self) -> Asked:
+        """This plan as something that people were asked, if as many came as it counts on."""
+        return self.asked_of(self.survey.crowd)
+
+    def asked_of(self, people: int) -> Asked:
+        """This plan as something that so many people were asked (rows, if one has several).
+
+        The crowd is never larger than planned, and never smaller than the one person herself.
+        """
+        crowd = max(min(self.survey.hidden(people), self.survey.honest), 1)
+        return Asked(digest=self.digest, crowd=crowd, survey=self.survey, messages=self.messages)
+
+    @property
+    def canonical(self) -> str:
+        """JSON with sorted keys, no white space and shortest floats: equal plans, equal text."""
+        return canonical(self.content)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The plan as JSON-ready data, without its digest."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal."""
+        return digest_of(self.content)
+
+    def dumps(self) -> str:
+        """The text of a plan file: the content and its digest, indented for people."""
+        data = {"digest": self.digest, "plan": self.content}
+        return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def loads(cls, text: str, name: str = InWords("this text")) -> Plan:
+        """Read the text of a plan file, of that name.
+
+        Raises PlanFileError if it is no plan, PlanError if it was changed after it was made.
+        """
+        try:
+            data = read_json(text)
+            content, digest = data["plan"], data["digest"]
+            format = content["format"]
+        except (ValueError, KeyError, TypeError):
+            raise PlanFileError.of("plan", name, f"holds no plan; {_REMAKE}") from None
+        if format != FORMAT:
+            raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
+        plan = cls._checked(content)
+        if digest != plan.digest:
+            allowed = f"does not fit the content ({plan.digest}): {_EDITED}"
+            raise PlanError.of("plan.digest", digest, allowed)
+        return plan
+
+    @classmethod
+    def _checked(cls, content: object) -> Plan:
+        """The plan of its content. Raises PlanError if no survey can have led to it."""
+        try:
+            return cls.model_validate(content)
+        except SurveyError as error:
+            found = error.problems
+            problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in found]
+            raise PlanError(*problems) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, ("plan", *first["loc"])))
+            value = first["input"] if first["loc"] else InWords("as a whole")
+            raise PlanError.of(field, value, f"{wording(first)}; {_EDITED}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file. Raises PlanFileError if there is none, PlanError if it was changed."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise PlanFileError.of("plan", str(path), f"{error.strerror}; {_REMAKE}") from None
+        except UnicodeDecodeError:
+            raise PlanFileError.of("plan", str(path), f"holds no plan; {_REMAKE}") from None
+        return cls.loads(text, str(path))
+
+
+_REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
+_EDITED = f"it was edited after it was made. Edit the survey and {_REMAKE}"

@@ -1,0 +1,181 @@
+"""A guarantee card: what a plan asks, sends and promises, for those who decide whether it may run.
+
+Everything here is plain text; `card_page` writes it as HTML or Markdown, and escapes it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, NamedTuple
+
+from incrowd.plans import Guarantee, Plan
+from incrowd.presentation.card_text import Row, answers, asked, rests_on, sent, who_sees_what
+from incrowd.presentation.data import guarantee_facts, message_facts
+from incrowd.presentation.example import examples
+from incrowd.presentation.guarantees import (
+    guarantee_heading,
+    guarantee_sentence,
+    guarantee_symbols,
+    warnings,
+)
+from incrowd.presentation.number_text import bound
+
+MOST_ROWS = 40  # of a table on the card; the plan has them all
+
+
+class Certified(NamedTuple):
+    """When a plan's certificate was computed, by which version, and what came out.
+
+    delta: the upper bound at the plan's epsilon. worst: the pair of records that gave it.
+    """
+
+    on: date
+    version: str
+    delta: float
+    worst: str
+
+
+class Grid(NamedTuple):
+    """A table, its head empty if it needs none. A row begins with what it is about."""
+
+    head: Row
+    rows: tuple[Row, ...]
+
+
+class Section(NamedTuple):
+    """A heading, paragraphs, and what follows them: a table, or lines to type or compare."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    grid: Grid | None = None
+    code: tuple[str, ...] = ()
+
+
+class Card(NamedTuple):
+    """A card as plain text; facts: its figures, ready for JSON."""
+
+    title: str
+    proved: bool
+    kind: str
+    heading: str
+    claim: str
+    symbols: tuple[str, ...]
+    warnings: tuple[str, ...]
+    sections: tuple[Section, ...]
+    facts: dict[str, Any]
+
+
+def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
+    """The card of a plan that was just certified. name: of the plan's file, for the command."""
+    promise = plan.guarantee
+    kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
+    command = f"incrowd verify {shlex.quote(name)}"
+    return Card(
+        title=plan.survey.name,
+        proved=promise.proved,
+        kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
+        heading=guarantee_heading(promise),
+        claim=guarantee_sentence(promise),
+        symbols=(guarantee_symbols(promise), formula(promise)),
+        warnings=warnings(promise),
+        sections=tuple(_sections(plan, certified, command)),
+        facts=_facts(plan, certified, command),
+    )
+
+
+def formula(promise: Guarantee) -> str:
+    """The inequality that is promised, for whom."""
+    factor, delta = f"e^{bound(promise.epsilon, 12)}", bound(promise.delta, 12)
+    if promise.analysis == "local":
+        return (
+            "For all answers x and x′ of one person, and every set S of what that person can send: "
+            f"P[sent(x) ∈ S] ≤ {factor} · P[sent(x′) ∈ S]."
+        )
+    crowds = "" if promise.proved else ", the others having given one and the same answer"
+    return (
+        f"For all answers D and D′ of the crowd that differ in one person's{crowds}, and every set "
+        "S of what can be published: "
+        f"P[published(D) ∈ S] ≤ {factor} · P[published(D′) ∈ S] + {delta}."
+    )
+
+
+_SENT = (
+    "The device writes the answers as bits and changes them at random before anything leaves it. "
+    "The chances are fixed and public."
+)
+_TOGETHER = "All reports of one person are counted together"
+_UNLINKED = "; nothing may tell which of them belong together"
+_EXAMPLE = (
+    "Whatever is sent could have come from any answer. The odds compare the answer that most often "
+    "gives these very bits with the one that gives them least often."
+)
+_CHECK = (
+    "The first line works the figures out anew from the plan alone, and fails if they do not hold. "
+    "The second is the plan's SHA-256 digest: reports bear it, and a plan with another digest is "
+    "another plan."
+)
+
+
+def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Section]:
+    yield Section("What is asked", (), _cut(("question", "answers"), asked(plan)))
+    head: Row = ("travel together", "from each person", "noise")
+    yield Section("What is sent", (_SENT, *_several(plan)), _cut(head, sent(plan)))
+    head = ("question", "an answer", "its bits", "may be sent as", "odds")
+    rows = ((e.question, e.answer, e.record, e.report, e.odds) for e in examples(plan))
+    yield Section("An example, made up", (_EXAMPLE,), _cut(head, rows))
+    yield Section("Who sees what", (), _cut((), who_sees_what(plan)))
+    rest = (*rests_on(plan), ("Computed", _computed(plan, certified)))
+    yield Section("What it rests on", (), Grid((), rest))
+    yield Section("How to check it", (_CHECK,), code=(command, plan.digest))
+
+
+def _several(plan: Plan) -> Iterator[str]:
+    """What has to be known where one person sends several reports."""
+    if sum(message.copies + message.apart for message in plan.messages) > 1:
+        unlinked = "" if plan.guarantee.analysis == "local" else _UNLINKED
+        yield f"{_TOGETHER}{unlinked}."
+
+
+def _cut(head: Row, rows: Iterator[Row]) -> Grid:
+    """The first rows of a table, and how many are left out of a long one."""
+    found = tuple(rows)
+    if len(found) <= MOST_ROWS:
+        return Grid(head, found)
+    blank = ("",) * (len(found[0]) - 1)
+    left = (f"and {len(found) - MOST_ROWS:,} more, in the plan", *blank)
+    return Grid(head, (*found[:MOST_ROWS], left))
+
+
+def _computed(plan: Plan, certified: Certified) -> str:
+    """The figure that came out, rounded up, and where it was largest."""
+    promise = plan.guarantee
+    delta, allowed = bound(certified.delta), ""
+    if promise.delta:
+        allowed = f" ({bound(promise.delta, 12)} allowed)"
+    return (
+        f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
+        f"ε = {bound(promise.epsilon, 12)}{allowed}. Worst: {certified.worst}."
+    )
+
+
+def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
+    return {
+        "survey": plan.survey.name,
+        "digest": plan.digest,
+        "certified": certified._asdict() | {"on": certified.on.isoformat()},
+        "check": command,
+        "guarantee": guarantee_facts(plan.guarantee) | {"formula": formula(plan.guarantee)},
+        "warnings": list(warnings(plan.guarantee)),
+        "people": plan.survey.crowd,
+        "colluding": plan.survey.colluding,
+        "rows_per_person": plan.survey.rows_per_person,
+        "questions": [{"id": q.id, "answers": answers(q)} for q in plan.survey.questions],
+        "messages": [message_facts(plan, message) for message in plan.messages],
+        "example": [e._asdict() for e in examples(plan)],
+        "who_sees_what": dict(who_sees_what(plan)),
+        "rests_on": dict(rests_on(plan)),
+        "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
+        "memoised": list(plan.memoised),
+    }

@@ -1,0 +1,193 @@
+"""The lines of a guarantee card: what is asked, what is sent, who sees it, what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.k_ary import KAry
+from incrowd.channels.rappor import Rappor
+from incrowd.plans import Message, Plan, QuestionChannel
+from incrowd.presentation.example import factor
+from incrowd.presentation.guarantees import without_shuffler
+from incrowd.presentation.number_text import bound, noise
+from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
+
+Row = tuple[str, ...]
+Line = tuple[str, str]
+
+MOST_LISTED = 12  # answers to a question
+
+
+def asked(plan: Plan) -> Iterator[Line]:
+    """The questions and the answers that can be given; questions with the same answers share a
+    line."""
+    alike: dict[str, list[str]] = {}
+    for question in plan.survey.questions:
+        alike.setdefault(answers(question), []).append(question.id)
+    return ((", ".join(ids), given) for given, ids in alike.items())
+
+
+def answers(question: AnyQuestion) -> str:
+    """The answers that can be given to a question."""
+    more = "; or no answer, which is sent like any other" if question.optional else ""
+    return f"{_substantive(question)}{more}"
+
+
+def _substantive(question: AnyQuestion) -> str:
+    listed = _listed(question.substantive)
+    if isinstance(question, YesNo):
+        return "no or yes"
+    if isinstance(question, Multi):
+        return f"at most {question.at_most:,} of {listed}"
+    if isinstance(question, Number):
+        return f"a number, of which only the range is told: {listed}"
+    if isinstance(question, Text):
+        words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
+        return f"a word of one's own, of which only {words} with {question.block} values are told"
+    return f"one of {listed}"
+
+
+def _listed(answers: Sequence[str]) -> str:
+    shown = "; ".join(answers[:MOST_LISTED])
+    more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
+    return f"{shown}{more}"
+
+
+def sent(plan: Plan) -> Iterator[Row]:
+    """The messages: what travels together, how often, with how much noise.
+
+    Messages of one question that are alike in the rest share a line.
+    """
+    alone: dict[Line, list[str]] = {}
+    lines: list[tuple[list[str], Line]] = []
+    for message in plan.messages:
+        how = (_reports(plan, message), _noise(plan, message))
+        if len(message.questions) > 1:
+            lines.append((list(message.questions), how))
+        elif how in alone:
+            alone[how] += message.questions
+        else:
+            alone[how] = list(message.questions)
+            lines.append((alone[how], how))
+    for ids, how in lines:
+        each = "each alone: " if len(ids) > 1 and alone.get(how) is ids else ""
+        yield f"{each}{', '.join(ids)}", *how
+
+
+def _reports(plan: Plan, message: Message) -> str:
+    if message.apart and message.channel is not None:
+        about = plan.reports_each(message)
+        return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
+    bits, copies = plan.bits(message), message.copies
+    return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
+
+
+def _noise(plan: Plan, message: Message) -> str:
+    """The planner's noise, then that of the questions with a device of their own."""
+    said = [] if message.channel is None else [channel_words(message.channel)]
+    for question in plan.questions(message):
+        if question.randomizer:
+            kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
+            words = channel_words(plan.channel(message, question.id))
+            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
+    return "; ".join(said)
+
+
+def channel_words(channel: QuestionChannel) -> str:
+    """What a channel does to a bit, or to an answer."""
+    if isinstance(channel, BitFlip):
+        return f"each bit is flipped with probability {noise(channel.q)}"
+    if isinstance(channel, Rappor) and channel.instantaneous:
+        permanent, instantaneous = channel.permanent, channel.instantaneous
+        return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
+    if isinstance(channel, KAry):
+        own, other = channel.matrix[0, :2]
+        kept, others = bound(own, 4), noise(other)
+        return f"the answer is sent with probability {kept}, each other one with {others}"
+    return bit_words(channel)
+
+
+def bit_words(channel: QuestionChannel) -> str:
+    """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
+    zero, one = channel.matrix[1]
+    shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))
+    return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
+
+
+_KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."
+
+
+def who_sees_what(plan: Plan) -> Iterator[Line]:
+    """What device, shuffler, analyst and public get to see."""
+    yield (
+        "Device, or who holds the answers",
+        f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
+    )
+    if plan.guarantee.analysis == "local":
+        yield "Shuffler", "None is relied on: what is sent may bear a name."
+        yield "Analyst", "Every report, perhaps with its sender's name; never an answer."
+    else:
+        yield (
+            "Shuffler",
+            "Who sends, and the reports with their noise; never an answer. It passes on the "
+            "reports alone, those of each message in random order, without names or times.",
+        )
+        yield "Analyst", "The reports in random order, and how many people sent them."
+    yield (
+        "Public",
+        "The questions, this plan, who takes part, and the tables with their errors. The reports "
+        "may be published too: that is counted in.",
+    )
+
+
+def rests_on(plan: Plan) -> Iterator[Line]:
+    """The assumption, the crowd, and what the promise covers."""
+    promise = plan.guarantee
+    yield "Assumption", promise.assumption
+    yield "Crowd", _crowd(plan)
+    if promise.analysis != "local":
+        odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
+        yield "If the shuffler fails", without_shuffler(promise) + odds
+    yield "One person is", _person(plan.survey.rows_per_person)
+    yield "Earlier rounds", _earlier(plan)
+    if plan.memoised:
+        yield (
+            "Permanent responses",
+            f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
+            "whenever it is asked again. An answer that changes leaks anew.",
+        )
+
+
+def _crowd(plan: Plan) -> str:
+    survey, promise = plan.survey, plan.guarantee
+    if promise.analysis == "local":
+        return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
+    said = f"{survey.crowd:,} people, none of whom may work with the analyst."
+    if survey.colluding:
+        said = (
+            f"{survey.crowd:,} people, of whom up to {survey.colluding:,} may work with the "
+            f"analyst: the other {survey.honest:,} hide each other."
+        )
+    if promise.crowd < survey.honest:
+        said += f" An earlier round had fewer: only {promise.crowd:,} are counted on."
+    return f"{said} If fewer take part, privacy is weaker, and is worked out anew."
+
+
+def _person(rows: int) -> str:
+    if rows > 1:
+        return f"up to {rows:,} rows of the answers, protected together."
+    return "one row of the answers; whoever has several is protected less."
+
+
+def _earlier(plan: Plan) -> str:
+    if not plan.earlier:
+        return (
+            "None are covered. Whatever else the same people are asked adds to what is learnt "
+            "about them, unless it is planned together with this (incrowd plan --ledger)."
+        )
+    rounds = (
+        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…)"
+        for asked in plan.earlier
+    )
+    return f"Covered, together with this one: {'; '.join(rounds)}."

@@ -1,0 +1,268 @@
+"""Estimates as plain data: JSON for programs, one long table for spreadsheets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from incrowd.channels.rappor import Rappor
+from incrowd.estimation.results import Estimates
+from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.word_shares import WordEstimates
+from incrowd.plans import Guarantee, Message, Plan, QuestionChannel
+from incrowd.presentation.chosen import chosen_level
+from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.simulated import marked, marked_table
+from incrowd.survey import Randomizer
+
+JOINT = " | "
+ALLOWED = "; their intervals are wider, to allow for the choice"
+
+
+class Cell(NamedTuple):
+    """One cell of a table: the answers, one of each question, and proportions of the people.
+
+    above_noise: only of questions that travel apart, whether nobody having given this answer can
+    be refused, all answers together wrong with 5%.
+    """
+
+    answer: tuple[str, ...]
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    above_noise: bool | None = None
+    truth: float | None = None
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the raw estimate is negative: noise took it below what is possible."""
+        return self.estimate < 0
+
+
+class Word(NamedTuple):
+    """One candidate: proportions of the people, and whether it is present."""
+
+    word: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    share: float
+    present: bool
+
+
+class Shown(NamedTuple):
+    """A table and its cells, the last question's answers changing fastest.
+
+    note: what is left out, of questions with so many answers that only those are shown which rise
+    above the noise, the largest first.
+    """
+
+    table: TableEstimate
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether the true shares are known as well."""
+        return bool(self.cells) and self.cells[0].truth is not None
+
+
+def shown(estimates: Estimates) -> Iterator[Shown]:
+    """Every table with the cells that people look at, in the order of the estimates."""
+    for item in complete(estimates):
+        yield _visible(item) if item.cells[0].above_noise is not None else item
+
+
+def _visible(item: Shown) -> Shown:
+    """The answers that rise above the noise, the largest first."""
+    chosen = sum(bool(cell.above_noise) for cell in item.cells)
+    level = chosen_level(item.table.level, chosen, len(item.cells))
+    wide = replace(item.table, level=level)
+    ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
+    above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
+    visible = sorted(above, key=lambda cell: -cell.estimate)
+    note = (
+        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
+        f"one among all of them){ALLOWED if visible else ''}; the rest is in .csv, .json and "
+        ".parquet"
+    )
+    return Shown(item.table, tuple(visible), note)
+
+
+def complete(estimates: Estimates) -> Iterator[Shown]:
+    """Every table with all its cells."""
+    truths = estimates.truth or (None,) * len(estimates.tables)
+    for table, truth in zip(estimates.tables, truths, strict=True):
+        apart = estimates.plan.survey.question(table.questions[0]).travels_apart
+        yield Shown(table, _cells(table, truth, apart))
+
+
+def _cells(table: TableEstimate, truth: np.ndarray | None, apart: bool) -> tuple[Cell, ...]:
+    unknown = np.full(table.estimate.shape, None)
+    marks = table.above_noise() if apart else unknown
+    true = unknown if truth is None else truth
+    columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
+    values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)
+    return tuple(Cell(a, *v) for a, v in zip(product(*table.answers), values, strict=True))
+
+
+def as_json(estimates: Estimates) -> dict[str, Any]:
+    """The estimates as JSON-ready data.
+
+    estimate, standard_error, low, high and truth are proportions of the people, raw: neither
+    clipped nor projected. noise is the flip probability of a bit; it and copies are given once
+    more outside of `messages` if there is one message. truth is there only if known.
+    """
+    messages = [
+        message_facts(estimates.plan, message)
+        | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
+        for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
+    ]
+    single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
+    facts = {
+        "reports": estimates.reports,
+        "rejected": estimates.rejected,
+        "crowd": estimates.crowd,
+        "persons": estimates.persons,
+        "plan": estimates.plan.digest,
+        **single,
+        "messages": messages,
+        "guarantee": guarantee_facts(estimates.guarantee),
+        "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
+        "words": [_words_json(id, words) for id, words in estimates.words.items()],
+    }
+    return marked(facts, estimates.seed)
+
+
+def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee as JSON-ready data, with its sentence."""
+    return guarantee.model_dump(mode="json") | {"sentence": guarantee_sentence(guarantee)}
+
+
+def message_facts(plan: Plan, message: Message) -> dict[str, Any]:
+    """What travels in a message, as JSON-ready data."""
+    channel = message.channel
+    return {
+        "questions": list(message.questions),
+        "bits": plan.bits(message),
+        "noise": None if channel is None else channel.q,
+        "noise_numerator": message.noise_numerator,
+        "copies": message.copies,
+        "apart": message.apart,
+        "randomizers": {
+            question.id: _device_facts(question.randomizer, plan.channel(message, question.id))
+            for question in plan.questions(message)
+            if question.randomizer
+        },
+    }
+
+
+def _device_facts(randomizer: Randomizer, channel: QuestionChannel) -> dict[str, Any]:
+    """A device with the local epsilon of one report, and of all rounds if responses are permanent.
+
+    Of one bit; of a k-ary response of the answer.
+    """
+    facts = randomizer.model_dump(exclude_none=True) | {"epsilon_of_one_report": channel.epsilon}
+    if isinstance(channel, Rappor):
+        facts["epsilon_of_all_reports"] = channel.permanent_epsilon
+    return facts
+
+
+def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "questions": list(item.table.questions),
+        "errors": item.table.errors,
+        "level": item.table.level,
+        "people": item.table.people,
+        "as_good_as": item.table.as_good_as,
+        "influence_of_a_malicious_sender": item.table.influence,
+        "cells": [_cell_json(cell) for cell in item.cells],
+    }
+    intervals = estimates.simultaneous[number] if estimates.simultaneous else None
+    if intervals is not None:
+        found["simultaneous"] = {
+            "method": intervals.method,
+            "multiplier": intervals.multiplier,
+            "low": intervals.low.ravel().tolist(),
+            "high": intervals.high.ravel().tolist(),
+        }
+    joint = estimates.covariances[number] if estimates.covariances else None
+    if joint is not None:
+        found["covariance"] = joint.covariance.tolist()
+    return found
+
+
+def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
+    return {
+        "question": id,
+        "family_error": words.family_error,
+        "others": words.others,
+        "others_error": words.others_error,
+        "errors": words.errors,
+        "share_statement": words.share_statement,
+        "words": [found._asdict() for found in word_rows(words)],
+    }
+
+
+def present_rows(words: WordEstimates) -> list[Word]:
+    """The words that are present, the largest estimate first, as people look at them."""
+    level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
+    return [row for row in word_rows(replace(words, level=level)) if row.present]
+
+
+def word_rows(words: WordEstimates) -> list[Word]:
+    """The candidates, the largest estimate first."""
+    columns = (words.estimate, words.standard_error, words.low, words.high, words.share)
+    values = zip(*(column.tolist() for column in (*columns, words.present)), strict=True)
+    rows = [Word(word, *row) for word, row in zip(words.candidates, values, strict=True)]
+    return sorted(rows, key=lambda row: -row.estimate)
+
+
+def _cell_json(cell: Cell) -> dict[str, Any]:
+    values = {**cell._asdict(), "answer": list(cell.answer)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def as_table(estimates: Estimates) -> pa.Table:
+    """The estimates as one long Arrow table, a row for each cell of each table.
+
+    Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
+    standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
+    simulation, a warning, if it is one.
+    What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
+    under "incrowd"; Parquet keeps it, CSV cannot.
+    """
+    rows = [_row(item.table, cell) for item in complete(estimates) for cell in item.cells]
+    rows += [
+        _word_row(id, word) for id, words in estimates.words.items() for word in word_rows(words)
+    ]
+    columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
+    about = {
+        name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
+    }
+    made = marked_table(pa.table(columns), estimates.seed)
+    return made.replace_schema_metadata({"incrowd": json.dumps(about)})
+
+
+def _word_row(id: str, word: Word) -> dict[str, Any]:
+    figures = {name: getattr(word, name) for name in ("estimate", "standard_error", "low", "high")}
+    return {"table": id, "answer": word.word} | figures | {"below_zero": word.estimate < 0}
+
+
+def _row(table: TableEstimate, cell: Cell) -> dict[str, Any]:
+    values = _cell_json(cell)
+    truth = values.pop("truth", None)
+    values.pop("above_noise", None)
+    row: dict[str, Any] = (
+        {"table": JOINT.join(table.questions)} | values | {"answer": JOINT.join(cell.answer)}
+    )
+    row["below_zero"] = cell.below_zero
+    return row if truth is None else {**row, "truth": truth}

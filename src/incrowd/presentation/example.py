@@ -1,0 +1,141 @@
+"""What one report can look like, and how little of it is tied to one answer."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.channels.k_ary import KAry
+from incrowd.encoding.bloom import places
+from incrowd.plans import Message, Plan, QuestionChannel
+from incrowd.presentation.number_text import rounded_up
+from incrowd.survey import AnyQuestion, Domain, Text, YesNo
+
+SHOWN_BITS = 24  # longer records are described by their set bits
+WORD = "example"  # the answer to a text question
+DRAWS = 2**32
+
+
+class Example(NamedTuple):
+    """The part of one report that one question has.
+
+    record: the bits of an answer. report: what is sent in their place. log_ratio: how many times
+    as often these same bits come from the likeliest answer as from the unlikeliest, as a logarithm.
+    """
+
+    question: str
+    answer: str
+    record: str
+    report: str
+    log_ratio: float
+
+    @property
+    def odds(self) -> str:
+        """The ratio for people."""
+        return f"{factor(self.log_ratio)} to 1"
+
+
+def factor(log_ratio: float) -> str:
+    """e^log_ratio for people, rounded up: a power of ten where it is too long to read."""
+    if log_ratio < math.log(1e6):
+        return rounded_up(math.exp(log_ratio))
+    return f"10^{math.ceil(log_ratio / math.log(10))}"
+
+
+def examples(plan: Plan) -> tuple[Example, ...]:
+    """The first answer to a question, and what may be sent in its place.
+
+    For each question, but of those that have the same kind of records and the same noise only for
+    the first; in the first message that holds it. The flips are pseudorandom numbers of the plan's
+    digest, with the plan's own probabilities: they are the same every time.
+    """
+    holding = {id: message for message in reversed(plan.messages) for id in message.questions}
+    kinds: dict[object, AnyQuestion] = {}
+    for question in plan.survey.questions:
+        channel = plan.channel(holding[question.id], question.id)
+        kinds.setdefault((question.domains, channel, question.travels_apart), question)
+    return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
+
+
+def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
+    channel = plan.channel(message, question.id)
+    if message.apart:
+        return _bit_number(question, channel)
+    if isinstance(channel, KAry):
+        return _k_ary(plan, question, channel)
+    answer, record = _record(question)
+    ones = channel.matrix[1][record]  # the chance of each bit to be sent as 1
+    report = (_draws(plan, question.id, len(record)) < ones).astype(int)
+    log_ratio = sum(
+        largest_log_ratio(domain, channel.matrix, bits)
+        for domain, bits in _blocks(question.domains, report)
+    )
+    return Example(question.id, answer, _shown(record), _shown(report), log_ratio)
+
+
+def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) -> float:
+    """max over allowed records x, x' of ln P(report | x) - ln P(report | x').
+
+    matrix: P(report r | answer x) of a bit, shape (2, 2). report: 0 or 1, shape (bits,). Setting
+    bit i of a record multiplies P by C[r_i, 1] / C[r_i, 0]; of records with so many set bits the
+    likeliest has those with the largest of these factors, the unlikeliest those with the smallest.
+    """
+    falling = -np.sort(-np.log(matrix[report, 1] / matrix[report, 0]))
+    sizes = slice(domain.fewest, domain.most + 1)
+    likeliest = np.append(0.0, falling.cumsum())[sizes].max()
+    unlikeliest = np.append(0.0, falling[::-1].cumsum())[sizes].min()
+    return float(likeliest - unlikeliest)
+
+
+def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
+    """A set bit that travels apart: the own bit is sent with chance p, any other one with q."""
+    q, p = channel.matrix[1]
+    number = f"bit 1 of {question.bits:,}"
+    answer = question.answers[0]
+    return Example(question.id, answer, number, f"“{number} is set”", math.log(p / q))
+
+
+def _k_ary(plan: Plan, question: AnyQuestion, channel: KAry) -> Example:
+    """The answer itself, or another one."""
+    likely = channel.matrix[:, 0].cumsum()
+    sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
+    row = channel.matrix[sent]
+    answers = question.answers
+    return Example(
+        question.id, answers[0], answers[0], answers[sent], math.log(row.max() / row.min())
+    )
+
+
+def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
+    """The first answer, "no" of yes and no, and its bits."""
+    record = np.zeros(sum(domain.bits for domain in question.domains), int)
+    if isinstance(question, Text):
+        found = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
+        record[found + question.block * np.arange(question.hashes)] = 1
+        return WORD, record
+    if not isinstance(question, YesNo) or question.optional:
+        record[0] = 1
+    return question.answers[0], record
+
+
+def _blocks(domains: Sequence[Domain], report: np.ndarray) -> Iterator[tuple[Domain, np.ndarray]]:
+    """Each independent part of a question with its own bits."""
+    ends = np.cumsum([domain.bits for domain in domains])
+    return zip(domains, np.split(report, ends[:-1]), strict=True)
+
+
+def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
+    """Numbers in [0, 1), 32 bits of SHA-256 each: of the digest, the question and a count."""
+    hashed = (hashlib.sha256(f"{plan.digest} {id} {i}".encode()).digest() for i in range(number))
+    return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / DRAWS
+
+
+def _shown(bits: np.ndarray) -> str:
+    """The bits; of many how many are set."""
+    if len(bits) <= SHOWN_BITS:
+        return "".join(map(str, bits.tolist()))
+    return f"{len(bits):,} bits, {int(bits.sum()):,} of them set"

@@ -1,0 +1,93 @@
+"""Flip every bit of packed records independently, with exactly the plan's probability."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import AnswersError, UsageError
+from incrowd.kernels.gaps import set_bits
+from incrowd.sampling.bernoulli import bernoulli_words, lanes
+from incrowd.sampling.digits import fraction_digits
+from incrowd.sampling.gaps import flip_positions
+from incrowd.sampling.keystream import Keystream
+
+Packed = npt.NDArray[np.uint8]
+
+# Below this noise drawing the gaps between flips is faster than deciding every bit (measured).
+SPARSE_BELOW = DENOMINATOR // 96
+# Rows whose width is no multiple of 8 are unpacked, a byte per bit, this many bits at a time.
+UNPACKED_BITS = 2**20
+
+
+def packed_width(bits: int) -> int:
+    """Bytes of a packed row of `bits` bits."""
+    return -(-bits // 8)
+
+
+def flip(packed_records: Packed, bits: int, numerator: int, keystream: Keystream) -> Packed:
+    """Reports from records: each bit flipped independently with q = numerator / 2^32, exactly.
+
+    `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
+    place i % 8. Returns a new array of that shape.
+
+    Raises PrivacyError unless 0 < numerator < 2^31; AnswersError if the array is not of that
+    shape, or if a padding bit is set, since it would travel without noise.
+    """
+    _check_packed(packed_records, bits)
+    return packed_records ^ flip_mask(numerator, (len(packed_records), bits), keystream)
+
+
+def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """Which bits are flipped: `shape` is (rows, bits), packed as in `flip`, padding bits zero.
+
+    Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
+    """
+    BitFlip(numerator)
+    if min(shape) < 0:
+        raise UsageError.of("shape", shape, "should hold no negative number")
+    draw = sparse_mask if numerator < SPARSE_BELOW else dense_mask
+    return draw(numerator, shape, keystream)
+
+
+def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """`flip_mask` by deciding every bit; padding bits cost no randomness."""
+    rows, bits = shape
+    if bits % 8 == 0:
+        return _bernoulli_bytes(numerator, rows * bits, keystream).reshape(rows, bits // 8)
+    mask = np.empty((rows, packed_width(bits)), np.uint8)
+    step = -(-UNPACKED_BITS // bits)
+    for start in range(0, rows, step):
+        part = mask[start : start + step]
+        flips = _bernoulli_bytes(numerator, len(part) * bits, keystream)
+        part[:] = _packed_rows(flips, len(part), bits)
+    return mask
+
+
+def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> Packed:
+    words = bernoulli_words(fraction_digits(numerator), -(-bits // 64), keystream)
+    return lanes(words)[: packed_width(bits)]
+
+
+def _packed_rows(contiguous: Packed, rows: int, bits: int) -> Packed:
+    """Rows that follow each other without padding, with padding."""
+    unpacked = np.unpackbits(contiguous, count=rows * bits, bitorder="little")
+    return np.packbits(unpacked.reshape(rows, bits), axis=1, bitorder="little")
+
+
+def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """`flip_mask` by drawing the gaps between flips."""
+    rows, bits = shape
+    mask = np.zeros((rows, packed_width(bits)), np.uint8)
+    set_bits(mask, bits, flip_positions(numerator, rows * bits, keystream))
+    return mask
+
+
+def _check_packed(packed: Packed, bits: int) -> None:
+    width = packed_width(bits)
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
+        allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"
+        raise AnswersError.of("packed records", (packed.dtype.name, packed.shape), allowed)
+    if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
+        raise AnswersError.of("packed records", "a padding bit that is set", "should be zero")

@@ -1,0 +1,408 @@
+"""Which questions travel together: forecasts, budgets, certificates by an independent path."""
+
+import math
+from functools import reduce
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+import incrowd
+from incrowd.errors import PlanError, PrivacyError, SurveyError, UsageError
+from incrowd.planner.allocation import Limits, Load, allocate, grid
+from incrowd.planner.alternatives import alternatives
+from incrowd.planner.expectation import Axis, expected_error
+from incrowd.planner.planner import recertify
+from incrowd.planner.sent import sent
+from incrowd.plans import Message
+from incrowd.workflow.forecast import forecast
+from incrowd.workflow.plan import plan_error, with_budget
+
+
+def yes_no_survey(count, **changes):
+    raw = {
+        "name": "bits",
+        "crowd": 10_000_000,
+        "privacy": {"epsilon": 2.0, "delta": 1e-8},
+        "question": [{"id": f"q{i}", "type": "yesno"} for i in range(count)],
+    }
+    return incrowd.Survey.of(raw | changes)
+
+
+def pairs_survey(count, **changes):
+    tables = [{"questions": [f"q{i}", f"q{j}"]} for i, j in combinations(range(count), 2)]
+    return yes_no_survey(count, table=tables, **changes)
+
+
+def simulated_error(made, share, trials, seed):
+    """The spread of the estimate of one bit, from counts of set bits drawn as they fall out.
+
+    Each trial draws who says yes, then for each message with the bit how many of the k reports
+    of each of them show it; messages are weighted by the inverse of their noise variance."""
+    generator = np.random.default_rng(seed)
+    people = made.survey.crowd
+    yes = generator.binomial(people, share, trials)
+    total, weights = np.zeros(trials), 0.0
+    for message in made.messages:
+        if "q0" not in message.questions:
+            continue
+        q, k = message.channel.q, message.copies
+        shown = generator.binomial(k * yes, 1 - q) + generator.binomial(k * (people - yes), q)
+        weight = k * (1 - 2 * q) ** 2 / (q * (1 - q))
+        total += weight * (shown / (k * people) - q) / (1 - 2 * q)
+        weights += weight
+    return (total / weights).std(ddof=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"copies": 10}, {"copies": 100}, {"reports_per_person": 40}],
+    ids=["joint", "10 copies", "100 copies", "40 messages"],
+)
+def test_forty_bits(changes):
+    """4,000 collections know a spread within 1.1% (one standard error); 5% is 4.5 of them. The
+    wrong variant, copies counted as more people, is off by more."""
+    made = incrowd.plan(yes_no_survey(40, **changes))
+    assert recertify(made).delta.upper <= 1e-8
+    found = simulated_error(made, 0.5, 4000, seed=40)
+    expected = forecast(made)[0].standard_error
+    assert expected == pytest.approx(found, rel=0.05)
+    if "reports_per_person" in changes:
+        assert len(made.messages) == 40
+        assert expected * 1e7 < 1600  # almost only sampling: sqrt(N) / 2 = 1581
+    if made.messages[0].copies > 1:
+        as_people = math.sqrt(expected**2 / made.messages[0].copies)
+        assert as_people != pytest.approx(found, rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [5, 1000])
+def test_pairs_of_twenty_questions(budget):
+    """Certified, the planner's choice is no worse than the four plain ways that fit the budget."""
+    changes = {"crowd": 1_000_000, "privacy": {"epsilon": 1.0, "delta": 1e-8}}
+    best = plan_error(incrowd.plan(pairs_survey(20, reports_per_person=budget, **changes)))
+    ids = [f"q{i}" for i in range(20)]
+    ways = [[{"questions": ids, "copies": k}] for k in (1, budget)]
+    if budget >= 190:
+        each = budget // 190
+        for k in (1, each):
+            ways.append([{"questions": list(p), "copies": k} for p in combinations(ids, 2)])
+    for way in ways:
+        other = plan_error(incrowd.plan(pairs_survey(20, message=way, **changes)))
+        assert best <= other * 1.001
+
+
+def test_a_budget_of_one_is_one_joint_report():
+    made = incrowd.plan(pairs_survey(4, crowd=20_000, reports_per_person=1))
+    assert [set(m.questions) for m in made.messages] == [{"q0", "q1", "q2", "q3"}]
+
+
+@pytest.mark.parametrize("objective", ["largest", "mean"])
+def test_messages_follow_the_wanted_tables(objective):
+    """Two pairs that have nothing to do with each other travel apart, and are sharper so."""
+    tables = [{"questions": ["q0", "q1"]}, {"questions": ["q2", "q3"]}]
+    changes = {"crowd": 20_000, "table": tables, "objective": objective}
+    made = incrowd.plan(yes_no_survey(4, reports_per_person=2, **changes))
+    assert {frozenset(m.questions) for m in made.messages} == {
+        frozenset({"q0", "q1"}),
+        frozenset({"q2", "q3"}),
+    }
+    assert plan_error(made) < plan_error(incrowd.plan(yes_no_survey(4, **changes)))
+
+
+def test_several_messages_end_to_end(tmp_path):
+    """One collection a message; each table from every message that holds it; 5 standard errors.
+    The wrong variant reads one message with the other's noise."""
+    import pyarrow as pa
+
+    groups = [{"questions": ["q0", "q1"], "copies": 2}, {"questions": ["q1", "q2"]}]
+    made = incrowd.plan(yes_no_survey(3, crowd=20_000, message=groups, privacy={"epsilon": 3.0}))
+    generator = np.random.default_rng(1)
+    yes = [generator.random(20_000) < share for share in (0.2, 0.5, 0.8)]
+    answers = pa.table({f"q{i}": values for i, values in enumerate(yes)})
+    reports = incrowd.randomize(made, answers, simulation_seed=2)
+    assert [len(part) for part in reports] == [40_000, 20_000]
+    files = incrowd.save_reports(reports, tmp_path / "reports")
+    assert [file.name for file in files] == ["message-1.parquet", "message-2.parquet"]
+    for found in (incrowd.load_reports(tmp_path / "reports"), reports):
+        estimates = incrowd.estimate(made, found)
+        for table, true in zip(estimates.tables, incrowd.truth(made, answers), strict=True):
+            assert np.all(np.abs(table.estimate - true) < 5 * table.standard_error)
+    both = estimates.tables[1].noise_error[0]
+    parts = [(m.channel.phi - 1) * m.copies for m in made.messages]
+    assert both == pytest.approx(math.sqrt(1 / (20_000 * sum(parts))))
+    with pytest.raises(incrowd.ReportsError, match="message 2"):
+        incrowd.estimate(made, reports[:1])
+    with pytest.raises(incrowd.TableError, match="travel together"):
+        incrowd.estimate(made, reports, [["q0", "q2"]])
+
+
+def collection_laws(flips, crowd):
+    """Laws of the count vector of reports: the person holds 0 or 1...1, the others nothing but
+    the blanket's worst case is not assumed: every collection of the others is listed."""
+    bits = len(flips)
+    channel = reduce(np.kron, [np.array([[f.p, f.q], [f.q, f.p]]) for f in flips])
+    kinds = 1 << bits
+    for others in product(range(kinds), repeat=crowd - 1):
+        if list(others) != sorted(others):
+            continue
+        laws = []
+        for mine in (0, kinds - 1):
+            law = {}
+            for reports in product(range(kinds), repeat=crowd):
+                chance = math.prod(
+                    channel[r, x] for r, x in zip(reports, (mine, *others), strict=True)
+                )
+                key = tuple(np.bincount(reports, minlength=kinds))
+                law[key] = law.get(key, 0.0) + chance
+            laws.append(law)
+        keys = list(laws[0])
+        yield np.array([laws[0][k] for k in keys]), np.array([laws[1][k] for k in keys])
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_no_certificate_is_below_the_explicit_composition(epsilon):
+    """Two messages of one and two bits in a crowd of three: the laws of all collections, composed
+    by multiplying them out, never exceed what the accountant certifies; without composition, the
+    claim would be too small."""
+    survey = yes_no_survey(3, crowd=3, privacy={"epsilon": epsilon, "delta": 0.9})
+    messages = [
+        Message(questions=("q0",), noise_numerator=int(0.2 * 2**32)),
+        Message(questions=("q1", "q2"), noise_numerator=int(0.3 * 2**32)),
+    ]
+    everything = sent(survey, messages)
+    bound = incrowd.certify("blanket", everything, 3, epsilon).delta.upper
+    worst = 0.0
+    ones = list(collection_laws([messages[0].channel], 3))
+    twos = list(collection_laws([messages[1].channel] * 2, 3))
+    for (a, b), (c, d) in product(ones, twos):
+        for (p, q), (r, s) in (((a, b), (c, d)), ((b, a), (d, c))):
+            excess = np.outer(p, r) - math.exp(epsilon) * np.outer(q, s)
+            worst = max(worst, float(np.maximum(excess, 0).sum()))
+    assert worst <= bound
+    alone = incrowd.certify("blanket", sent(survey, messages[:1]), 3, epsilon).delta.upper
+    assert alone < worst
+
+
+@pytest.mark.parametrize("budget", [1, 3, 8])
+def test_allocation_is_no_worse_than_any_on_its_grid(budget):
+    """Two messages, every pair of copies and noise tried by hand."""
+    tables = ((Axis(0.5, 2),), (Axis(0.5, 2), Axis(0.5, 2)))
+    copies = tuple(range(1, budget))
+    loads = [
+        Load(1, 0.0, 1, copies or (1,), tables[:1]),
+        Load(4, 0.0, 1, copies or (1,), tables[1:]),
+    ]
+    limits = Limits(signal=50.0, crowd=1000, budget=budget, points=200)
+    found = allocate(loads, limits)
+    if budget == 1:
+        assert found is None
+        return
+    v = grid(200)
+    best = math.inf
+    for one, two in product(copies, repeat=2):
+        if one + two > budget:
+            continue
+        errors = [
+            np.sqrt((v / one + 0.25) / 1000),
+            np.sqrt((((v + 0.5) ** 2 - 0.25) / two + 3 / 16) / 1000),
+        ]
+        leaks = [one / v, two * ((1 + 1 / v) ** 4 - 1)]
+        fits = np.add.outer(*leaks) <= 50.0
+        best = min(best, np.maximum.outer(*errors)[fits].min())
+    assert found.error <= best * (1 + 1e-9)
+
+
+def test_solving_for_epsilon_gives_the_error():
+    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
+    made = incrowd.solve(survey, "epsilon", 0.01)
+    assert 0.0097 < plan_error(made) <= 0.01
+    assert recertify(made).delta.upper <= 1e-6
+    with pytest.raises(PrivacyError, match="nearest"):
+        incrowd.solve(survey, "epsilon", 1e-4)  # sampling alone is more
+    with pytest.raises(UsageError, match="crowd, epsilon, delta"):
+        incrowd.solve(survey, "noise", 0.01)
+
+
+@pytest.mark.slow
+def test_solving_for_the_crowd_gives_the_error():
+    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
+    made = incrowd.solve(survey, "crowd", 0.01)
+    assert 0.0097 < plan_error(made) <= 0.01
+    assert recertify(made).delta.upper <= 1e-6
+
+
+def test_people_needed_is_the_crowd_that_reaches_the_error():
+    made = incrowd.plan(yes_no_survey(3, crowd=20_000))
+    needed = incrowd.people_needed(made, ["q0"], 0.004)
+    v = 1 / (made.messages[0].channel.phi - 1)
+    assert needed == math.ceil((v + 0.25) / 0.004**2)
+
+
+def test_earlier_rounds_are_covered():
+    """The second round needs more noise than alone, and both together keep the promise."""
+    first = incrowd.plan(yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.5}))
+    ledger = incrowd.Ledger().with_plan(first, 20_000)
+    survey = yes_no_survey(2, crowd=20_000, name="second")
+    alone = incrowd.plan(survey)
+    second = incrowd.plan(survey, ledger.asked)
+    assert second.messages[0].noise_numerator > alone.messages[0].noise_numerator
+    both = sent(first.survey, first.messages).also(sent(survey, second.messages))
+    assert incrowd.certify("blanket", both, 20_000, 2.0).delta.upper <= 1e-8
+    assert incrowd.Plan.loads(second.dumps()) == second
+    with pytest.raises(PlanError, match="does not cover"):
+        ledger.with_plan(alone, 20_000)
+    with pytest.raises(PlanError, match="already"):
+        ledger.with_plan(second, 20_000).with_plan(second, 20_000)
+    with pytest.raises(
+        PrivacyError, match=r"have spent epsilon 0\.5 "
+    ):  # nothing is left of the promise
+        incrowd.plan(
+            yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.1}, name="x"), ledger.asked
+        )
+
+
+def test_several_rows_of_a_person_are_composed():
+    one, three = (
+        incrowd.plan(yes_no_survey(2, crowd=20_000, rows_per_person=rows)) for rows in (1, 3)
+    )
+    assert three.messages[0].noise_numerator > one.messages[0].noise_numerator
+    assert "more than 3 rows" in three.guarantee.assumption
+    assert three.guarantee.crowd == 20_000 // 3
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_rows_of_one_person_in_one_collection_are_covered(rows):
+    """One yes/no question, 300 rows: the exact delta of all of a person's rows, the others having
+    any number of ones, is below the promise. With the crowd counted in rows it is not."""
+    from scipy.stats import binom
+
+    raw = {"crowd": 300, "rows_per_person": rows, "privacy": {"epsilon": 1.0, "delta": 1e-4}}
+    made = incrowd.plan(yes_no_survey(1, **raw))
+
+    def exact(flip):
+        worst = 0.0
+        for ones in range(0, 301 - rows, 5):
+            zeros = 300 - rows - ones
+            rest = np.convolve(
+                binom.pmf(np.arange(ones + 1), ones, flip.p),
+                binom.pmf(np.arange(zeros + 1), zeros, flip.q),
+            )
+            own = np.arange(rows + 1)
+            yes, no = (np.convolve(rest, binom.pmf(own, rows, c)) for c in (flip.p, flip.q))
+            for a, b in ((yes, no), (no, yes)):
+                worst = max(worst, float(np.maximum(a - math.e * b, 0).sum()))
+        return worst
+
+    assert exact(made.messages[0].channel) <= 1e-4
+    if rows > 1:
+        schema = incrowd.Schema.uniform([incrowd.Domain(1, 0, 1)], made.messages[0].channel)
+        wrong = incrowd.smallest_noise(
+            "blanket",
+            lambda flip: incrowd.Sent.of(schema.uniform([incrowd.Domain(1, 0, 1)], flip), rows),
+            300,
+            1.0,
+            1e-4,
+        )
+        assert exact(wrong) > 1e-4
+
+
+def test_infeasible_wishes_say_why():
+    wide = {"id": "site", "type": "choice", "apart": True, "options": list("abcde")}
+    raw = {"name": "x", "crowd": 1000, "privacy": {"epsilon": 1.0}, "reports_per_person": 1}
+    questions = [{"id": "q0", "type": "yesno"}, wide]
+    with pytest.raises(PrivacyError, match="allow 2"):
+        incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
+    with pytest.raises(SurveyError, match="one way only"):
+        yes_no_survey(2, copies=3, reports_per_person=5)
+    with pytest.raises(SurveyError, match="travel together in some message"):
+        pairs_survey(3, message=[{"questions": ["q0", "q1"]}, {"questions": ["q2"]}])
+    with pytest.raises(SurveyError):
+        with_budget(yes_no_survey(2), 0)
+
+
+def test_forecast_error_is_the_planners():
+    made = incrowd.plan(pairs_survey(3, crowd=20_000))
+    largest = max(table.standard_error for table in forecast(made))
+    assert expected_error(made.survey, made.messages) == pytest.approx(largest)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
+    """All reports of one sender set to every pattern: the largest change is the one stated."""
+    import pyarrow as pa
+
+    tables = [{"questions": ["q0", "q1"]}]
+    made = incrowd.plan(
+        yes_no_survey(2, crowd=50, copies=copies, table=tables, privacy={"epsilon": 6.0})
+    )
+    answers = pa.table({"q0": [True] * 50, "q1": [False] * 50})
+    (reports,) = incrowd.randomize(made, answers, simulation_seed=1)
+    from dataclasses import replace
+
+    found = []
+    for pattern in range(4):
+        packed = reports.packed.copy()
+        packed[:copies, 0] = pattern
+        found.append(incrowd.estimate(made, replace(reports, packed=packed)).tables[-1])
+    cells = np.array([table.estimate.ravel() for table in found])
+    assert np.ptp(cells, axis=0).max() == pytest.approx(found[0].influence)
+
+
+def apart_beside(**changes):
+    """A yes/no question, of which sampling is nearly all the error, beside 5,000 options."""
+    options = [f"o{i}" for i in range(5000)]
+    questions = [
+        {"id": "a", "type": "yesno"},
+        {"id": "site", "type": "choice", "options": options},
+    ]
+    return yes_no_survey(1, crowd=100_000, question=questions, **changes)
+
+
+def test_set_bits_that_travel_apart_keep_to_the_budget():
+    """Counted by hand: one set bit, and each of 5,000 is flipped with probability q."""
+    privacy = {"epsilon": 1.0, "delta": 1e-8}
+    made = incrowd.plan(apart_beside(privacy=privacy, reports_per_person=50))
+    a, site = made.messages
+    assert a.copies + 1 + 5000 * site.channel.q <= 50
+    assert made.reports_each(site) == pytest.approx(1 + 5000 * site.channel.q)
+    assert recertify(made).delta.upper <= 1e-8
+
+
+def test_the_largest_error_leaves_something_to_the_others():
+    """The yes/no question cannot be sharper than sampling: the last percent is not worth all
+    that may leak. Other options with ten times less noise cost it a hundredth."""
+    privacy = {"epsilon": 1.0, "delta": 1e-8}
+    made = incrowd.plan(apart_beside(privacy=privacy))
+    sampling = 0.5 / math.sqrt(100_000)
+    assert plan_error(made) <= 1.01 * sampling
+    errors = [table.standard_error for table in forecast(made)]
+    assert errors[1] < 0.4 * errors[0]
+
+
+def test_other_ways_side_by_side():
+    """Each is planned anew as the survey's own messages: the same error; none that keeps to the
+    budget is better than the plan, and without a shuffler nearly nothing is left."""
+    changes = {"crowd": 50_000, "privacy": {"epsilon": 1.0, "delta": 1e-8}}
+    survey = pairs_survey(4, reports_per_person=18, **changes)
+    best, pairs = plan_error(incrowd.plan(survey)), list(combinations(range(4), 2))
+    joint = [[f"q{i}" for i in range(4)]]
+    each = [[f"q{i}", f"q{j}"] for i, j in pairs]
+    found = {way.name: way for way in alternatives(survey)}
+    spent = found["a message a table, with copies"]
+    assert 6 < spent.reports_per_person <= 18
+    assert best <= spent.error * 1.001
+    for name, groups in [
+        ("one joint report", joint),
+        ("joint, with copies", joint),
+        ("a message a table", each),
+    ]:
+        way = found[name]
+        assert way.messages == len(groups)
+        copies = way.reports_per_person // len(groups)
+        fixed = [{"questions": ids, "copies": copies} for ids in groups]
+        own = plan_error(incrowd.plan(pairs_survey(4, message=fixed, **changes)))
+        assert way.error == pytest.approx(own, rel=1e-3)
+        assert best <= way.error * 1.001
+    assert found["no shuffler (local)"].error > 10 * best

@@ -1,0 +1,346 @@
+"""A ledger says what happened: what was asked, and how many people came."""
+
+import json
+import math
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binom
+
+import incrowd
+from incrowd.cli.app import main
+from incrowd.errors import (
+    IncrowdWarning,
+    PlanError,
+    PlanFileError,
+    PrivacyError,
+    ReportsError,
+    UsageError,
+)
+from incrowd.planner.planner import guarantee_for, recertify
+from incrowd.plans.ledger import Ledger
+
+
+def one_bit(name, epsilon, crowd=5000, delta=1e-6, **more):
+    privacy = {"epsilon": epsilon, "delta": delta} | more.pop("privacy", {})
+    question = {"id": "a", "type": "yesno"} | more.pop("question", {})
+    raw = {"name": name, "crowd": crowd, "privacy": privacy, "question": [question]}
+    return incrowd.Survey.of(raw | more)
+
+
+def of_people(plan, people):
+    """Reports of so many people, all of whom say no."""
+    question = plan.survey.questions[0]
+    answer = False if question.type == "yesno" else question.answers[0]
+    return incrowd.randomize(plan, pa.table({question.id: [answer] * people}))
+
+
+@pytest.fixture(scope="module")
+def first():
+    return incrowd.plan(one_bit("first", 0.5))
+
+
+@pytest.fixture
+def path(tmp_path):
+    incrowd.new_ledger(tmp_path / "ledger.json")
+    return tmp_path / "ledger.json"
+
+
+# --- what arrived is what later plans cover ------------------------------------------------------
+
+
+def lower_bound(qs, crowd, epsilon):
+    """delta of one-bit collections of the same people, one for each noise, all others alike:
+    exact for that crowd, so a lower bound of the worst. By listing the numbers of ones."""
+    counts = np.arange(crowd + 1)
+    laws = []
+    for q in qs:
+        rest = binom.pmf(counts, crowd - 1, q)
+        shifted = np.append(0, rest[:-1])
+        yes, no = (1 - q) * shifted + q * rest, q * shifted + (1 - q) * rest
+        laws.append((yes, no))
+    joint = [np.multiply.outer(*(law[side] for law in laws)) for side in (0, 1)]
+    one, other = joint
+    return max(
+        np.maximum(one - math.exp(epsilon) * other, 0).sum(),
+        np.maximum(other - math.exp(epsilon) * one, 0).sum(),
+    )
+
+
+def qs_of(*plans):
+    return [plan.messages[0].channel.q for plan in plans]
+
+
+def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(first, path):
+    """Planned for 5,000, 300 came. A second plan that takes 5,000 breaks its promise (1, 1e-6) a
+    thousand times, by an exact lower bound; with what arrived, the planner says why none is left,
+    and a weaker promise for both is kept."""
+    blind = incrowd.plan(one_bit("second", 1.0), [first.asked])
+    assert lower_bound(qs_of(first, blind), 300, 1.0) > 1e-3
+
+    noted = incrowd.note(path, first, of_people(first, 300))
+    assert [asked.crowd for asked in noted.asked] == [300]
+    spent = guarantee_for(first, 300).epsilon
+    with pytest.raises(PrivacyError) as caught:
+        incrowd.plan(one_bit("second", 1.0), noted.asked)
+    said = re.search(r"have spent epsilon ([\d.]+) at delta 1e-06.*300 of 5,000", str(caught.value))
+    assert float(said[1]) == pytest.approx(spent, rel=1e-3)
+
+    second = incrowd.plan(one_bit("second", 5.0), noted.asked)
+    assert second.guarantee.crowd == 300
+    assert recertify(second).delta.upper <= 1e-6
+    assert lower_bound(qs_of(first, second), 300, 5.0) <= 1e-6
+    assert lower_bound(qs_of(first, second), 300, spent * 0.9) > 1e-6  # the oracle can say no
+    incrowd.note(path, second, of_people(second, 300))
+    assert [asked.crowd for asked in Ledger.load(path).asked] == [300, 300]
+
+
+@pytest.mark.parametrize("people, crowd", [(5001, 5000), (5000, 5000), (4999, 4999), (1, 1)])
+def test_the_crowd_is_who_came_and_never_more_than_planned(first, path, people, crowd):
+    incrowd.note(path, first, of_people(first, people))
+    assert [asked.crowd for asked in Ledger.load(path).asked] == [crowd]
+
+
+@pytest.mark.parametrize(
+    "changes, came, crowd",
+    [
+        ({"colluding": 40}, 300, 260),
+        ({"colluding": 40}, 30, 1),  # nobody is left: she is her own crowd
+        ({"rows_per_person": 3}, 300, 100),
+        ({"rows_per_person": 3, "colluding": 10}, 300, 90),
+        ({"copies": 4}, 300, 300),
+    ],
+)
+def test_the_crowd_is_that_of_the_guarantee(path, changes, came, crowd):
+    """As `estimate` counts it: colluding people off, rows divided, copies divided."""
+    made = incrowd.plan(one_bit("x", 1.0, **changes))
+    found = incrowd.note(path, made, of_people(made, came)).asked[0].crowd
+    assert found == crowd == max(made.survey.hidden(came), 1)
+
+
+def test_of_several_messages_the_smallest_counts(path):
+    questions = [{"id": "a", "type": "yesno"}, {"id": "b", "type": "yesno"}]
+    messages = [{"questions": ["a"], "copies": 2}, {"questions": ["b"]}]
+    raw = {"name": "x", "crowd": 500, "privacy": {"epsilon": 1.0}, "message": messages}
+    made = incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
+    both = incrowd.randomize(made, pa.table({"a": [True] * 90, "b": [False] * 90}))
+    fewer = replace(both[0], packed=both[0].packed[:101])
+    with pytest.raises(ReportsError, match="message 2"):
+        incrowd.note(path, made, [both[0]])
+    assert Ledger.load(path).asked == ()
+    noted = incrowd.note(path, made, incrowd.count(made, [fewer, both[1]]))
+    assert noted.asked[0].crowd == 50  # 101 reports are those of 50 people who sent two
+
+
+def test_set_bits_apart_count_the_people_who_took_part(path):
+    options = [f"o{i}" for i in range(12)]
+    question = {"id": "home", "type": "choice", "options": options, "apart": True}
+    made = incrowd.plan(one_bit("x", 2.0, 2000, 1e-4, question=question))
+    assert incrowd.note(path, made, of_people(made, 700)).asked[0].crowd == 700
+
+
+def test_crowds_are_not_made_up(first, path):
+    with pytest.raises(UsageError, match="--as-planned"):
+        incrowd.note(path, first)
+    with pytest.raises(UsageError, match="--as-planned"):
+        incrowd.note(path, first, of_people(first, 10), as_planned=True)
+    simulated = incrowd.randomize(first, pa.table({"a": [True] * 10}), simulation_seed=1)
+    with pytest.raises(ReportsError, match="nobody was asked"):
+        incrowd.note(path, first, simulated)
+    another = incrowd.plan(one_bit("another", 0.5))
+    with pytest.raises(ReportsError, match="another plan"):
+        incrowd.note(path, first, of_people(another, 10))
+    assert Ledger.load(path).asked == ()
+
+
+def test_a_plan_that_counts_on_more_than_came_is_not_noted(first, path):
+    """It was made before it was known who came."""
+    second = incrowd.plan(one_bit("second", 5.0), [first.asked])
+    incrowd.note(path, first, of_people(first, 300))
+    with pytest.raises(PlanError, match="counts on 5,000 people in 'first', where 300 came"):
+        incrowd.note(path, second, of_people(second, 300))
+
+
+def test_where_nobody_hides_only_the_local_guarantee_is_left(first, path):
+    incrowd.note(path, first, of_people(first, 1))
+    asked = Ledger.load(path).asked
+    with pytest.raises(PrivacyError, match="a crowd of 1 hides nobody"):
+        incrowd.plan(one_bit("second", 3.0), asked)
+    local = one_bit("second", 9.0, privacy={"analysis": "local"})
+    made = incrowd.plan(local, asked)
+    assert incrowd.verify(made).plan_holds
+    both = sum(2 * math.atanh(1 - 2 * q) for q in qs_of(first, made))  # ln(p / q) each
+    assert made.guarantee.local_epsilon == pytest.approx(both) and both <= 9.0
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def leaves(data, place=()):
+    """Where every value of some JSON stands."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        if isinstance(value, dict | list) and value:
+            yield from leaves(value, (*place, key))
+        else:
+            yield (*place, key)
+
+
+def edited(data, place, value):
+    found = json.loads(json.dumps(data))
+    *way, last = place
+    inner = found
+    for key in way:
+        inner = inner[key]
+    inner[last] = value
+    return found
+
+
+@pytest.fixture(scope="module")
+def rappor(tmp_path_factory):
+    """A ledger with a question whose device the survey fixes."""
+    device = {"kind": "rappor", "f": 0.5}
+    made = incrowd.plan(one_bit("devices", 5.0, question={"randomizer": device}))
+    path = tmp_path_factory.mktemp("rappor") / "ledger.json"
+    incrowd.new_ledger(path)
+    incrowd.note(path, made, of_people(made, 300))
+    return json.loads(path.read_text())
+
+
+def test_what_was_edited_is_refused(rappor, tmp_path):
+    """Every single value. On the way the edit that halves what an earlier round told."""
+    asked = rappor["asked"][0]
+    assert asked["survey"]["question"][0]["randomizer"]["f"] == 0.5
+    places = list(leaves(rappor))
+    assert ("asked", 0, "survey", "question", 0, "randomizer", "f") in places
+    assert len(places) > 15
+    for place in places:
+        for value in (0.99, 5000, "x", None):
+            data = edited(rappor, place, value)
+            if data == rappor:
+                continue
+            with pytest.raises(PlanError):
+                Ledger.loads(json.dumps(data))
+    assert Ledger.loads(json.dumps(rappor)).asked[0].crowd == 300
+
+
+def as_old(ledger):
+    """The same in the format before there were digests."""
+    return {"format": "incrowd ledger 1", "asked": ledger["asked"]}
+
+
+def test_older_files_are_read_and_said_to_have_no_digest(rappor):
+    with pytest.warns(IncrowdWarning, match="old.json is of an older format, without a digest"):
+        found = Ledger.loads(json.dumps(as_old(rappor)), "old.json")
+    assert found.asked == Ledger.loads(json.dumps(rappor)).asked
+    assert found.as_planned == (found.asked[0].digest,)
+    assert json.loads(found.dumps())["format"] == "incrowd ledger 2"
+
+
+@pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (("asked", 0, "messages", 0, "questions"), ["unknown"]),
+        (("asked", 0, "messages", 0, "questions"), [["a"]]),
+        (("asked", 0, "messages", 0, "questions"), ["a", "a"]),
+        (("asked", 0, "messages", 0, "copies"), 2**63),
+        (("asked", 0, "messages"), []),
+        (("asked", 0, "digest"), ["a"]),
+        (("asked", 0, "crowd"), 2**63),
+        (("asked", 0, "crowd"), 5001),  # more than the survey counted on
+        (("asked", 0, "crowd"), -5),
+        (("asked", 0), 7),
+        (("asked",), {}),
+        (("asked",), 7),
+        (("asked", 0, "survey"), None),
+        (("format",), ["incrowd ledger 1"]),
+    ],
+)
+def test_older_files_have_to_be_possible(rappor, place, value):
+    with pytest.raises(PlanFileError, match="ledger"):
+        Ledger.loads(json.dumps(edited(as_old(rappor), place, value)))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "[]", "null", "{}", "[" * 10**6, '{"a":' * 10**6, "NaN", "1" * 5000]
+)
+def test_what_is_no_ledger_is_refused(text):
+    with pytest.raises(PlanFileError, match="holds no ledger"):
+        Ledger.loads(text)
+    with pytest.raises(PlanFileError, match="holds no plan"):
+        incrowd.Plan.loads(text)
+
+
+def test_a_plan_with_a_message_of_unknown_questions_is_refused(first):
+    """Where the planner grouped them, so that no list of the survey tells."""
+    made = incrowd.plan(one_bit("x", 2.0, reports_per_person=3))
+    data = json.loads(made.dumps())
+    for questions in (["b"], ["a", "a"], [["a"]], [2**63], []):
+        more = {"questions": questions, "noise_numerator": 2**30, "copies": 1, "apart": False}
+        data["plan"]["messages"] = [*made.content["messages"], more]
+        with pytest.raises(PlanError):
+            incrowd.Plan.loads(json.dumps(data))
+    earlier = json.loads(json.dumps(first.asked.model_dump(mode="json", by_alias=True)))
+    earlier["messages"][0]["questions"] = ["unknown"]
+    data = json.loads(made.dumps())
+    data["plan"]["earlier"] = [earlier]
+    with pytest.raises(PlanError):
+        incrowd.Plan.loads(json.dumps(data))
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+
+SURVEY = (
+    'name = "x"\ncrowd = 500\n[privacy]\nepsilon = 1.0\n[[question]]\nid = "a"\ntype = "yesno"\n'
+)
+
+
+@pytest.mark.filterwarnings("always::incrowd.errors.IncrowdWarning")
+def test_the_commands(tmp_path, first, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SURVEY)
+    (tmp_path / "plan.json").write_text(first.dumps())
+    incrowd.save_reports(of_people(first, 300), tmp_path / "r.parquet")
+
+    def said(*arguments, code):
+        monkeypatch.setattr(sys, "argv", ["incrowd", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capfd.readouterr()
+        assert (ended.value.code or 0) == code, shown.err
+        assert "fault" not in shown.err
+        return shown.out if "--json" in arguments else shown.err + shown.out
+
+    assert "ledger --new" in said("plan", "s.toml", "--ledger", "typo.json", code=2)
+    assert "ledger --new" in said("ledger", "typo.json", "plan.json", "r.parquet", code=2)
+    assert "ledger --new" in said("ledger", "typo.json", code=2)
+    assert "nothing was asked" in said("ledger", "--new", "l.json", code=0)
+    assert "exists" in said("ledger", "--new", "l.json", code=2)
+    assert "without a plan" in said("ledger", "--new", "m.json", "plan.json", code=2)
+    assert "--as-planned" in said("ledger", "l.json", "plan.json", code=2)
+    assert "name the plan" in said("ledger", "l.json", "--as-planned", code=2)
+    said("tally", "plan.json", "r.parquet", "-o", "t.json", code=0)
+    assert "come twice" in said("ledger", "l.json", "plan.json", "r.parquet", "t.json", code=2)
+    assert "300 people of the 5,000 planned" in said(
+        "ledger", "l.json", "plan.json", "t.json", code=0
+    )
+    assert "already" in said("ledger", "l.json", "plan.json", "r.parquet", code=1)
+    facts = json.loads(said("ledger", "l.json", "--json", code=0))["asked"]
+    assert [(f["crowd"], f["planned"], f["counted"]) for f in facts] == [(300, 5000, True)]
+    assert "have spent epsilon" in said("plan", "s.toml", "--ledger", "l.json", code=2)
+    said("ledger", "--new", "n.json", code=0)
+    assert "5,000 people as planned, not counted" in said(
+        "ledger", "n.json", "plan.json", "--as-planned", code=0
+    )
+    old = as_old(json.loads((tmp_path / "n.json").read_text()))
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert "warning: old.json is of an older format" in said("ledger", "old.json", code=0)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        ["s.toml", "plan.json", "r.parquet", "l.json", "t.json", "n.json", "old.json"]
+    )

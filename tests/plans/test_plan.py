@@ -1,0 +1,166 @@
+"""Plans: canonical, digested, refused when changed; the local noise keeps its promise."""
+
+import hashlib
+import json
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd import Plan, PlanError, PrivacyError, Survey, plan
+from incrowd.accounting import local
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import PlanFileError
+from tests.survey.test_survey import GOOD
+
+
+@pytest.fixture
+def made():
+    return plan(Survey.of(GOOD))
+
+
+def test_digest_is_the_sha256_of_canonical_json(made):
+    text = json.dumps(json.loads(made.dumps())["plan"], sort_keys=True, separators=(",", ":"))
+    assert made.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert Plan.loads(made.dumps()) == made
+
+
+def test_equal_surveys_give_equal_digests(made):
+    reordered = dict(reversed(GOOD.items()))
+    assert plan(Survey.of(reordered)).digest == made.digest
+    assert plan(Survey.of(GOOD | {"crowd": 101})).digest != made.digest
+
+
+def test_an_edited_plan_is_refused(made):
+    noise = str(made.messages[0].noise_numerator)
+    for old, new in [(noise, str(int(noise) - 1)), ('"A"', '"B"'), (made.digest, "0" * 64)]:
+        assert old in made.dumps()
+        with pytest.raises(PlanError, match="edited"):
+            Plan.loads(made.dumps().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"plan": {}}', '{"plan": 3, "digest": ""}']
+)
+def test_what_is_no_plan_is_refused(text):
+    with pytest.raises(PlanError):
+        Plan.loads(text)
+
+
+def test_files_that_are_no_plans(tmp_path):
+    with pytest.raises(PlanFileError, match=r"none\.json'; No such file"):
+        Plan.load(tmp_path / "none.json")
+    for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 1"}}'):
+        (tmp_path / "p.json").write_bytes(content)
+        with pytest.raises(PlanFileError, match=r"p\.json'; holds no plan; make one with") as error:
+            Plan.load(tmp_path / "p.json")
+        assert error.value.exit_code == 2 and "missing" not in str(error.value)
+
+
+def changed(made, path, value):
+    """The text of a plan with one value replaced."""
+    data = json.loads(made.dumps())
+    place = data["plan"]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("format",), "incrowd plan 9", "plan.format: got 'incrowd plan 9'; should be"),
+        (("guarantee", "crowd"), 0, "plan.guarantee.crowd: got 0; should be at least 1; it was"),
+        (("guarantee", "crowd"), "x", "plan.guarantee.crowd: got 'x'; should be a whole number"),
+        (("guarantee", "crowd"), 7, "plan: as a whole; guarantee.crowd is 7: it does not follow"),
+        (("survey", "crowd"), 1, "plan.survey.crowd: got 1; should be at least 2"),
+        (("survey", "question", 1, "id"), "a", "plan.survey.question.id: got 'a'; stands 2 times"),
+    ],
+)
+def test_what_is_wrong_in_a_plan_is_named(made, path, value, message):
+    with pytest.raises(PlanError) as error:
+        Plan.loads(changed(made, path, value))
+    assert message in str(error.value) and "Input should" not in str(error.value)
+
+
+TINY = "randomizer.epsilon: got 1e-12; is too small: no noise below 1/2 reaches it"
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ({"kind": "bit flip", "epsilon": 1e-12}, TINY),
+        ({"kind": "warner", "epsilon": 1e-12}, TINY),
+        ({"kind": "rappor", "epsilon": 1e-12}, TINY),
+        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
+        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
+        ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; is the probability that the"),
+        (
+            {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5},
+            "got 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; never sends some report",
+        ),
+        (
+            {"kind": "warner", "spinner": 0.5},
+            "spinner with probability 0.5; cannot be inverted",
+        ),
+    ],
+)
+def test_a_device_that_is_none_names_its_question(device, message):
+    """In words: no class names, no numerators."""
+    question = {"id": "a", "type": "choice", "options": ["x", "y", "z"], "randomizer": device}
+    with pytest.raises(PrivacyError) as error:
+        plan(Survey.of(GOOD | {"question": [question], "table": []}))
+    assert "question a, randomizer" in str(error.value) and message in str(error.value)
+    assert not any(word in str(error.value) for word in ("numerator", "(", "4294967296"))
+
+
+def test_layout(made):
+    message = made.messages[0]
+    assert made.layout(message) == {
+        "a": slice(0, 1),
+        "b": slice(1, 4),
+        "c": slice(4, 7),
+        "d": slice(7, 10),
+    }
+    assert made.bits(message) == 10
+
+
+def exact_epsilon(numerator, flips):
+    """d ln(p/q) to 40 digits."""
+    with mpmath.workdps(40):
+        return flips * mpmath.log(mpmath.mpf(DENOMINATOR - numerator) / numerator)
+
+
+@given(st.floats(1e-3, 30), st.integers(1, 64), st.integers(1, 50))
+def test_local_noise_is_the_smallest_that_keeps_the_promise(epsilon, distance, copies):
+    """Oracle: mpmath. The noise one step lower must not keep it, but for the rounding of a step."""
+    try:
+        noise = local.noise(epsilon, distance, copies).numerator
+    except PrivacyError:  # less than one step of noise below 1/2
+        assert exact_epsilon(DENOMINATOR // 2 - 1, distance * copies) > epsilon * (1 - 1e-6)
+        return
+    assert exact_epsilon(noise, distance * copies) <= epsilon
+    assert noise < 3 or exact_epsilon(noise - 2, distance * copies) > epsilon
+    assert local.epsilon(BitFlip(noise), distance, copies) >= exact_epsilon(
+        noise, distance * copies
+    )
+
+
+@given(st.floats(1e-9, 0.4999))
+def test_noise_is_rounded_up(q):
+    numerator = BitFlip.at_least(q).numerator
+    assert Fraction(numerator, DENOMINATOR) >= Fraction(q) > Fraction(numerator - 1, DENOMINATOR)
+
+
+@pytest.mark.parametrize("q", [0, -1, 0.5, 1, float("nan")])
+def test_noise_out_of_range(q):
+    with pytest.raises(PrivacyError):
+        BitFlip.at_least(q)
+
+
+def test_sufficient_dp_4_3():
+    """The paper's example: L = 5, lambda = 2 gives q = 0.465."""
+    assert local.noise(float(mpmath.log(2)), 5).q == pytest.approx(0.465, abs=5e-4)

@@ -1,0 +1,435 @@
+"""Sampling of asymmetric, k-ary and staged channels, and the memory of permanent responses.
+
+Exactness is shown by enumeration: a scripted keystream gives every combination of random bits
+once, so that counts are probabilities. Statistical tests have fixed seeds, a false alarm rate of
+1e-6 each unless stated, and reject a wrong variant.
+"""
+
+import hashlib
+import os
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from incrowd.channels.bit import Bit
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.channels.k_ary import KAry
+from incrowd.channels.rappor import Rappor
+from incrowd.channels.simmons import Simmons
+from incrowd.channels.two_stage import TwoStage
+from incrowd.channels.warner import Warner
+from incrowd.errors import AnswersError, UsageError
+from incrowd.sampling import permanent, responses
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.permanent import DeviceKey, permanent_bits
+from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
+
+FALSE_ALARM = 1e-6
+QUARTER = DENOMINATOR // 4
+LANES = np.arange(64, dtype=np.uint64)
+
+
+def simulation(seed):
+    return Keystream.for_simulation(seed)
+
+
+class Scripted:
+    """A keystream that answers from a list of answers, as many at a time as it takes."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def words(self, count):
+        answer = []
+        while len(answer) < count:
+            answer += list(self.answers.pop(0))
+        assert len(answer) == count
+        return np.array(answer, dtype=np.uint64)
+
+
+def lane_word(bits):
+    """One word with these 64 bits."""
+    return [int("".join(str(int(b)) for b in reversed(bits)), 2)]
+
+
+def pack(bits):
+    return np.packbits(np.asarray(bits, np.uint8), axis=1, bitorder="little")
+
+
+def unpack(packed, bits):
+    return np.unpackbits(packed, axis=1, count=bits, bitorder="little")
+
+
+# --- one bit ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", [Bit(QUARTER, 3 * QUARTER), Bit(3 * QUARTER, QUARTER)])
+def test_bits_are_exact_by_enumeration(channel):
+    """Lane i of 64 gets bits 0 to 3 of i as its random digits and bit 4 as its answer, so that
+    every combination comes twice and 32 lanes an answer are all its random events."""
+    digits = [lane_word(LANES >> place & 1) for place in range(4)]
+    answers = (LANES >> 4 & 1).astype(np.uint8)
+    found = unpack(respond_with_bits(pack([answers]), 64, channel, Scripted(*digits)), 64)[0]
+    for answer in (0, 1):
+        ones = found[answers == answer].sum()
+        assert ones / 32 == channel.matrix[1, answer]
+
+
+def test_a_flip_of_one_and_of_zero_use_different_digits():
+    """The mask of raised zeros comes first; with all random digits 0 (u = 0) everything flips."""
+    records = pack([[0] * 32 + [1] * 32])
+    zero, most = [0], [2**64 - 1]
+    all_flip = respond_with_bits(records, 64, Bit(2 * QUARTER, 2 * QUARTER), Scripted(zero, zero))
+    only_zeros = respond_with_bits(records, 64, Bit(2 * QUARTER, 2 * QUARTER), Scripted(zero, most))
+    assert unpack(all_flip, 64).tolist() == [[1] * 32 + [0] * 32]
+    assert unpack(only_zeros, 64).tolist() == [[1] * 64]
+
+
+@pytest.mark.parametrize("bits", [1, 3, 8, 13, 64])
+@pytest.mark.parametrize(("zero", "one"), list(product([0, DENOMINATOR], repeat=2)))
+def test_certain_reports_and_zero_padding(bits, zero, one):
+    records = np.random.default_rng(bits).integers(0, 2, (5, bits), dtype=np.uint8)
+    found = respond_with_bits(pack(records), bits, Bit(zero, one), simulation(1))
+    expected = np.where(records, one, zero) // DENOMINATOR
+    assert np.array_equal(found, pack(expected))
+
+
+def test_padding_stays_zero_and_the_records_stay_as_they_are():
+    records = pack(np.ones((100, 5)))
+    before = records.copy()
+    found = respond_with_bits(records, 5, Bit(3 * QUARTER, QUARTER), simulation(2))
+    assert not (found >> 5).any()
+    assert np.array_equal(records, before)
+
+
+def ones_fit(answers, reports, one_if):
+    """Reports of 1 given 0 and given 1 (binomial, two-sided)."""
+    for answer in (0, 1):
+        chosen = reports[answers == answer]
+        chance = stats.binomtest(int(chosen.sum()), chosen.size, one_if[answer]).pvalue
+        if chance < FALSE_ALARM / 2:
+            return False
+    return True
+
+
+DEVICES = [
+    Bit.from_probabilities(0.03, 0.61),
+    Bit.from_probabilities(0.8, 0.3),
+    Warner.from_probability(0.7),
+    Simmons.from_probabilities(0.4, 0.2),
+    Rappor.one_time(0.5),
+    Rappor.from_probabilities(0.5, 0.5, 0.75),
+    Rappor.from_probabilities(0.25, 0.1, 0.7),
+    TwoStage(Bit.from_probabilities(0.1, 0.7), Bit.from_probabilities(0.6, 0.05)),
+]
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=lambda d: type(d).__name__)
+def test_two_million_bits_follow_the_matrix(device):
+    """At 13 bits a row. Wrong: probabilities that are 2% off (at least 6 standard errors)."""
+    records = np.random.default_rng(3).integers(0, 2, (150_000, 13), dtype=np.uint8)
+    found = unpack(respond_with_bits(pack(records), 13, device, simulation(4)), 13)
+    assert ones_fit(records, found, device.matrix[1])
+    assert not ones_fit(records, found, device.matrix[1] * 1.02)
+
+
+def test_a_sampler_that_forgets_a_stage_is_rejected():
+    device = Rappor.from_probabilities(0.5, 0.5, 0.75)
+    records = np.random.default_rng(5).integers(0, 2, (100_000, 8), dtype=np.uint8)
+    for stage in device.stages:
+        found = unpack(respond_with_bits(pack(records), 8, stage, simulation(6)), 8)
+        assert not ones_fit(records, found, device.matrix[1])
+
+
+def pairs_fit(reports, chance):
+    """Neighbouring bits of reports of the same answer are independent (chi-square, 4 classes)."""
+    codes = 2 * reports[:, 0].astype(int) + reports[:, 1]
+    law = np.outer([1 - chance, chance], [1 - chance, chance]).ravel()
+    return stats.chisquare(np.bincount(codes, minlength=4), law * len(codes)).pvalue > FALSE_ALARM
+
+
+def test_neighboring_reports_are_independent():
+    found = respond_with_bits(pack(np.ones((300_000, 2))), 2, DEVICES[5], simulation(7))
+    reports = unpack(found, 2)
+    assert pairs_fit(reports, DEVICES[5].matrix[1, 1])
+    # Wrong: one bit in fifty repeats its neighbor.
+    reports[::50, 1] = reports[::50, 0]
+    assert not pairs_fit(reports, DEVICES[5].matrix[1, 1])
+
+
+# --- k-ary -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", range(1, 20))
+def test_uniform_numbers_are_exact_by_enumeration(size, monkeypatch):
+    """In a world of six-bit words all first words are tried at once: what is accepted is equally
+    often each number, and what is not is drawn again."""
+    monkeypatch.setattr(responses, "WORD_RANGE", 64)
+    rejected = 64 % size
+    script = [LANES] + [np.arange(rejected)] * bool(rejected)
+    found = uniform_below(size, 64, Scripted(*script))
+    assert np.bincount(found[: 64 - rejected], minlength=size).tolist() == [64 // size] * size
+    assert found[64 - rejected :].tolist() == [word % size for word in range(rejected)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 2**31 + 1, 2**32])
+def test_the_last_round_of_true_words_is_drawn_again(size):
+    accepted = 2**64 // size * size
+    last, beyond = accepted - 1, [w for w in (accepted, 2**64 - 1) if accepted <= w < 2**64]
+    script = Scripted([last, *beyond], *[[5] * len(beyond)] * bool(beyond))
+    assert uniform_below(size, 1 + len(beyond), script).tolist() == [
+        size - 1,
+        *[5 % size] * len(beyond),
+    ]
+
+
+@pytest.mark.parametrize("code", range(5))
+def test_k_ary_is_exact_by_enumeration(code):
+    """64 lanes: two random digits for keeping (3/4), four for the step: every combination once."""
+    keep = [lane_word(LANES & 1), lane_word(LANES >> 1 & 1)]
+    channel = KAry(3 * QUARTER, 5)
+    found = respond_with_options(np.full(64, code), channel, Scripted(*keep, LANES >> 2))
+    assert (np.bincount(found, minlength=5) / 64).tolist() == channel.matrix[:, code].tolist()
+
+
+def codes_fit(codes, reports, matrix):
+    """Every column of the matrix (chi-square); the rate of false alarms is shared out."""
+    for x in range(len(matrix)):
+        counts = np.bincount(reports[codes == x], minlength=len(matrix))
+        if stats.chisquare(counts, matrix[:, x] * counts.sum()).pvalue < FALSE_ALARM / len(matrix):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        KAry.from_epsilon(1.0, 2),
+        KAry.from_epsilon(1.5, 7),
+        TwoStage(KAry.from_epsilon(2.0, 4), KAry.from_epsilon(1.0, 4)),
+    ],
+)
+def test_a_million_codes_follow_the_matrix(channel):
+    options = len(channel.matrix)
+    codes = np.random.default_rng(8).integers(0, options, 1_000_000)
+    found = respond_with_options(codes, channel, simulation(9))
+    assert codes_fit(codes, found, channel.matrix)
+    # Wrong: kept 2% more often.
+    wrong = channel.matrix + 0.02 * (np.eye(options) - 1 / options)
+    assert not codes_fit(codes, found, wrong)
+
+
+def test_the_well_known_biased_choice_of_another_option_is_rejected():
+    """Wrong: any option instead of any other option, as in "tell the truth or roll a die"."""
+    channel, random = KAry.from_epsilon(1.0, 4), np.random.default_rng(10)
+    codes = random.integers(0, 4, 100_000)
+    kept = random.random(codes.size) < channel.keep / DENOMINATOR
+    assert not codes_fit(
+        codes, np.where(kept, codes, random.integers(0, 4, 100_000)), channel.matrix
+    )
+
+
+def test_codes_keep_their_shape_and_are_not_changed():
+    codes = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    found = respond_with_options(codes, KAry.from_epsilon(1.0, 6), simulation(11))
+    assert found.shape == (2, 3)
+    assert codes.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert respond_with_options(codes[:0], KAry(2**31, 6), simulation(11)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("codes", [[3], [-1], [0, 1, 7]])
+def test_codes_that_name_no_option_are_refused(codes):
+    with pytest.raises(AnswersError, match="from 0 to 2"):
+        respond_with_options(np.array(codes), KAry(2**31, 3), simulation(12))
+
+
+def test_wrong_arrays_and_channels_are_refused():
+    with pytest.raises(AnswersError, match="integers"):
+        respond_with_options(np.array([0.0]), KAry(2**31, 3), simulation(12))
+    with pytest.raises(UsageError, match="k-ary"):
+        respond_with_options(np.array([0]), Bit(1, 2), simulation(12))
+    with pytest.raises(UsageError, match="bits"):
+        respond_with_bits(pack([[1]]), 1, KAry(2**31, 2), simulation(12))
+    with pytest.raises(AnswersError, match="padding"):
+        respond_with_bits(np.array([[255]], np.uint8), 3, Bit(1, 2), simulation(12))
+    with pytest.raises(AnswersError, match="shape"):
+        respond_with_bits(np.array([[255]], np.uint8), 9, Bit(1, 2), simulation(12))
+
+
+# --- permanent responses ---------------------------------------------------------------------
+
+KEY = DeviceKey(bytes(range(32)))
+NOISE = BitFlip.at_least(0.25)
+
+
+def flips_of(key=KEY, survey="survey", question="question", value="yes", bits=64, noise=NOISE):
+    return permanent_bits(key, [0] * bits, noise, survey, question, value)
+
+
+def hmac_sha256(secret, message):
+    """RFC 2104 from SHA-256 alone."""
+    block = secret.ljust(64, b"\0")
+    inside = hashlib.sha256(bytes(b ^ 0x36 for b in block) + message).digest()
+    return hashlib.sha256(bytes(b ^ 0x5C for b in block) + inside).digest()
+
+
+def test_the_numbers_are_hmacs_of_framed_fields():
+    message = b""
+    for text in (b"incrowd permanent response 1", b"survey", "Straße".encode(), b"yes"):
+        message += len(text).to_bytes(8, "big") + text
+    digests = [hmac_sha256(KEY.secret, message + i.to_bytes(8, "big")) for i in range(64)]
+    expected = [int.from_bytes(d[:4], "big") < NOISE.numerator for d in digests]
+    assert flips_of(question="Straße").tolist() == expected
+
+
+def test_the_comparison_is_exact_at_the_numerator(monkeypatch):
+    numbers = [0, NOISE.numerator - 1, NOISE.numerator, 2**32 - 1]
+    monkeypatch.setattr(permanent, "uniform_number", lambda key, prefix, index: numbers[index])
+    assert flips_of(bits=4).tolist() == [1, 1, 0, 0]
+
+
+def test_the_same_answer_gives_the_same_bits_and_keeps_its_own():
+    again = [permanent_bits(KEY, np.tile([0, 1], 32), NOISE, "s", "q", "yes") for _ in range(3)]
+    assert all(np.array_equal(again[0], other) for other in again)
+    flips = permanent_bits(KEY, [0] * 64, NOISE, "s", "q", "yes")
+    assert np.array_equal(again[0] ^ np.tile([0, 1], 32), flips)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"key": DeviceKey(bytes(32))},
+        {"survey": "surveyq", "question": "uestion"},  # the same text, cut elsewhere
+        {"question": "questionyes", "value": ""},
+        {"value": "no"},
+    ],
+)
+def test_any_other_field_gives_other_bits(other):
+    """Two unrelated rows of 64 agree with probability (5/8)^64 < 1e-13."""
+    assert not np.array_equal(flips_of(), flips_of(**other))
+
+
+def test_longer_answers_begin_alike():
+    assert np.array_equal(flips_of(bits=64)[:10], flips_of(bits=10))
+
+
+def number_fits(ones, total, chance):
+    return stats.binomtest(int(ones), total, chance).pvalue > FALSE_ALARM
+
+
+def test_flips_have_the_right_rate_and_are_independent_over_values_and_bits():
+    """10,000 values of 8 bits. Wrong: 5% off."""
+    rows = np.array([flips_of(value=str(v), bits=8) for v in range(10_000)])
+    assert number_fits(rows.sum(), rows.size, NOISE.q)
+    assert not number_fits(rows.sum(), rows.size, NOISE.q * 1.05)
+    agree = NOISE.p**2 + NOISE.q**2
+    for left, right in [(rows[1:], rows[:-1]), (rows[:, 1:], rows[:, :-1])]:
+        assert number_fits((left == right).sum(), left.size, agree)
+    # Wrong: a key that is used for one bit of the row only.
+    repeated = np.tile(rows[:, :1], 8)
+    assert not number_fits((repeated[:, 1:] == repeated[:, :-1]).sum(), 7 * len(rows), agree)
+
+
+def test_flips_are_independent_over_devices():
+    keys = [DeviceKey(hashlib.sha256(bytes([i % 256, i // 256])).digest()) for i in range(2500)]
+    rows = np.array([flips_of(key=key, bits=8) for key in keys])
+    agree = NOISE.p**2 + NOISE.q**2
+    assert number_fits(rows.sum(), rows.size, NOISE.q)
+    assert number_fits((rows[1:] == rows[:-1]).sum(), rows[1:].size, agree)
+
+
+def test_averaging_many_rounds_reveals_the_permanent_bits_and_no_more():
+    """4,000 rounds of 64 bits: the mean of a bit lies within 5.5 errors of its own rate; over 64
+    bits the false alarms are below 3e-6. Without memory the mean would reveal the answer."""
+    device, answer = Rappor.from_probabilities(0.5, 0.25, 0.75), np.tile([0, 1], 32)
+    remembered = permanent_bits(KEY, answer, device.permanent, "s", "q", "yes")
+    assert (remembered != answer).any()
+    rounds = np.tile(pack([remembered]), (4000, 1))
+    reports = respond_with_bits(rounds, 64, device.instantaneous, simulation(13))
+    mean = unpack(reports, 64).mean(axis=0)
+    error = np.sqrt(0.25 * 0.75 / 4000)
+    assert (np.abs(mean - np.where(remembered, 0.75, 0.25)) < 5.5 * error).all()
+    afresh = respond_with_bits(np.tile(pack([answer]), (4000, 1)), 64, device, simulation(14))
+    assert np.array_equal(unpack(afresh, 64).mean(axis=0) > 0.5, answer == 1)
+
+
+@pytest.mark.parametrize("bits", [[0, 2], [[0, 1]], [0.5], [-1]])
+def test_bits_that_are_none_are_refused(bits):
+    with pytest.raises(AnswersError, match="row of 0 and 1"):
+        permanent_bits(KEY, bits, NOISE, "s", "q", "v")
+
+
+# --- the key file ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_a_saved_key_is_its_owners_alone_and_comes_back(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        key = DeviceKey.create()
+        key.save(tmp_path / "key")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    assert DeviceKey.load(tmp_path / "key") == key
+    assert np.array_equal(flips_of(key=DeviceKey.load(str(tmp_path / "key"))), flips_of(key=key))
+
+
+def test_keys_are_new_and_never_shown():
+    one, other = DeviceKey.create(), DeviceKey.create()
+    assert one != other
+    assert len(one.secret) == 32
+    assert one.secret.hex() not in repr(one)
+    assert repr(one.secret) not in repr(one)
+
+
+def test_a_key_is_never_overwritten(tmp_path):
+    KEY.save(tmp_path / "key")
+    with pytest.raises(UsageError, match="exists"):
+        DeviceKey.create().save(tmp_path / "key")
+    assert DeviceKey.load(tmp_path / "key") == KEY
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o644, 0o620])
+def test_a_key_that_others_may_use_is_refused(tmp_path, mode):
+    KEY.save(tmp_path / "key")
+    (tmp_path / "key").chmod(mode)
+    with pytest.raises(UsageError, match=f"mode {mode:o}"):
+        DeviceKey.load(tmp_path / "key")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"incrowd device key 1\n",
+        b"incrowd device key 1\n" + b"zz" * 32,
+        b"incrowd device key 1\n" + b"00 " * 21 + b"0",
+        b"incrowd device key 2\n" + b"00" * 32,
+        b"incrowd device key 1\n" + b"00" * 33,
+        b"\xff\xfe",
+    ],
+)
+def test_files_that_hold_no_key_are_refused(tmp_path, content):
+    (tmp_path / "key").write_bytes(content)
+    (tmp_path / "key").chmod(0o600)
+    with pytest.raises(UsageError) as caught:
+        DeviceKey.load(tmp_path / "key")
+    assert "00000000" not in str(caught.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    for act in (DeviceKey.load, KEY.save):
+        with pytest.raises(UsageError, match="none/key"):
+            act(tmp_path / "none" / "key")
+    with pytest.raises(UsageError, match="device key"):
+        DeviceKey.load(tmp_path)
+
+
+@pytest.mark.parametrize("secret", [b"", bytes(31), bytes(33), "0" * 32])
+def test_secrets_of_another_length_are_refused_and_not_shown(secret):
+    with pytest.raises(UsageError, match="32 bytes") as caught:
+        DeviceKey(secret)
+    assert repr(secret) not in str(caught.value) or not secret

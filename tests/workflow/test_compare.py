@@ -1,0 +1,134 @@
+"""Comparisons end to end: real reports against the truth in the answers."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import incrowd
+from incrowd.cli.comparing import interval_words
+from incrowd.errors import TableError
+from incrowd.estimation.quotients import Comparison
+from tests.cli.test_commands import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FIRST, SECOND = "physical_limitation", "self_rated_health"
+
+
+@pytest.fixture(scope="module")
+def health():
+    raw = incrowd.Survey.load(EXAMPLES / "health.toml").model_dump(by_alias=True)
+    raw["privacy"] = {"epsilon": 16.0, "analysis": "local"}  # sharp enough to compare
+    survey = incrowd.Survey.of(raw)
+    answers = incrowd.load_answers(EXAMPLES / "rand_hie.csv", survey)
+    made = incrowd.plan(survey)
+    return made, answers, incrowd.randomize(made, answers, simulation_seed=11)
+
+
+def counts(answers):
+    pairs = list(zip(answers[FIRST].to_pylist(), answers[SECOND].to_pylist(), strict=True))
+    return lambda group, answer: sum(p == (group, answer) for p in pairs)
+
+
+def test_shares_differences_and_odds_are_near_the_truth(health):
+    """Sixteen figures at 5 standard errors; the wrong variant, the other group's share, fails."""
+    made, answers, reports = health
+    found, n = incrowd.compare(made, reports, FIRST, SECOND), counts(answers)
+    options = ("excellent", "good", "fair", "poor")
+    groups = {g: sum(n(g, o) for o in options) for g in ("no", "yes")}
+    truth = [n(g, o) / groups[g] for g in ("no", "yes") for o in options]
+    values = np.array([s.estimate for s in found.shares])
+    errors = np.array([s.standard_error for s in found.shares])
+    assert np.all(np.abs(values - truth) < 5 * errors)
+    assert np.any(np.abs(values - truth[::-1]) > 5 * errors)
+    for item, option in zip(found.differences, options, strict=True):
+        true = n("no", option) / groups["no"] - n("yes", option) / groups["yes"]
+        assert abs(item.estimate - true) < 5 * item.standard_error
+    odds = found.odds_ratios[0]
+    no, yes = (n(g, "excellent") / (groups[g] - n(g, "excellent")) for g in ("no", "yes"))
+    assert odds.estimable and abs(np.log(odds.estimate * yes / no)) < 5 * odds.standard_error
+    assert found.independence.p_value < 1e-6 and found.seed == 11
+
+
+def test_unrelated_questions_and_unknown_ones(health):
+    made, _, reports = health
+    with pytest.raises(TableError):
+        incrowd.compare(made, reports, FIRST, "nothing")
+    with pytest.raises(TableError):
+        incrowd.compare(made, reports, FIRST, FIRST)
+
+
+def test_the_command(health, tmp_path):
+    made, _, reports = health
+    (tmp_path / "plan.json").write_text(made.dumps())
+    incrowd.save_reports(reports, tmp_path / "r.parquet")
+    arguments = ("compare", tmp_path / "plan.json", tmp_path / "r.parquet", FIRST, SECOND)
+    data = json.loads(run(*arguments, "--json").stdout)
+    assert data["questions"] == [FIRST, SECOND] and len(data["shares"]) == 8
+    people = run(*arguments)
+    assert people.returncode == 0 and "independence" in people.stdout
+    assert run(*arguments[:-1], "nothing").returncode == 2
+
+
+SMALL = """
+name = "small"
+crowd = 200
+[privacy]
+epsilon = 2.0
+analysis = "local"
+
+[[question]]
+id = "smokes"
+type = "yesno"
+
+[[question]]
+id = "sex"
+type = "choice"
+options = ["f", "m", "x"]
+"""
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+def test_an_open_interval_is_words_for_people_and_null_with_a_flag_for_machines(tmp_path):
+    """Nobody answered x, and 200 people at epsilon 2 tell little: seed 3, one of many that have
+    intervals open above, everywhere and nowhere."""
+    (tmp_path / "survey.toml").write_text(SMALL)
+    survey = incrowd.Survey.load(tmp_path / "survey.toml")
+    made = incrowd.plan(survey)
+    people = pa.table({"smokes": ["yes", "no"] * 100, "sex": ["f"] * 150 + ["m"] * 50})
+    incrowd.save_reports(incrowd.randomize(made, people, 3), tmp_path / "r.parquet")
+    (tmp_path / "plan.json").write_text(made.dumps())
+    arguments = ("compare", tmp_path / "plan.json", tmp_path / "r.parquet", "sex", "smokes")
+    data = json.loads(run(*arguments, "--json").stdout, parse_constant=no_constant)
+    items = [data["cramers_v"], *data["shares"], *data["differences"], *data["odds_ratios"]]
+    for item in items:
+        assert (item["high"] is None) == (item["unbounded"] in ("above", "everywhere")) or (
+            item is data["cramers_v"]
+        )
+        assert (item["estimate"] is None) != item["estimable"]
+        assert bool(item["reason"]) == (item["unbounded"] != "no")
+    kinds = {item["unbounded"] for item in items}
+    assert {"everywhere", "no"} <= kinds
+    text = run(*arguments).stdout
+    assert text.count("anything") == sum(item["unbounded"] == "everywhere" for item in items)
+    assert "inf" not in text and "nan" not in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "unbounded", "words"),
+    [
+        (0.2, 0.3, "no", "0.2000 to 0.3000"),
+        (0.8, math.inf, "above", "above 0.8000"),
+        (-math.inf, 0.3, "below", "below 0.3000"),
+        (0.0, math.inf, "everywhere", "anything"),
+    ],
+)
+def test_intervals_in_words(low, high, unbounded, words):
+    item = Comparison("a", 0.25, 0.1, low, high, "linear", 0.95, "noise", unbounded=unbounded)
+    assert interval_words(item) == words
