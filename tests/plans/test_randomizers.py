@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import incrowd
@@ -426,6 +426,7 @@ any_part = st.one_of(
 
 @given(st.lists(any_part, min_size=1, max_size=3), st.integers(2, 4), st.floats(0.0, 1.5))
 @settings(max_examples=60, deadline=None)
+@example([Part(Domain(3, 0, 2), BitFlip.at_least(0.0546875))], 2, 1.0)  # two pairs, one quick bound
 def test_any_mix_is_bounded_by_the_blanket(parts, crowd, epsilon):
     """By hand over all pairs, and over all collections of two: nothing exceeds the claim."""
     law = whole_law(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from incrowd.accounting.candidate import Candidate
 from incrowd.accounting.ratios import Ratios
+from incrowd.numerics.law import Law
 from incrowd.numerics.positive_part import (
     TOLERANCE,
     Bounds,
@@ -45,13 +47,18 @@ def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERAN
 def worst_delta(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> Worst:
-    """The largest delta over the candidates; its upper bound bounds every one of them."""
-    (_, best), *others = _bounded(candidates, crowd, epsilon)
+    """The largest delta over the candidates; its upper bound bounds every one of them.
+
+    Who is left out has a bound of its own that is no larger than the one returned.
+    """
+    (_, _, best), *others = _ranked(candidates, crowd, epsilon)
     bounds = delta(best.ratios, crowd, epsilon, tolerance)
     upper = bounds.upper
-    for quick, candidate in others:
-        if quick <= upper:
+    for ceiling, law, candidate in others:
+        if ceiling <= upper:
             break
+        if upper_bound(law, crowd) / crowd <= upper:
+            continue
         found = delta(candidate.ratios, crowd, epsilon, tolerance)
         upper = max(upper, found.upper)
         if found.estimate > bounds.estimate:
@@ -63,7 +70,14 @@ def largest_bound(
     candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
 ) -> tuple[float, Candidate]:
     """A certified bound of the largest delta, quickly, and whose it is: see `upper_bound`."""
-    return _bounded(candidates, crowd, epsilon, sharp)[0]
+    largest, whose = 0.0, candidates[0]
+    for ceiling, law, candidate in _ranked(candidates, crowd, epsilon):
+        if ceiling <= largest:
+            break
+        bound = upper_bound(law, crowd, sharp) / crowd
+        if bound > largest:
+            largest, whose = bound, candidate
+    return largest, whose
 
 
 def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) -> Candidate:
@@ -71,21 +85,16 @@ def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) ->
     return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
 
 
-def _bounded(
-    candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
-) -> list[tuple[float, Candidate]]:
-    """Quick bounds of the candidates that can be the worst, the largest first.
+def _ranked(
+    candidates: Sequence[Candidate], crowd: int, epsilon: float
+) -> list[tuple[float, Law, Candidate]]:
+    """Candidates with their bounds in closed form, the largest first.
 
-    The one with the widest upward spread is likely to be the worst; those whose bound in closed
-    form is no larger than its quick bound are left out.
+    Before them all the one with the widest upward spread, which is likely to be the worst; it is
+    always worked out.
     """
     laws = [candidate.ratios.law(epsilon, side=1) for candidate in candidates]
     likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)
-    found = {likely: upper_bound(laws[likely], crowd, sharp) / crowd}
-    others = [i for i in range(len(laws)) if i != likely]
-    ceilings = {i: chernoff_bound(laws[i], crowd) / crowd for i in others}
-    for i in sorted(others, key=ceilings.__getitem__, reverse=True):
-        if ceilings[i] <= max(found.values()):
-            break
-        found[i] = upper_bound(laws[i], crowd, sharp) / crowd
-    return sorted(((bound, candidates[i]) for i, bound in found.items()), key=lambda f: -f[0])
+    ceilings = [chernoff_bound(law, crowd) / crowd for law in laws]
+    ceilings[likely] = math.inf
+    return sorted(zip(ceilings, laws, candidates, strict=True), key=lambda one: -one[0])
