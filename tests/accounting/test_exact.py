@@ -269,7 +269,7 @@ def test_the_worst_case_names_its_collection(domain, crowd, worst):
 
 
 def test_a_mixed_crowd_exceeds_the_papers_pair():
-    """DESIGN 3.3: two free bits, eight people."""
+    """Two free bits, eight people: docs/mathematics.md#what-is-false."""
     channel, epsilon = BitFlip.at_least(0.1095), math.log(7.389)
     papers = max(
         enumerate_one(2, channel, pair, ((0, 7),), epsilon)[0] for pair in ((3, 0), (0, 3))
@@ -347,8 +347,8 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
         (0.02, 1, 1000, 1.0, 1.147580e-12, 5.053126e-05),
     ],
 )
-def test_outlier_has_the_exact_values_of_the_design(q, L, crowd, epsilon, presence, absence):
-    """DESIGN 3.4; the row of one bit is in reach of enumeration too."""
+def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
+    """Expected: tests/oracles/small_crowds.py. One bit is in reach of enumeration too."""
     channel = BitFlip.at_least(q)
     for relation, expected in (((L, 0, 0), presence), ((0, L, 0), absence)):
         law = outlier.ratios(channel, relation).law(epsilon)

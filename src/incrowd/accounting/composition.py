@@ -4,6 +4,7 @@ A pair of neighboring collections is described by its privacy loss ln(P/Q) under
 orders. The law is built from delta(epsilon) on a grid by connecting the dots (Doroshenko, Ghazi,
 Kamath, Kumar, Manurangsi 2022): the curve between grid points is replaced by its chord in
 e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
+Proof: docs/mathematics.md#composition.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The privacy curve of everything one person sends: one curve for each schema, composed."""
+"""The privacy curve of everything one person sends: one curve for each schema, composed.
+
+Proof: docs/mathematics.md#composition.
+"""
 
 from __future__ import annotations
 

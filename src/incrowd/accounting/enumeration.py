@@ -2,6 +2,7 @@
 
 The law of the multiset of reports, over the count vectors (how many reports of each kind), is
 built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
     tried, with one of the pairs that differ only by the order of the options (or, if every record
-    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt. DESIGN 3.3.
+    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt.
     Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many collections.
     """
     check_epsilon(epsilon)

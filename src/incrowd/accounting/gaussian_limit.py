@@ -17,7 +17,7 @@ SMALLEST = 1e-320
 def signal(sent: Sent | Schema, crowd: int) -> float:
     """mu of everything one person sends: mu^2 = sum over reports of (prod phi^d - 1) / N.
 
-    For a homogeneous crowd of N, in the large-N limit (DESIGN 3.5); infinite beyond e^350.
+    For a homogeneous crowd of N: docs/mathematics.md#large-crowds. Infinite beyond e^350.
     """
     logarithm = log_signal(as_sent(sent), crowd)
     return math.exp(logarithm) if logarithm < 350 else math.inf

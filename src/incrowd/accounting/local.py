@@ -1,4 +1,7 @@
-"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd."""
+"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd.
+
+Proof: docs/mathematics.md#the-devices.
+"""
 
 from __future__ import annotations
 

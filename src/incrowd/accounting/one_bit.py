@@ -4,6 +4,7 @@ Somebody holds 1 or 0; of the others m hold 1 and N - 1 - m hold 0. They send T 
 binomials, with law f. What matters is whether f(t - 1) / f(t), which rises with t, exceeds
 c = (e^epsilon p - q) / (p - e^epsilon q). Tilting the law of T by c^t, the same for every m,
 puts the mode of each tilted law at its threshold, so that 1e-300 has as many digits as 0.1.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
 
     crowd: N. delta = sum over t of max(0, P[t ones | x] - e^epsilon P[t ones | x']); eta =
     P[ratio > e^epsilon | x]; for x = 0, x' = 1 read both backwards. About 1 s for N = 1e5.
-    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700. DESIGN 3.3.
+    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700.
     """
     tilt = _Tilt.of(channel, crowd, epsilon)
     size = min(BLOCK, crowd)

@@ -7,6 +7,7 @@ first <= m <= last. Anybody can add the reports of people whose answers are know
 
 Intervals of m are halved until the largest such bound agrees with a delta that was found. Where
 delta hardly depends on m there are thousands of intervals, all worked out at once.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations

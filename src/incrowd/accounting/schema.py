@@ -54,7 +54,7 @@ class Sent:
     """Everything one person sends: schemas, and how many independent reports of each.
 
     Every report goes to a collection, and so has a crowd, of its own. Reports of one person that
-    share a collection tell no more, since mixing collections only hides (DESIGN 3.3).
+    share a collection tell no more, since mixing only hides (docs/mathematics.md#composition).
     """
 
     reports: tuple[tuple[Schema, int], ...]

@@ -4,6 +4,7 @@ The person in question takes the seat of somebody who sends a report of the comm
 answers. All others may be named: she hides in who is missing. `numerics.modulus_bound` has the
 bound; here are the laws that it needs, of every class of x, x' and another person's z that can be
 the worst. Crowds that are mixed in any way are bounded by the worst single class.
+Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it 
 
 Which classes are left out: those whose G = A - e^epsilon B is below another's in the convex order,
 whatever the other places add (`exceeds`). Sums of independent terms keep that order, and so do
-products with the other places' ratios: docs/empty-seat.md.
+products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What every channel gives, worked out once from its exact probabilities."""
+"""What every channel gives, worked out once from its exact probabilities.
+
+Local epsilon: docs/mathematics.md#the-devices.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ A report contributes a product g of debiased values to every cell, and the estim
 g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
 linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
 question acts along its axis of the counts of `incrowd.tally.moments`; nothing is approximated.
+Proof: docs/mathematics.md#estimates.
 """
 
 from __future__ import annotations

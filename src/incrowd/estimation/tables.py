@@ -1,4 +1,7 @@
-"""Unbiased tables with standard errors and intervals. Nothing is clipped or projected here."""
+"""Unbiased tables with standard errors and intervals. Nothing is clipped or projected here.
+
+Proof: docs/mathematics.md#estimates.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Values so heavy that one of them decides the sign of a sum: they are kept off the lattice."""
+"""Values so heavy that one of them decides the sign of a sum: they are kept off the lattice.
+
+Proof: docs/mathematics.md#the-lattice.
+"""
 
 from __future__ import annotations
 

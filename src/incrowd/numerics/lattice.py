@@ -3,6 +3,7 @@
 A lattice law is a vector of masses on the points (first + i) * step. All masses here are tilted:
 the mass at v carries the factor exp(theta v). What is split or coarsened is split in the untilted
 law so that the mean is kept; every convex expectation can then only rise.
+Proof: docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations

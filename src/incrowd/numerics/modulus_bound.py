@@ -8,8 +8,8 @@ records the law of G_z = (P_x - e^epsilon P_x') / P_z under P_z, with M_z(w) = E
           [u (1 - gamma) + (1-u) |M_z(theta + it)|]^n / (theta^2 + t^2)  +  H_z
 
 for any theta > 0, h > 0, 0 < eta < 1 and any cut; H_z is for values above the cut, which M_z then
-leaves out. Both integrals are trapezoidal sums, and these lie above them (docs/empty-seat.md).
-So every `Contour` gives a bound: a bad one is loose, never wrong.
+leaves out. Both integrals are trapezoidal sums, and these lie above them. So every `Contour`
+gives a bound: a bad one is loose, never wrong. Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ an upper bound at every step: values are split between lattice points so that th
 (max(0, .) is convex), values far below are raised, values too heavy for the lattice are treated
 by max(0, s) = s + max(0, -s), and what leaves the window is bounded by Chernoff. Splitting comes
 first and the exponential tilt after it, so that 1e-80 has as many right digits as 1e-3.
+Proof: docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ one of small ones for all but K draws, and of K large ones. Give every large val
 well, and take that draw's mean off the value: the sum keeps its mean and gains the spread of K
 small draws, so that every convex expectation can only rise. And now N small draws and N large
 ones (nearly all zero) are independent.
+Proof: docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations

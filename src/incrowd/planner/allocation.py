@@ -1,9 +1,10 @@
 """Copies and noise for given messages: volume against precision, in the large-N limit.
 
 k reports of a message of distance d leak mu^2 = k (phi^d - 1) / N, and with v = 1 / (phi - 1) the
-noise of a table falls with k and grows with v (DESIGN 3.5). Here all messages together leak a
-given sum, nobody sends more than a given number of reports, and the largest standard error of the
-wanted tables, or their mean, is as small as can be. What is certified comes later.
+noise of a table falls with k and grows with v (docs/mathematics.md#large-crowds). Here all
+messages together leak a given sum, nobody sends more than a given number of reports, and the
+largest standard error of the wanted tables, or their mean, is as small as can be. What is
+certified comes later.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from incrowd.survey import Survey
 
 
 def large_crowd_signal(survey: Survey) -> float:
-    """mu^2 N that all messages together may have in the large-N limit (DESIGN 3.5).
+    """mu^2 N that all messages together may have in the limit: docs/mathematics.md#large-crowds.
 
     mu is the signal of the Gaussian mechanism that gives (epsilon, delta). Where nobody hides
     anybody, one report of privacy epsilon stands for it: only the shares of messages matter.

@@ -1,4 +1,7 @@
-"""Everything one person sends by some messages, as the accountant counts it."""
+"""Everything one person sends by some messages, as the accountant counts it.
+
+Proof: docs/mathematics.md#unlinked-bits, docs/mathematics.md#memoised-rounds.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def _reports(survey: Survey, message: Message) -> Sent:
 
     Set bits that travel apart are independent one-bit collections, and two answers differ in
     `distance` of them. Memoised responses are the same in all copies and rounds, so that their
-    permanent bits once tell at least as much (DESIGN 3.3).
+    permanent bits once tell at least as much.
     """
     questions = [survey.question(id) for id in message.questions]
     noise = message.channel

@@ -1,4 +1,7 @@
-"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in."""
+"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in.
+
+Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
+"""
 
 from __future__ import annotations
 

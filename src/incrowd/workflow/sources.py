@@ -1,4 +1,7 @@
-"""Where a table can be read: in every message that holds its questions."""
+"""Where a table can be read: in every message that holds its questions.
+
+Proof: docs/mathematics.md#several-messages.
+"""
 
 from __future__ import annotations
 

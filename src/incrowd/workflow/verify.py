@@ -1,4 +1,4 @@
-"""Plan (+ reports) -> does it hold?"""
+"""Plan (+ reports) -> does it hold? Proof: docs/mathematics.md#what-reports-can-be."""
 
 from __future__ import annotations
 
