@@ -164,3 +164,36 @@ def test_p_and_q_come_from_channels_only():
     assert rederives_p(ast.parse("p = 1 - channel.q"))
     outside = [file for file in module_files() if "channels" not in file.parts]
     assert [file for file in outside if rederives_p(ast.parse(file.read_text()))] == []
+
+
+TESTS = Path(__file__).parent
+
+
+def imported_tests(tree: ast.AST, own: str) -> list[str]:
+    """What a file takes from other tests: builders are in a conftest or among the oracles."""
+    taken = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {getattr(node, "module", None) or node.names[0].name for node in taken}
+    builders = {"tests.conftest", "tests.oracles", f"{own}.conftest"}
+    return sorted(
+        name
+        for name in modules
+        if name.split(".")[0] == "tests"
+        and name not in builders
+        and not name.startswith("tests.oracles.")
+    )
+
+
+def test_no_test_imports_another_test():
+    found = {}
+    for file in TESTS.rglob("*.py"):
+        own = ".".join(("tests", *file.relative_to(TESTS).parent.parts))
+        if wrong := imported_tests(ast.parse(file.read_text()), own):
+            found[str(file.relative_to(TESTS))] = wrong
+    assert found == {}
+
+
+def test_the_rule_about_tests_rejects_a_test_and_another_rooms_builders():
+    wrong = "from tests.plans.test_plan import GOOD\nimport tests.tally.conftest"
+    assert len(imported_tests(ast.parse(wrong), "tests.plans")) == 2
+    right = "from tests.conftest import GOOD\nfrom tests.plans.conftest import x"
+    assert imported_tests(ast.parse(right), "tests.plans") == []

@@ -1,4 +1,4 @@
-"""The accountant against DESIGN's values, exact laws, simulation and another library."""
+"""The accountant against exact laws, independent scripts, simulation and another library."""
 
 import math
 from itertools import pairwise, product
@@ -22,11 +22,12 @@ from incrowd.accounting.ratios import Ratios, merged
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.accounting.worst import delta, worst_delta
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics import positive_part as engine
 from incrowd.survey import Domain
 from incrowd.workflow.privacy import assess
+from tests.oracles import expected
 
 
 def choice(options):
@@ -46,17 +47,7 @@ def same_noise(domains, copies=1):
     return lambda flip: Sent.of(Schema.uniform(domains, flip), copies)
 
 
-# q, L, N, epsilon, delta presence, delta absence, eta presence, eta absence: DESIGN 3.4
-HOMOGENEOUS = [
-    (0.30, 2, 120, 0.7, 2.364161e-12, 2.229051e-08, 1.769227e-10, 7.514439e-07),
-    (0.35, 3, 60, 0.5, 3.449004e-05, 1.196020e-04, 9.536344e-04, 2.558070e-03),
-    (0.15, 2, 200, 1.0, 2.405998e-06, 2.415867e-03, 4.741945e-05, 1.076571e-02),
-    (0.02, 1, 1000, 1.0, 1.147580e-12, 5.053126e-05, 4.613949e-11, 7.124607e-04),
-    (0.2446, 5, 1000, math.log(2), 5.02340e-04, 1.10616e-04, 7.06760e-03, 2.14280e-03),
-]
-
-
-@pytest.mark.parametrize("case", HOMOGENEOUS)
+@pytest.mark.parametrize("case", expected.HOMOGENEOUS)
 def test_homogeneous_crowds(case):
     """Within 3e-5 by default (an upper bound), and to the digits shown on a finer lattice."""
     q, bits, crowd, epsilon, *wanted = case
@@ -70,7 +61,7 @@ def test_homogeneous_crowds(case):
     assert worst.delta.upper >= max(wanted[:2]) * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("case", HOMOGENEOUS[:4])
+@pytest.mark.parametrize("case", expected.ENUMERABLE)
 def test_homogeneous_crowds_to_seven_digits(case):
     q, bits, crowd, epsilon, *wanted = case
     for order, d in enumerate(wanted[:2]):
@@ -80,20 +71,15 @@ def test_homogeneous_crowds_to_seven_digits(case):
 
 
 def test_many_bits():
-    """DESIGN: delta 2.098e-3 and eta 6.1e-3; simulation 2.100e-3 +- 8e-6."""
-    ratios = papers_pair(free(0.3432, 40), presence=True)
-    assert delta(ratios, 10**7, 2.0).upper == pytest.approx(2.098e-3, abs=5e-7)
-    assert pair_eta(ratios, 10**7, 2.0) == pytest.approx(6.1e-3, abs=5e-5)
+    q, bits, crowd, epsilon, d, eta = expected.MANY_BITS
+    ratios = papers_pair(free(q, bits), presence=True)
+    assert delta(ratios, crowd, epsilon).upper == pytest.approx(d, abs=5e-7)
+    assert pair_eta(ratios, crowd, epsilon) == pytest.approx(eta, abs=5e-5)
 
 
 BLANKET = [
-    (free(0.3, 2), 120, 0.7, 2.210202e-06),
-    (free(0.35, 3), 60, 0.5, 1.683399e-03),
-    (free(0.15, 2), 200, 1.0, 6.839676e-03),
-    (free(0.1, 1), 200, 1.0, 1.578944e-05),
-    (schema(0.2, FREE_BIT, choice(4), choice(5)), 20_000, 1.0, 1.09302e-06),
-    (schema(0.2, FREE_BIT, choice(3)), 1000, 1.0, 2.56597e-05),
-    (schema(0.25, Domain(4, 0, 2)), 1500, 1.0, 2.76395e-08),
+    (schema(q, *(Domain(bits, least, most) for bits, most, least in asked)), *rest)
+    for q, asked, *rest in expected.BLANKET
 ]
 
 
@@ -239,13 +225,11 @@ def test_different_noise_for_different_questions():
     assert values[0] < values[1] < values[2]
 
 
-def test_calibration_values():
-    """DESIGN 3.4."""
-    forty = same_noise([FREE_BIT] * 40)
-    assert 0.37021 <= smallest_noise("blanket", forty, 10**7, 2.0, 1e-3).q < 0.37025
-    assert smallest_noise("blanket", forty, 10**7, 2.0, 1e-8).q == pytest.approx(0.3864, abs=5e-5)
-    eight = smallest_noise("blanket", same_noise([FREE_BIT] * 8), 10**5, 1.0, 1e-6)
-    assert eight.q == pytest.approx(0.2359, abs=5e-5)
+@pytest.mark.parametrize("case", expected.CALIBRATED)
+def test_calibrated_noise_lies_where_the_bound_crosses_the_wanted_delta(case):
+    bits, crowd, epsilon, wanted, less, more = case
+    found = smallest_noise("blanket", same_noise([FREE_BIT] * bits), crowd, epsilon, wanted)
+    assert less < found.q < more
 
 
 @settings(max_examples=6, deadline=None)
@@ -382,7 +366,8 @@ def test_curves_combine_and_invert():
 
 
 def test_copies_need_more_noise():
-    """DESIGN 3.5: q must rise with k; the paper's condition (6.3) lets it fall (error 2)."""
+    """docs/mathematics.md#large-crowds: q must rise with k; the paper's condition (6.3) lets it
+    fall (error 2)."""
     noises = [
         smallest_noise("blanket", same_noise([FREE_BIT] * 8, copies), 10**5, 1.0, 1e-6).q
         for copies in (1, 4)
@@ -401,13 +386,14 @@ def test_error_1_one_direction_is_not_enough():
 
 
 def test_error_3_exclusive_bits_are_not_two_free_bits():
-    """A crowd on a third option: 2.34e-3 (simulated in DESIGN as about 2.31e-3); the papers' own
-    pair gives less than 9.6e-4, its presence direction about 1.7e-6."""
-    report = schema(0.1, choice(3))
-    worst = worst_delta(outlier_candidates(report), 1000, 0.8)
-    assert worst.delta.lower > 2.2e-3
-    assert delta(papers_pair(report, presence=False), 1000, 0.8).upper < 9.6e-4
-    assert delta(papers_pair(report, presence=True), 1000, 0.8).upper < 2e-6
+    """A crowd on a third option is worse than the papers' own pair in both directions."""
+    q, crowd, epsilon, third, presence, absence = expected.THIRD_OPTION
+    report = schema(q, choice(3))
+    worst = worst_delta(outlier_candidates(report), crowd, epsilon)
+    assert worst.delta.estimate == pytest.approx(third, rel=1e-4)
+    for there, wanted in ((True, presence), (False, absence)):
+        found = delta(papers_pair(report, presence=there), crowd, epsilon)
+        assert found.estimate == pytest.approx(wanted, rel=1e-3)
 
 
 def test_error_3_by_simulation():
@@ -498,7 +484,6 @@ def test_an_assessment_says_what_it_is():
     for analysis in ("blanket", "local", "enumerate"):
         assert assess(analysis, free(0.3, 1), 20, 0.3).proved
     assert outlier_found.presence.delta == pytest.approx(2.364161e-12, rel=1e-4)
-    assert DENOMINATOR == 2**32
 
 
 def test_extremes_are_bounded_in_memory_and_time():

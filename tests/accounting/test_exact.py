@@ -20,6 +20,7 @@ from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import positive_part
 from incrowd.survey import Domain
+from tests.oracles import expected
 
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
 FIGURES = 1e-11  # relative error of a figure before that
@@ -340,21 +341,16 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
 
 @pytest.mark.parametrize(
     ("q", "L", "crowd", "epsilon", "presence", "absence"),
-    [
-        (0.30, 2, 120, 0.7, 2.364161e-12, 2.229051e-08),
-        (0.35, 3, 60, 0.5, 3.449004e-05, 1.196020e-04),
-        (0.15, 2, 200, 1.0, 2.405998e-06, 2.415867e-03),
-        (0.02, 1, 1000, 1.0, 1.147580e-12, 5.053126e-05),
-    ],
+    [row[:6] for row in expected.ENUMERABLE],
 )
 def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
-    """Expected: tests/oracles/small_crowds.py. One bit is in reach of enumeration too."""
+    """The row of one bit is in reach of enumeration too."""
     channel = BitFlip.at_least(q)
-    for relation, expected in (((L, 0, 0), presence), ((0, L, 0), absence)):
+    for relation, wanted in (((L, 0, 0), presence), ((0, L, 0), absence)):
         law = outlier.ratios(channel, relation).law(epsilon)
         bounds = positive_part(law, crowd).scaled(1 / crowd)
-        assert bounds.upper >= expected * (1 - PRINTED)
-        assert bounds.estimate == pytest.approx(expected, rel=ESTIMATE)
+        assert bounds.upper >= wanted * (1 - PRINTED)
+        assert bounds.estimate == pytest.approx(wanted, rel=ESTIMATE)
     if L == 1:  # 0 against 1 among zeros is 1 against 0 among ones
         found = [one_bit_at(channel, crowd, epsilon, ones)[0] for ones in (0, crowd - 1)]
         assert found == pytest.approx([presence, absence], rel=PRINTED)

@@ -14,14 +14,10 @@ import pytest
 
 from incrowd import Plan
 from incrowd.cli.app import main
+from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SURVEY, ANSWERS = str(EXAMPLES / "health.toml"), str(EXAMPLES / "rand_hie.csv")
-
-
-def run(*arguments, cwd=None):
-    command = [sys.executable, "-c", "from incrowd.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120)
 
 
 @pytest.fixture(scope="module")

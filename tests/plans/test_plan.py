@@ -13,7 +13,7 @@ from incrowd import Plan, PlanError, PrivacyError, Survey, plan
 from incrowd.accounting import local
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PlanFileError
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from incrowd.plans import device
 from incrowd.survey import Choice, Domain, Multi, YesNo
 from incrowd.workflow.memory import remembered, remembering
 from incrowd.workflow.people import People
+from tests.oracles.axes import axis_of, k_ary, patterns, records_of, with_one
 
 PEOPLE = 6000
 OPTIONS = ("x", "y", "z")
@@ -43,12 +44,6 @@ def flip(q):
 def bit(zero, one):
     """P(report | answer) of a bit that is 1 with these probabilities."""
     return np.array([[1 - zero, 1 - one], [zero, one]])
-
-
-def k_ary(keep, options):
-    """P(report | answer) of a response that keeps an answer or takes one of the others."""
-    other = (1 - keep) / (options - 1)
-    return np.full((options, options), other) + (keep - other) * np.eye(options)
 
 
 # What the survey says, and P(report | answer) of each bit worked out by hand.
@@ -216,37 +211,6 @@ pairs = st.sampled_from([*product([YES_NO, *CHOICES, MULTI], CHANNELS), *KARY])
 mixes = st.lists(pairs, min_size=1, max_size=8).filter(
     lambda mix: sum(question.bits for question, _ in mix) <= 8
 )
-
-
-def patterns(bits):
-    return np.array(list(product([0, 1], repeat=bits)))
-
-
-def axis_of(question, channel):
-    """P(report | record) of a question, all reports by all records, and what a record means."""
-    records, meaning = records_of(question)
-    if isinstance(channel, KAry):
-        reports = np.eye(question.bits, dtype=int)
-        law = k_ary(float(channel.matrix[0, 0]), question.bits)
-        return reports, law, meaning
-    reports = patterns(question.bits)
-    law = channel.matrix[reports[:, None, :], records[None, :, :]].prod(axis=2)
-    return reports, law, meaning
-
-
-def records_of(question):
-    bits = question.bits
-    if isinstance(question, YesNo):
-        return np.array([[0], [1]]), np.eye(2)
-    if isinstance(question, Choice):
-        return np.eye(bits, dtype=int), np.eye(bits)
-    records = np.vstack([np.zeros(bits, int), np.eye(bits, dtype=int)])
-    return records, records.T
-
-
-def with_one(bits):
-    """(1, the bits), one column for each row of bits."""
-    return np.vstack([np.ones(len(bits)), bits.T])
 
 
 @given(mixes, st.integers(0, 10**6))

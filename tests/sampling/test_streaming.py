@@ -38,6 +38,7 @@ from incrowd.workflow import passes, stream, threads
 from incrowd.workflow.passes import Disk, shuffled
 from incrowd.workflow.stream import batch_rows, randomize_files
 from incrowd.workflow.threads import in_order
+from tests.conftest import KINDS, people, plan_of
 
 ALARM = 1e-6
 ROWS = 3000
@@ -144,65 +145,10 @@ def test_branches_of_a_simulation_repeat_and_real_ones_do_not():
 
 # --- whole files -----------------------------------------------------------------------------
 
-KINDS = {
-    "bits": {
-        "question": [
-            {"id": "a", "type": "yesno"},
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-            {"id": "c", "type": "multi", "options": ["u", "v", "w"], "at_most": 2},
-            {"id": "d", "type": "number", "edges": [0, 1, 3.5]},
-        ],
-        "copies": 3,
-    },
-    "messages": {
-        "question": [
-            {"id": "a", "type": "yesno", "optional": True},
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-        ],
-        "message": [{"questions": ["a"], "copies": 2}, {"questions": ["b"]}],
-    },
-    "apart": {
-        "question": [
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"], "apart": True},
-        ],
-    },
-    "k-ary": {
-        "question": [
-            {
-                "id": "b",
-                "type": "choice",
-                "options": ["x", "y", "z"],
-                "randomizer": {"kind": "k-ary", "keep": 0.7},
-            },
-            {"id": "a", "type": "yesno", "randomizer": {"kind": "warner", "spinner": 0.8}},
-        ],
-    },
-    "text": {
-        "question": [
-            {"id": "t", "type": "text", "block": 16, "cohorts": 4},
-            {"id": "a", "type": "yesno"},
-        ],
-    },
-}
-
-
-def plan_of(kind):
-    """Plans with a generous promise, so that few reports tell a lot."""
-    raw = {"name": kind, "crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
-    return incrowd.plan(incrowd.Survey.of(raw | KINDS[kind]))
-
 
 @pytest.fixture(scope="module")
 def plans():
     return {kind: plan_of(kind) for kind in KINDS}
-
-
-def people(rows=ROWS):
-    """Answers in order: whoever comes first says yes, x, u and 0."""
-    late = np.arange(rows) >= rows // 2
-    said = {"a": np.where(late, "no", "yes"), "b": np.where(late, "z", "x")}
-    said |= {"c": np.where(late, "v;w", "u"), "d": np.where(late, "9", "0")}
-    return pa.table(said | {"t": np.where(late, "oslo", "paris")})
 
 
 @pytest.fixture(scope="module", params=["csv", "parquet"])

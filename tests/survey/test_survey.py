@@ -8,19 +8,7 @@ from hypothesis import strategies as st
 
 from incrowd.errors import SurveyError
 from incrowd.survey import Domain, Survey
-
-GOOD = {
-    "name": "A",
-    "crowd": 100,
-    "privacy": {"epsilon": 2.0, "analysis": "local"},
-    "question": [
-        {"id": "a", "type": "yesno"},
-        {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-        {"id": "c", "type": "multi", "options": ["u", "v", "w"], "at_most": 2},
-        {"id": "d", "type": "number", "edges": [0, 1, 3.5]},
-    ],
-    "table": [{"questions": ["a", "b"]}],
-}
+from tests.conftest import GOOD
 
 
 def changed(path, value):

@@ -30,7 +30,7 @@ from incrowd.tally import spark
 from incrowd.tally.files import as_text, of_text
 from incrowd.tally.tally import Tally
 from incrowd.workflow.cluster import count_on_spark
-from tests.sampling.test_streaming import KINDS, people, plan_of
+from tests.conftest import KINDS, people, plan_of
 
 on_spark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 PEOPLE = 2500

@@ -5,7 +5,7 @@ import pytest
 
 import incrowd
 from incrowd.workflow.forecast import forecast
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 
 def planned(**changes):

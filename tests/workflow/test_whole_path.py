@@ -10,7 +10,7 @@ import incrowd
 from incrowd import truth
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import ReportsError, TableError, UsageError
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
