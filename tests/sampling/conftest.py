@@ -20,3 +20,11 @@ class Scripted:
     def words(self, count):
         self.sizes.append(count)
         return np.asarray(self.script(len(self.sizes) - 1, count), dtype=np.uint64)
+
+
+def pack(bits):
+    return np.packbits(np.asarray(bits, np.uint8), axis=1, bitorder="little")
+
+
+def unpack(packed, bits):
+    return np.unpackbits(packed, axis=1, count=bits, bitorder="little")
