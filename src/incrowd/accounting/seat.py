@@ -27,7 +27,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.numerics.contours import least_bound
-from incrowd.numerics.modulus_bound import Crowd
+from incrowd.numerics.crowd_laws import Crowd
 from incrowd.survey import Domain
 
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are

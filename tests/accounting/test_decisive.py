@@ -58,7 +58,7 @@ def test_the_worst_of_all_relations():
 
 
 def test_what_only_bounds_is_no_lower_bound(monkeypatch):
-    """Without setting values apart the lattice is too coarse: then upper and lower say so."""
+    """Where no value counts as decisive the lattice is too coarse: then upper and lower say so."""
     channel, truth = BitFlip.at_least(0.44), presence(0.44, BITS, 100, 0.3)
     monkeypatch.setattr("incrowd.numerics.positive_part.SAFE", np.inf)
     found = delta(outlier.ratios(channel, (BITS, 0, 0)), 100, 0.3)
@@ -66,8 +66,8 @@ def test_what_only_bounds_is_no_lower_bound(monkeypatch):
     assert found.upper - found.lower > 1e-3 * truth
 
 
-def test_a_heavy_value_that_seldom_decides():
-    """Heavy values of both signs: the bound and the lower bound hold the enumerated value."""
+def test_a_large_value_that_seldom_decides():
+    """Large values of both signs: the bound and the lower bound hold the enumerated value."""
     law = Law(np.array([1e6, -1e6, 1.0, -1.0]), np.log([2e-3, 3e-3, 0.3, 0.4]))
     people = 12
     found = positive_part(law, people)
