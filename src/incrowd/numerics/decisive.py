@@ -20,7 +20,10 @@ EXPONENTS = np.geomspace(1e-2, 1e3, 40)  # to try in a Chernoff bound, over the 
 def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Mean]:
     """The ordinary values, and a bound of E[max(0, S); some value is decisive]."""
     ordinary, decisive = separated(law, count, safe)
-    return ordinary, rest(ordinary, decisive, count) if len(decisive.value) else Mean(0.0)
+    if not len(decisive.value):
+        return ordinary, Mean(0.0)
+    unraised = law.where(law.value <= ordinary.value.max(initial=-math.inf), 1.0)
+    return ordinary, rest(ordinary, decisive, count, ordinary.mean - unraised.mean)
 
 
 def separated(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
@@ -47,12 +50,13 @@ def sum_limits(law: Law, count: int, safe: float = SAFE) -> tuple[float, float]:
     return -spread - max(0.0, drift), spread + max(0.0, -drift)
 
 
-def rest(ordinary: Law, decisive: Law, count: int) -> Mean:
+def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
     """An upper bound of E[max(0, S); some value is decisive].
 
     There max(0, S) = S + max(0, -S) <= S + max(0, -(R + top)), R the sum of the ordinary values
     and top the least decisive one; the last term, the doubt, is bounded by Chernoff:
-    (-x)_+ <= exp(-t x - 1) / t.
+    (-x)_+ <= exp(-t x - 1) / t. raised: by how much the mean of an ordinary value rose when low
+    ones were raised; beside a decisive value that counts, and is in doubt as well.
     """
     chance = float(decisive.mass.sum())
     some = -math.expm1((count - 1) * math.log1p(-chance))
@@ -62,4 +66,4 @@ def rest(ordinary: Law, decisive: Law, count: int) -> Mean:
     others = np.logaddexp(ordinary.cumulant(-t), math.log(chance) - t * top)
     log_miss = (count - 1) * others - t * top - 1 - np.log(t)
     miss = count * chance * math.exp(min(float(log_miss.min()), MOST_EXPONENT))
-    return Mean(max(mean, 0.0) + miss, miss)
+    return Mean(max(mean, 0.0) + miss, miss + count * raised * some)
