@@ -109,8 +109,8 @@ def blanket_by_numbers(q, bits, crowd, epsilon, most=3):
 def test_a_low_value_beside_a_decisive_one_counts(epsilon):
     """The blanket of 64 bits in a crowd of 70: reports that are very likely for one record cancel.
 
-    Where low values were raised beside decisive ones, the bound was up to half a percent too high, and
-    the lower one was above the truth."""
+    Where low values were raised beside decisive ones, the bound was up to half a percent too
+    high, and the lower one was above the truth."""
     channel = BitFlip.at_least(0.43799)
     bits = Schema.uniform([FREE_BIT] * 64, channel)
     found = certify("blanket", bits, 70, epsilon).delta

@@ -1,6 +1,6 @@
 """Decisive values: so large that one of them makes a sum positive. They stay off the lattice.
 
-All other values are ordinary.
+All other values are ordinary. Proof: docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What double precision may do, and what is allowed for it: every such constant of the package.
+"""What double precision may do, and what is allowed for it.
 
 IEEE 754 makes one operation err by at most UNIT / 2 of its result, and the elementary functions of
 numpy and scipy by a few UNIT. Three kinds of constant follow from that.
@@ -22,14 +22,18 @@ UNIT = 2.0**-52  # from 1 to the next double; one operation errs by half of that
 OPERATIONS = 4 * UNIT  # of a quotient's logarithm: three operations, of half to one UNIT each
 
 # The sum of N draws: N times the error of ln E[exp(theta X)], a few UNIT of the mass off zero, and
-# as much as this many draws for the transforms. A margin: the largest error that was found against
-# mpmath is under a hundredth of it.
+# as much as this many draws for the transforms. A margin, not a proof.
 TRANSFORMS = 1000
 PER_PERSON = 4  # of `modulus_bound`, whose n-th power multiplies errors of two logarithms
 
 # Sums over outcomes: chances are exponentials of differences of ln k!, which err by about as many
-# UNIT as their size; beside them, sums of some 10^5 positive terms. A margin of 10 at least.
+# UNIT as their size (`positive_part` adds that), and these are sums of up to 10^6 positive terms,
+# whose pairwise summation errs by some 20 UNIT.
 SUM_OF_OUTCOMES = 1e-12
+PROBABILITY = 1e-12  # of sums and products of up to some thousand probabilities, each of few UNIT
+PHASE = 8 * UNIT  # of a phase or an exponent of size 1: about a UNIT, and a margin of 8
+
+# Ties.
 TIED_SUM = 1e-12  # relative to its terms: a sum of N draws errs by N UNIT at most, and N < 4000
 NO_MASS = 1e-12  # what is missing to one in a law of up to 4000 atoms may be nothing but rounding
 

@@ -1,11 +1,11 @@
 """Sums of draws that are mostly small and rarely large: each kind on a lattice of its own.
 
 Where the largest values are thousands of times the usual ones, one lattice has to be as fine as
-the small and as wide as the large ones. Here they are divided: a sum of N draws is one of small
-ones for all but K draws, and of K large ones. Give every large value a small draw as well, and
-take that draw's mean off the value: the sum keeps its mean and gains the spread of K small draws,
-so that every convex expectation can only rise. And now N small draws and N large ones (nearly all
-zero) are independent.
+the small and as wide as the large ones. Here the two are divided: a sum of N draws is
+one of small ones for all but K draws, and of K large ones. Give every large value a small draw as
+well, and take that draw's mean off the value: the sum keeps its mean and gains the spread of K
+small draws, so that every convex expectation can only rise. And now N small draws and N large
+ones (nearly all zero) are independent.
 """
 
 from __future__ import annotations
