@@ -25,10 +25,11 @@ def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def convolution_error(one: np.ndarray, other: np.ndarray) -> float:
-    """What rounding does to all masses of `convolved` together, about.
+    """What rounding may do to the mass of a tail of `convolved`; a margin, not a proof.
 
-    A transform errs by about a UNIT of the Euclidean norm (log n times half a UNIT at the very
-    most, and far less on average); sqrt(n) times that bounds the sum of the absolute errors.
+    A transform errs by about a UNIT of the Euclidean norm, with signs that look random, so that
+    a sum of errors is about as large as their norm: at most sqrt(size) of the product of norms.
+    A UNIT of the whole mass comes on top; `LossLaw.doubt` has it.
     """
     size = circle_size(1, len(one) + len(other) - 1)
     return UNIT * math.sqrt(size * (one @ one) * (other @ other))
