@@ -25,6 +25,7 @@ from incrowd.accounting.worst import delta, worst_delta
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics import positive_part as engine
+from incrowd.numerics.law import saddlepoint
 from incrowd.survey import Domain
 from incrowd.workflow.privacy import assess
 from tests.oracles import expected
@@ -127,8 +128,8 @@ def test_blanket_by_enumeration(case):
 def test_finer_lattices_never_raise_the_bound():
     for report, crowd, epsilon, _ in BLANKET[:5]:
         law = blanket_candidates(report)[0].ratios.law(epsilon)
-        _, aim = engine._prepare(law, crowd)
-        values = [engine._folded(aim, halvings).bound for halvings in range(6)]
+        _, lattice = engine._prepared(law, crowd)
+        values = [lattice.positive_mean(halvings).bound for halvings in range(6)]
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(values))
         settled = delta(blanket_candidates(report)[0].ratios, crowd, epsilon)
         finer = delta(blanket_candidates(report)[0].ratios, crowd, epsilon, tolerance=1e-6)
@@ -137,7 +138,7 @@ def test_finer_lattices_never_raise_the_bound():
 
 def integral(law, count):
     """E[max(0, S)] by the inversion integral along the saddlepoint: no lattice at all."""
-    theta = engine.saddlepoint(law)
+    theta = saddlepoint(law)
     spread = math.sqrt(count * float((law.mass * np.exp(theta * law.value)) @ law.value**2))
     omega = np.arange(0, 14 / spread, 0.02 / spread)
     s = theta + 1j * omega

@@ -25,8 +25,10 @@ from tests.oracles import expected
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
 FIGURES = 1e-11  # relative error of a figure before that
 BOUNDS = 1e-11  # relative roundoff in what is compared with a bound
-ESTIMATE = 1e-5  # relative error of `positive_part`'s estimate where nothing is heavy
-HEAVY = 1e-4  # the same where a few heavy values make the crowd useless (q below 0.05, few people)
+ESTIMATE = 1e-5  # relative error of `positive_part`'s estimate where no value is decisive
+DECISIVE = (
+    1e-4  # the same where a few values decide and make the crowd useless (q < .05, few people)
+)
 PRINTED = 5e-7  # relative error of seven printed digits
 NEAR_TIE = 1e-8
 
@@ -336,7 +338,7 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     bounds = positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
     assert bounds.upper >= exact * (1 - BOUNDS)
     assert bounds.lower <= bounds.estimate <= bounds.upper
-    assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else HEAVY)
+    assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else DECISIVE)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +378,7 @@ def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, e
         positive_part(blanket.ratios(domain, channel, pair).law(epsilon), crowd).scaled(1 / crowd)
         for pair in blanket.pairs(domain)
     ]
-    tolerance = ESTIMATE if channel.q > 0.05 else HEAVY
+    tolerance = ESTIMATE if channel.q > 0.05 else DECISIVE
     assert max(bounds.estimate for bounds in outliers) <= enumerated * (1 + tolerance)
     assert max(bounds.upper for bounds in proofs) >= enumerated * (1 - 2 * ROUNDED_UP)
 

@@ -24,7 +24,7 @@ from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
 from incrowd.errors import IncrowdError
 from incrowd.numerics.contours import least_bound
-from incrowd.numerics.modulus_bound import Crowd
+from incrowd.numerics.crowd_laws import Crowd
 from incrowd.survey import Domain
 from tests.oracles import crowds as truth
 

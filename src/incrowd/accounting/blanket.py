@@ -18,6 +18,7 @@ from incrowd.accounting.parts import AnyChannel, bit_log_ratios, k_ary_weights
 from incrowd.accounting.ratios import UNIT, Ratios, merged
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
+from incrowd.numerics.binomial import log_binomial
 from incrowd.survey import Domain
 
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
@@ -103,7 +104,7 @@ def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     least = _least(domain, held, held_and_set)[counts.sum(axis=0)]
     from_x = held * (pair[0] + pair[2]) + held_and_set * (in_x + in_both)
     from_other = held * (pair[1] + pair[2]) + held_and_set * (in_other + in_both)
-    laws = [_log_binomial(size, p00, p10)[n] for size, n in zip(sizes, counts, strict=True)]
+    laws = [log_binomial(size, p00, p10)[n] for size, n in zip(sizes, counts, strict=True)]
     error = 16 * UNIT * domain.bits * (abs(held) + abs(held_and_set))
     log_mass = least + np.sum(laws, axis=0)
     return merged(Ratios(from_x - least, from_other - least, log_mass, error))
@@ -128,13 +129,3 @@ def _least(domain: Domain, held: float, held_and_set: float) -> np.ndarray:
     fewest_common, most_common = np.maximum(0, size + set_bits - bits), np.minimum(size, set_bits)
     extremes = np.minimum(held_and_set * fewest_common, held_and_set * most_common)
     return np.asarray((held * size + extremes).min(axis=1))
-
-
-def _log_binomial(trials: int, log_zero: float, log_one: float) -> np.ndarray:
-    """ln of the law of a count, added up from its mode, where the digits matter."""
-    shown = np.arange(1, trials + 1)
-    steps = np.log((trials - shown + 1) / shown) + (log_one - log_zero)
-    mode = int((steps > 0).sum())
-    down, up = -np.cumsum(steps[:mode][::-1])[::-1], np.cumsum(steps[mode:])
-    log_mass = np.concatenate([down, [0.0], up])
-    return np.asarray(log_mass - np.log(np.exp(log_mass).sum()))

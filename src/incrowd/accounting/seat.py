@@ -28,13 +28,13 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.numerics.contours import least_bound
-from incrowd.numerics.modulus_bound import Crowd
+from incrowd.numerics.crowd_laws import Crowd
+from incrowd.numerics.precision import PROBABILITY
 from incrowd.survey import Domain
 
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
 MOST_ATOMS = 1 << 22  # of all classes together
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
-ROUNDING = 1e-12  # more than the relative error of gamma, and of epsilon beside a log-ratio
 
 ASSUMPTION = blanket.ASSUMPTION
 
@@ -78,7 +78,9 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
         return Bound(0.0, "none: that much is promised without a crowd")
     found = seats(schema)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
-    without = max(local.delta(ratios, epsilon - ROUNDING * (1 + epsilon)) for ratios in found.apart)
+    without = max(
+        local.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.apart
+    )
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
     return Bound(value, found.words[place])
@@ -154,7 +156,7 @@ def _common(groups: Groups) -> float:
         for channel, found in groups.items()
         for domain, count in found
     )
-    return math.exp(log_common) * (1 - ROUNDING)
+    return math.exp(log_common) * (1 - PROBABILITY)
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:

@@ -9,9 +9,10 @@ import numpy as np
 
 from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
+from incrowd.numerics.precision import OPERATIONS
 
 DENOMINATOR = 2**32
-ROUNDING = 2.0**-50  # more than the relative error of a division and a logarithm
+ROUNDING = OPERATIONS  # of a logarithm of a ratio
 
 
 @dataclass(frozen=True, order=True)

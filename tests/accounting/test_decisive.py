@@ -61,7 +61,7 @@ def test_the_worst_of_all_relations():
 
 
 def test_what_only_bounds_is_no_lower_bound(monkeypatch):
-    """Without setting values apart the lattice is too coarse: then upper and lower say so."""
+    """Where no value counts as decisive the lattice is too coarse: then upper and lower say so."""
     channel, truth = BitFlip.at_least(0.44), presence(0.44, BITS, 100, 0.3)
     monkeypatch.setattr("incrowd.numerics.positive_part.SAFE", np.inf)
     found = delta(outlier.ratios(channel, (BITS, 0, 0)), 100, 0.3)
@@ -69,8 +69,8 @@ def test_what_only_bounds_is_no_lower_bound(monkeypatch):
     assert found.upper - found.lower > 1e-3 * truth
 
 
-def test_a_heavy_value_that_seldom_decides():
-    """Heavy values of both signs: the bound and the lower bound hold the enumerated value."""
+def test_a_large_value_that_seldom_decides():
+    """Large values of both signs: the bound and the lower bound hold the enumerated value."""
     law = Law(np.array([1e6, -1e6, 1.0, -1.0]), np.log([2e-3, 3e-3, 0.3, 0.4]))
     people = 12
     found = positive_part(law, people)
@@ -106,11 +106,11 @@ def blanket_by_numbers(q, bits, crowd, epsilon, most=3):
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.54, 1.0, 1.5])
-def test_a_low_value_beside_a_heavy_one_counts(epsilon):
+def test_a_low_value_beside_a_decisive_one_counts(epsilon):
     """The blanket of 64 bits in a crowd of 70: reports that are very likely for one record cancel.
 
-    Where low values were raised beside heavy ones, the bound was up to half a percent too high, and
-    the lower one was above the truth."""
+    Where low values were raised beside decisive ones, the bound was up to half a percent too
+    high, and the lower one was above the truth."""
     channel = BitFlip.at_least(0.43799)
     bits = Schema.uniform([FREE_BIT] * 64, channel)
     found = certify("blanket", bits, 70, epsilon).delta
