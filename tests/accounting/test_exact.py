@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, enumeration, outlier
+from incrowd.accounting import blanket_ratios, enumeration, outlier_ratios
 from incrowd.accounting.enumeration import allowed_records, enumerate_all, enumerate_one
 from incrowd.accounting.one_bit import one_bit, one_bit_at
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -332,7 +332,9 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     exact, _ = enumerate_one(bits, channel, (x, other), ((0, crowd - 1),), epsilon)
     exact /= 1 + ROUNDED_UP
     assume(exact > 1e-7)  # below it enumeration loses digits to roundoff
-    bounds = positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
+    bounds = positive_part(outlier_ratios.ratios(channel, relation).law(epsilon), crowd).scaled(
+        1 / crowd
+    )
     assert bounds.upper >= exact * (1 - BOUNDS)
     assert bounds.lower <= bounds.estimate <= bounds.upper
     assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else HEAVY)
@@ -351,7 +353,7 @@ def test_outlier_has_the_exact_values_of_the_design(q, L, crowd, epsilon, presen
     """DESIGN 3.4; the row of one bit is in reach of enumeration too."""
     channel = BitFlip.at_least(q)
     for relation, expected in (((L, 0, 0), presence), ((0, L, 0), absence)):
-        law = outlier.ratios(channel, relation).law(epsilon)
+        law = outlier_ratios.ratios(channel, relation).law(epsilon)
         bounds = positive_part(law, crowd).scaled(1 / crowd)
         assert bounds.upper >= expected * (1 - PRINTED)
         assert bounds.estimate == pytest.approx(expected, rel=ESTIMATE)
@@ -372,13 +374,17 @@ def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, e
     enumerated = worst_delta(domain, channel, crowd, epsilon)
     assume(enumerated > 1e-9)
     outliers = [
-        positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
-        for relation in outlier.relations(domain)
+        positive_part(outlier_ratios.ratios(channel, relation).law(epsilon), crowd).scaled(
+            1 / crowd
+        )
+        for relation in outlier_ratios.relations(domain)
         if relation[0] + relation[1]
     ]
     proofs = [
-        positive_part(blanket.ratios(domain, channel, pair).law(epsilon), crowd).scaled(1 / crowd)
-        for pair in blanket.pairs(domain)
+        positive_part(blanket_ratios.ratios(domain, channel, pair).law(epsilon), crowd).scaled(
+            1 / crowd
+        )
+        for pair in blanket_ratios.pairs(domain)
     ]
     tolerance = ESTIMATE if channel.q > 0.05 else HEAVY
     assert max(bounds.estimate for bounds in outliers) <= enumerated * (1 + tolerance)

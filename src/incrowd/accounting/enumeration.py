@@ -26,12 +26,6 @@ MOST_PEOPLE = 500  # depth of the recursion
 ROUNDOFF = 1e-9  # relative; delta is rounded up by it
 TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
 
-ASSUMPTION = (
-    "The shuffler removes every link between a report and its sender, and at least the named "
-    "number of honest people take part, each sending as the plan says. Every collection of their "
-    "answers was tried."
-)
-
 Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
 Chosen = tuple[int, ...]  # places of records, in order
