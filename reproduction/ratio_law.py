@@ -31,9 +31,7 @@ def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> 
     step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
     hardly any is there.
     """
-    zeros = outlier_ratios.ratios(
-        channel, (L, 0, 0)
-    )  # omega: reports from zeros; ln A: their weights
+    zeros = outlier_ratios.ratios(channel, (L, 0, 0))  # omega: from zeros; ln A: their weights
     weight = np.exp(zeros.log_a) / N
     zero, one = (
         split(Law(weight, log_mass), step, theta=0.0, cumulant=0.0)

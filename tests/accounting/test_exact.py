@@ -314,6 +314,11 @@ def crowd_of_relation(relation):
     return sum(relation), mask[0] | shared, mask[1] << only_x | shared
 
 
+def crowd_delta(ratios, crowd, epsilon):
+    """Bounds of delta, without the accountant's own rounding."""
+    return positive_part(ratios.law(epsilon), crowd).scaled(1 / crowd)
+
+
 @st.composite
 def homogeneous(draw):
     """A relation of one to three bits and a crowd that can be enumerated."""
@@ -332,9 +337,7 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     exact, _ = enumerate_one(bits, channel, (x, other), ((0, crowd - 1),), epsilon)
     exact /= 1 + ROUNDED_UP
     assume(exact > 1e-7)  # below it enumeration loses digits to roundoff
-    bounds = positive_part(outlier_ratios.ratios(channel, relation).law(epsilon), crowd).scaled(
-        1 / crowd
-    )
+    bounds = crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
     assert bounds.upper >= exact * (1 - BOUNDS)
     assert bounds.lower <= bounds.estimate <= bounds.upper
     assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else HEAVY)
@@ -374,16 +377,12 @@ def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, e
     enumerated = worst_delta(domain, channel, crowd, epsilon)
     assume(enumerated > 1e-9)
     outliers = [
-        positive_part(outlier_ratios.ratios(channel, relation).law(epsilon), crowd).scaled(
-            1 / crowd
-        )
+        crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
         for relation in outlier_ratios.relations(domain)
         if relation[0] + relation[1]
     ]
     proofs = [
-        positive_part(blanket_ratios.ratios(domain, channel, pair).law(epsilon), crowd).scaled(
-            1 / crowd
-        )
+        crowd_delta(blanket_ratios.ratios(domain, channel, pair), crowd, epsilon)
         for pair in blanket_ratios.pairs(domain)
     ]
     tolerance = ESTIMATE if channel.q > 0.05 else HEAVY
