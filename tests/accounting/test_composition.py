@@ -23,7 +23,7 @@ from incrowd.accounting.calibration import (
 )
 from incrowd.accounting.certificates import certify, privacy_curve
 from incrowd.accounting.curves import all_dots
-from incrowd.accounting.gaussian_limit import gaussian_delta, gaussian_signal, signal
+from incrowd.accounting.gaussian_limit import gaussian_delta, gaussian_signal, log_signal
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent, as_sent
 from incrowd.accounting.search import first_below
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -227,8 +227,8 @@ def test_messages_of_very_different_signal():
     """One message of signal 0.15 and a hundred of 0.0015: as the large-N limit, and no larger."""
     crowd = 10**6
     loud, faint = free(0.0000445), free(0.2)
-    assert signal(loud, crowd) == pytest.approx(0.15, rel=1e-3)
-    assert signal(faint, crowd) == pytest.approx(0.0015, rel=2e-3)
+    assert math.exp(log_signal(Sent.of(loud), crowd)) == pytest.approx(0.15, rel=1e-3)
+    assert math.exp(log_signal(Sent.of(faint), crowd)) == pytest.approx(0.0015, rel=2e-3)
     alone = certify("outlier", everything((loud, 2)), crowd, 0.8).delta.upper
     for faint_ones in (1, 100):
         sent = everything((loud, 2), (faint, faint_ones))
@@ -246,7 +246,7 @@ def test_many_faint_messages_add_up():
     crowd = 10**6
     noises = [flip(0.40 + 0.02 * i) for i in range(3)]
     sent = everything(*((Schema.uniform([FREE_BIT] * 2, n), 1000) for n in noises))
-    mu = signal(sent, crowd)
+    mu = math.exp(log_signal(sent, crowd))
     assert mu == pytest.approx(math.sqrt(sum(1000 * (n.phi**2 - 1) for n in noises) / crowd))
     wanted = gaussian_delta(0.1, mu)
     found = certify("outlier", sent, crowd, 0.1).delta
@@ -273,8 +273,11 @@ def test_gaussian_signal_is_the_inverse_of_its_delta():
 
 
 def test_signal_where_nobody_hides():
-    assert signal(free(1e-9, 64), 100) > 1e200
-    assert signal(Schema.uniform([FREE_BIT] * 64, BitFlip(1)), 2) == math.inf
+    assert log_signal(Sent.of(free(1e-9, 64)), 100) > math.log(1e200)
+    most = Sent.of(
+        Schema.uniform([FREE_BIT] * 64, BitFlip(1))
+    )  # beyond what a number squared holds
+    assert log_signal(most, 2) == pytest.approx((64 * math.log(2**32) - math.log(2)) / 2)
 
 
 # Calibration

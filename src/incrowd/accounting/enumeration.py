@@ -1,4 +1,4 @@
-"""The analysis `enumerate`: exact delta and eta over all collections, for few bits and people.
+"""For the analysis `exact`: exact delta and eta over all collections, for few bits and people.
 
 The law of the multiset of reports, over the count vectors (how many reports of each kind), is
 built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
