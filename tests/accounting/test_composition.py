@@ -274,9 +274,7 @@ def test_gaussian_signal_is_the_inverse_of_its_delta():
 
 def test_signal_where_nobody_hides():
     assert log_signal(Sent.of(free(1e-9, 64)), 100) > math.log(1e200)
-    most = Sent.of(
-        Schema.uniform([FREE_BIT] * 64, BitFlip(1))
-    )  # beyond what a number squared holds
+    most = Sent.of(Schema.uniform([FREE_BIT] * 64, BitFlip(1)))
     assert log_signal(most, 2) == pytest.approx((64 * math.log(2**32) - math.log(2)) / 2)
 
 

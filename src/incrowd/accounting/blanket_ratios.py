@@ -3,6 +3,7 @@
 Every allowed record sends the report s with at least the probability omega(s) = min over records
 of P(s|record). The crowd's common part is a blanket of Bin(N - 1, gamma) reports drawn from
 omega / gamma, whatever its answers are.
+Proof: docs/mathematics.md#the-blanket, docs/mathematics.md#the-worst-pairs.
 """
 
 from __future__ import annotations

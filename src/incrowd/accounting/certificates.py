@@ -46,7 +46,7 @@ def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> C
 
 
 def privacy_curve(
-    analysis: str, sent: Sent | Schema, crowd: int, steps: int = STEPS
+    analysis: str, sent: Sent | Schema, crowd: int, *, steps: int = STEPS
 ) -> PrivacyCurve:
     """The privacy curve of everything one person sends, each report in a crowd of its own.
 

@@ -1,4 +1,4 @@
-"""eta, the papers' cut-off: the probability that the privacy ratio exceeds e^epsilon."""
+"""eta, the papers' cut-off: P[ratio > e^epsilon]. See docs/mathematics.md#eta."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> fl
 
 
 def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
-    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z (DESIGN 3.3).
+    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z.
 
     For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
     """

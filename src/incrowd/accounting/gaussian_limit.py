@@ -17,8 +17,8 @@ SMALLEST = 1e-320
 def log_signal(sent: Sent, crowd: int) -> float:
     """ln mu of everything one person sends, also where mu is no number any more.
 
-    mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N, in the large-N
-    limit (DESIGN 3.5).
+    mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
+    docs/mathematics.md#large-crowds.
     """
     phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.reports])
     copies = np.log([count for _, count in sent.reports])

@@ -1,4 +1,7 @@
-"""The ratios of one pair of records without a crowd, for the analysis `local`."""
+"""The ratios of one pair of records without a crowd, for the analysis `local`.
+
+Proof: docs/mathematics.md#the-devices.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def outlier_candidates(schema: Schema) -> list[Candidate]:
 
     Every one, if they are few. Else, of the questions in which x and x' differ, all have the
     relation of the same kind: z = x, z = x', or all three different; the others are those in
-    which both differ from z (DESIGN 3.3). In the limit of large N mixtures are never worse.
+    which both differ from z: docs/mathematics.md#the-worst-pairs. Large crowds need no mixtures.
     Raises PrivacyError for a channel that is no bit flip, or for too many relations.
     """
     by_noise = _by_noise(schema)

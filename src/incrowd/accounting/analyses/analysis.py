@@ -120,7 +120,8 @@ class Analysis(ABC):
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
         """mu^2 N that all messages together may have in the large-N limit.
 
-        mu is the signal of the Gaussian mechanism that gives (epsilon, delta). DESIGN 3.5.
+        mu is the signal of the Gaussian mechanism that gives (epsilon, delta):
+        docs/mathematics.md#large-crowds.
         """
         return gaussian_signal(epsilon, delta) ** 2 * crowd
 
