@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.eta import pair_eta
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.convolution import circle_size, power
@@ -22,7 +22,7 @@ def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
 
     ratio: above 0.
     """
-    return pair_eta(outlier.ratios(channel, (L, 0, 0)), N, math.log(ratio))
+    return pair_eta(outlier_ratios.ratios(channel, (L, 0, 0)), N, math.log(ratio))
 
 
 def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
@@ -32,7 +32,7 @@ def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> 
     step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
     hardly any is there.
     """
-    zeros = outlier.ratios(channel, (L, 0, 0))  # omega: reports from zeros; ln A: their weights
+    zeros = outlier_ratios.ratios(channel, (L, 0, 0))  # omega: from zeros; ln A: their weights
     weight = np.exp(zeros.log_a) / N
     zero, one = (
         split(Law(weight, log_mass), step)

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, outlier
+from incrowd.accounting import blanket_ratios, outlier_ratios
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.assessment import assess
 from incrowd.accounting.calibration import (
     smallest_epsilon,
     smallest_noise,
     smallest_noise_for_eta,
 )
-from incrowd.accounting.candidates import blanket_candidates, outlier_candidates, papers_pair
-from incrowd.accounting.certificates import certify, eta_bound, privacy_curve
+from incrowd.accounting.certificates import certify, privacy_curve
 from incrowd.accounting.composition import connect_the_dots, sampled
 from incrowd.accounting.eta import pair_eta
+from incrowd.accounting.pairs import blanket_candidates, outlier_candidates, papers_pair
 from incrowd.accounting.ratios import Ratios, merged
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
@@ -27,7 +29,6 @@ from incrowd.errors import PrivacyError
 from incrowd.numerics import positive_part as engine
 from incrowd.numerics.law import saddlepoint
 from incrowd.survey import Domain
-from incrowd.workflow.privacy import assess
 from tests.oracles import expected
 
 
@@ -207,9 +208,10 @@ def test_farther_pairs_dominate_for_independent_questions():
     for kinds in product([same, apart], [same, apart]):
         domains = (FREE_BIT, choice(4))
         parts = [
-            (blanket.ratios(d, channel, kind[d]), 1) for d, kind in zip(domains, kinds, strict=True)
+            (blanket_ratios.ratios(d, channel, kind[d]), 1)
+            for d, kind in zip(domains, kinds, strict=True)
         ]
-        far = [(blanket.ratios(d, channel, apart[d]), 1) for d in domains]
+        far = [(blanket_ratios.ratios(d, channel, apart[d]), 1) for d in domains]
         for crowd, epsilon in ((50, 0.5), (2000, 1.0)):
             near_delta = delta(independent(parts), crowd, epsilon).estimate
             assert near_delta <= delta(independent(far), crowd, epsilon).upper
@@ -254,7 +256,7 @@ def test_calibrated_noise_holds_and_a_little_less_does_not(analysis, bits, crowd
 def test_noise_for_eta():
     channel = smallest_noise_for_eta("blanket", same_noise([FREE_BIT] * 3), 10**4, 1.0, 1e-4)
     report = Schema.uniform([FREE_BIT] * 3, channel)
-    assert eta_bound("blanket", report, 10**4, 1.0) <= 1e-4
+    assert ANALYSES["blanket"].eta_bound(Sent.of(report), 10**4, 1.0) <= 1e-4
     assert pair_eta(papers_pair(report, presence=False), 10**4, 1.0) <= 1e-4
 
 
@@ -410,10 +412,10 @@ def test_error_3_by_simulation():
     drawn = np.random.default_rng(1).multinomial(crowd, sent([0, 0, 1]), size=1_000_000)
     values = np.maximum(drawn @ g, 0) / crowd
     error = values.std() / 1000
-    found = delta(outlier.ratios(channel, (1, 1, 1)), crowd, 0.8).estimate
+    found = delta(outlier_ratios.ratios(channel, (1, 1, 1)), crowd, 0.8).estimate
     assert abs(values.mean() - found) < 5 * error
     assert (
-        abs(values.mean() - delta(outlier.ratios(channel, (0, 2, 0)), crowd, 0.8).estimate)
+        abs(values.mean() - delta(outlier_ratios.ratios(channel, (0, 2, 0)), crowd, 0.8).estimate)
         > 5 * error
     )
 
@@ -423,7 +425,7 @@ def test_error_7_mixed_question_types():
     third-option crowd), the pair that agrees on the yes/no bits 2.5e-3."""
     report = schema(0.15, FREE_BIT, FREE_BIT, FREE_BIT, choice(3))
     channel = BitFlip.at_least(0.15)
-    opposite = delta(outlier.ratios(channel, (4, 1, 1)), 20_000, 1.0).estimate
+    opposite = delta(outlier_ratios.ratios(channel, (4, 1, 1)), 20_000, 1.0).estimate
     assert opposite == pytest.approx(4.8e-5, abs=5e-7)
     worst = worst_delta(outlier_candidates(report), 20_000, 1.0)
     assert worst.delta.estimate == pytest.approx(2.5e-3, abs=5e-5)
@@ -434,10 +436,10 @@ def test_adding_a_bit_to_a_relation_never_lowers_delta():
     channel = BitFlip.at_least(0.2)
     for relation in product(range(2), repeat=3):
         if relation[0] + relation[1] > 0:
-            here = delta(outlier.ratios(channel, relation), 300, 0.7).lower
+            here = delta(outlier_ratios.ratios(channel, relation), 300, 0.7).lower
             for place in range(3):
                 more = tuple(n + (i == place) for i, n in enumerate(relation))
-                assert here <= delta(outlier.ratios(channel, more), 300, 0.7).upper
+                assert here <= delta(outlier_ratios.ratios(channel, more), 300, 0.7).upper
 
 
 def test_relations_of_three_records_by_listing():
@@ -448,7 +450,7 @@ def test_relations_of_three_records_by_listing():
         for x, other, z in product(records, repeat=3):
             differ = [(a != c, b != c) for a, b, c in zip(x, other, z, strict=True)]
             found.add(tuple(differ.count(kind) for kind in [(1, 0), (0, 1), (1, 1)]))
-        assert set(outlier.relations(domain)) == set(outlier.maximal(found))
+        assert set(outlier_ratios.relations(domain)) == set(outlier_ratios.maximal(found))
 
 
 # Wrong use
@@ -463,7 +465,7 @@ def test_relations_of_three_records_by_listing():
         lambda: certify("blanket", free(0.3, 2), 100, -1.0),
         lambda: certify("magic", free(0.3, 2), 100, 1.0),
         lambda: assess("magic", free(0.3, 2), 100, 1.0),
-        lambda: assess("enumerate", free(0.3, 40), 100, 1.0),
+        lambda: assess("exact", free(0.3, 40), 100, 1.0),
         lambda: certify("blanket", free(1e-6, 64), 10**9, 2.0),
         lambda: smallest_noise("blanket", same_noise([FREE_BIT]), 100, 1.0, 0.0),
         lambda: smallest_noise("blanket", same_noise([FREE_BIT]), 100, 1.0, 1.0),
@@ -482,7 +484,7 @@ def test_an_assessment_says_what_it_is():
     outlier_found = assess("outlier", report, 120, 0.7)
     assert not outlier_found.proved and "lower bound on the worst case" in outlier_found.assumption
     assert "homogeneous" in outlier_found.assumption
-    for analysis in ("blanket", "local", "enumerate"):
+    for analysis in ("blanket", "local", "exact"):
         assert assess(analysis, free(0.3, 1), 20, 0.3).proved
     assert outlier_found.presence.delta == pytest.approx(2.364161e-12, rel=1e-4)
 

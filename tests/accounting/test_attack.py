@@ -21,7 +21,7 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
-from incrowd.accounting import blanket
+from incrowd.accounting import blanket_ratios
 from incrowd.accounting.enumeration import enumerate_all, enumerate_one
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import positive_part
@@ -134,8 +134,8 @@ def attack(setting, pair, others, epsilon, seed, channel=None, runs=COLLECTIONS)
 
 def blanket_delta(setting):
     laws = [
-        blanket.ratios(setting.domain, setting.channel, pair).law(setting.epsilon)
-        for pair in blanket.pairs(setting.domain)
+        blanket_ratios.ratios(setting.domain, setting.channel, pair).law(setting.epsilon)
+        for pair in blanket_ratios.pairs(setting.domain)
     ]
     return max(positive_part(law, setting.crowd).scaled(1 / setting.crowd).upper for law in laws)
 

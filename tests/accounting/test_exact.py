@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, enumeration, outlier
+from incrowd.accounting import blanket_ratios, enumeration, outlier_ratios
 from incrowd.accounting.enumeration import allowed_records, enumerate_all, enumerate_one
 from incrowd.accounting.one_bit import one_bit, one_bit_at
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -317,6 +317,11 @@ def crowd_of_relation(relation):
     return sum(relation), mask[0] | shared, mask[1] << only_x | shared
 
 
+def crowd_delta(ratios, crowd, epsilon):
+    """Bounds of delta, without the accountant's own rounding."""
+    return positive_part(ratios.law(epsilon), crowd).scaled(1 / crowd)
+
+
 @st.composite
 def homogeneous(draw):
     """A relation of one to three bits and a crowd that can be enumerated."""
@@ -335,7 +340,7 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     exact, _ = enumerate_one(bits, channel, (x, other), ((0, crowd - 1),), epsilon)
     exact /= 1 + ROUNDED_UP
     assume(exact > 1e-7)  # below it enumeration loses digits to roundoff
-    bounds = positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
+    bounds = crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
     assert bounds.upper >= exact * (1 - BOUNDS)
     assert bounds.lower <= bounds.estimate <= bounds.upper
     assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else DECISIVE)
@@ -349,7 +354,7 @@ def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
     """The row of one bit is in reach of enumeration too."""
     channel = BitFlip.at_least(q)
     for relation, wanted in (((L, 0, 0), presence), ((0, L, 0), absence)):
-        law = outlier.ratios(channel, relation).law(epsilon)
+        law = outlier_ratios.ratios(channel, relation).law(epsilon)
         bounds = positive_part(law, crowd).scaled(1 / crowd)
         assert bounds.upper >= wanted * (1 - PRINTED)
         assert bounds.estimate == pytest.approx(wanted, rel=ESTIMATE)
@@ -370,13 +375,13 @@ def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, e
     enumerated = worst_delta(domain, channel, crowd, epsilon)
     assume(enumerated > 1e-9)
     outliers = [
-        positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
-        for relation in outlier.relations(domain)
+        crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
+        for relation in outlier_ratios.relations(domain)
         if relation[0] + relation[1]
     ]
     proofs = [
-        positive_part(blanket.ratios(domain, channel, pair).law(epsilon), crowd).scaled(1 / crowd)
-        for pair in blanket.pairs(domain)
+        crowd_delta(blanket_ratios.ratios(domain, channel, pair), crowd, epsilon)
+        for pair in blanket_ratios.pairs(domain)
     ]
     tolerance = ESTIMATE if channel.q > 0.05 else DECISIVE
     assert max(bounds.estimate for bounds in outliers) <= enumerated * (1 + tolerance)

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.enumeration import enumerate_one
 from incrowd.accounting.one_bit import one_bit_at
 from incrowd.channels.bit_flip import BitFlip
@@ -38,7 +38,7 @@ FREE_BITS = [
 
 def eta_laws(channel, relation, epsilon):
     """The laws of G for the person's own report and for one of the others'."""
-    ratios = outlier.ratios(channel, relation)
+    ratios = outlier_ratios.ratios(channel, relation)
     law = ratios.law(epsilon)
     return Law(law.value, ratios.log_mass + ratios.log_a), law
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting.candidates import blanket_candidates, outlier_candidates
+from incrowd.accounting.pairs import blanket_candidates, outlier_candidates
 from incrowd.accounting.schema import FREE_BIT, Schema
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics import positive_part as engine

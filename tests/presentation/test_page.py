@@ -15,6 +15,9 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
+from incrowd.accounting.analyses import ANALYSES, Analysis
+from incrowd.accounting.analyses.analysis import Found
+from incrowd.accounting.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
@@ -196,6 +199,15 @@ class TestNumbers:
         assert noise(0.27699) == "0.2769" and noise(0.25) == "0.25"
 
 
+class Hope(Analysis):
+    """An analysis that proves nothing and says no more about itself than it has to."""
+
+    name, assumption, proved = "hope", "All are alike.", False
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        raise NotImplementedError
+
+
 class TestWords:
     def test_the_local_guarantee(self, real: Estimates) -> None:
         sentence = guarantee_sentence(real.guarantee)
@@ -207,7 +219,10 @@ class TestWords:
         large = real.guarantee.model_copy(update={"epsilon": 1e4})
         assert "at most 10^4343;" in guarantee_sentence(large)
 
-    def test_an_unknown_analysis_is_described_and_not_called_a_guarantee(self) -> None:
+    def test_an_unproved_analysis_is_described_and_not_called_a_guarantee(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(ANALYSES, "hope", Hope())
         other = Guarantee.model_construct(
             analysis="hope",
             epsilon=1.0,

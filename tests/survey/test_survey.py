@@ -52,11 +52,8 @@ MISTAKES = [
     (("privacy", "epsilon"), float("nan"), "privacy.epsilon: got nan; should be a finite number"),
     (("privacy", "epsilon"), None, "privacy.epsilon: is missing"),
     (("privacy", "delta"), 1.0, "privacy.delta: got 1.0; should be less than 1"),
-    (
-        ("privacy", "analysis"),
-        "magic",
-        "privacy.analysis: got 'magic'; use one of blanket",
-    ),
+    (("privacy", "analysis"), "", "privacy.analysis: got ''; should not be empty"),
+    (("privacy", "analysis"), 3, "privacy.analysis: got 3; should be text in quotation marks"),
     (("privacy", "epsilom"), 2, "did you mean epsilon?"),
     (("question",), [], "question: got []; should have at least 1"),
     (("question", 0, "id"), "", "question[1].id"),

@@ -1,4 +1,4 @@
-"""The analysis `enumerate`: exact delta and eta over all collections, for few bits and people.
+"""For the analysis `exact`: exact delta and eta over all collections, for few bits and people.
 
 The law of the multiset of reports, over the count vectors (how many reports of each kind), is
 built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
@@ -26,12 +26,6 @@ MOST_ENTRIES = 1 << 24  # of the tables of all count vectors, 4 bytes each
 MOST_PEOPLE = 500  # depth of the recursion
 ROUNDOFF = 1e-9  # relative; delta is rounded up by it
 TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
-
-ASSUMPTION = (
-    "The shuffler removes every link between a report and its sender, and at least the named "
-    "number of honest people take part, each sending as the plan says. Every collection of their "
-    "answers was tried."
-)
 
 Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)

@@ -1,4 +1,4 @@
-"""The analysis `enumerate` for one bit: exact delta and eta for every collection of the others.
+"""For the analysis `exact`, of one bit: delta and eta for every collection of the others.
 
 Somebody holds 1 or 0; of the others m hold 1 and N - 1 - m hold 0. They send T ones, a sum of two
 binomials, with law f. What matters is whether f(t - 1) / f(t), which rises with t, exceeds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.accounting.candidate import Candidate
+from incrowd.accounting.pairs import Candidate
 from incrowd.accounting.ratios import Ratios
 from incrowd.numerics.law import Law
 from incrowd.numerics.positive_part import (

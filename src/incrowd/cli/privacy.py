@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.assessment import Assessment, Order, assess, curves
 from incrowd.accounting.calibration import (
     smallest_epsilon,
     smallest_noise,
     smallest_noise_for_eta,
 )
-from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rounding import rounded_down
 from incrowd.cli.console import out, print_json, say, table, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
@@ -25,10 +26,9 @@ from incrowd.planner.sent import crowd_channel
 from incrowd.presentation import number_text
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
-from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
-NEARLY = 0.01  # share of delta within which its bounds are one figure
+EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,7 +45,12 @@ Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's c
 Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
 Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
 Analysis = Annotated[
-    str, typer.Option(help=f"One of {', '.join(ANALYSES)}.", autocompletion=one_of(ANALYSES))
+    str,
+    typer.Option(
+        help=f"One of {', '.join(ANALYSES)}.",
+        autocompletion=one_of(ANALYSES),
+        callback=lambda name: EARLIER.get(name, name),
+    ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
 Colluding = Annotated[int | None, typer.Option(min=0, help="People who may work with the analyst.")]
@@ -267,24 +272,16 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
         if analysis == asked.analysis:
             found = asked
         else:
-            at = epsilon_of(analysis) if epsilon_of and analysis != "enumerate" else asked.epsilon
+            own = epsilon_of and registered(analysis).scalable
+            at = epsilon_of(analysis) if own else asked.epsilon
             found = assess(analysis, sent, asked.crowd, at)
     except IncrowdError as error:
         return (analysis, "", "", "", str(error.problems[0].allowed))
     return (
         analysis,
         *(number_text.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
-        _what_it_is(found),
+        registered(analysis).kind(found.delta),
     )
-
-
-def _what_it_is(found: Assessment) -> str:
-    """A guarantee, or how much of one the analysis is."""
-    if found.proved or found.analysis != "outlier":
-        return "guarantee" if found.proved else ""
-    if found.delta.upper - found.delta.lower <= NEARLY * found.delta.upper:
-        return "exact for homogeneous crowds; a lower bound"
-    return f"at most, for homogeneous crowds; at least {rounded_down(found.delta.lower)}"
 
 
 def _print_pair(asked: Assessment) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Ids, Progress, Search, copy_points
@@ -46,8 +47,8 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     yield "a message a table", survey, search.best(each, (1,))
     if budget > len(each) > len(joint):
         yield "a message a table, with copies", survey, spending.best(each, _copies(budget, each))
-    if survey.privacy.analysis != "local":
-        privacy = survey.privacy.model_copy(update={"analysis": "local"})
+    if plannable(survey.privacy.analysis).shuffled:
+        privacy = survey.privacy.model_copy(update={"analysis": LOCAL.name})
         alone = survey.model_copy(update={"privacy": privacy})
         local = Search.of(alone, large_crowd_signal(alone), ANY_BUDGET)
         yield "no shuffler (local)", alone, local.best(joint, (1,))

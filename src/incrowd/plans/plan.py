@@ -55,7 +55,7 @@ class Guarantee(_Frozen):
     (with delta 0) of all that a person sends if nobody hides it.
     """
 
-    analysis: Literal["blanket", "outlier", "local"]
+    analysis: str = Field(min_length=1)
     epsilon: float = Field(ge=0)
     delta: float = Field(ge=0, lt=1)
     certified_delta: float = Field(ge=0, le=1)
@@ -130,9 +130,8 @@ class Plan(_Frozen):
             "analysis": (promise.analysis, survey.privacy.analysis),
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
             "crowd": (promise.crowd, crowd),
-            "proved": (promise.proved, promise.analysis != "outlier"),
         }
-        if promise.analysis != "local":
+        if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)
         for field, (found, right) in wanted.items():
             if found != right:

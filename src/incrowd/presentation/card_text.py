@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from incrowd.accounting.analyses import analysis
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
@@ -124,7 +125,7 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
         "Device, or who holds the answers",
         f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
     )
-    if plan.guarantee.analysis == "local":
+    if not analysis(plan.guarantee.analysis).shuffled:
         yield "Shuffler", "None is relied on: what is sent may bear a name."
         yield "Analyst", "Every report, perhaps with its sender's name; never an answer."
     else:
@@ -146,7 +147,7 @@ def rests_on(plan: Plan) -> Iterator[Line]:
     promise = plan.guarantee
     yield "Assumption", promise.assumption
     yield "Crowd", _crowd(plan)
-    if promise.analysis != "local":
+    if analysis(promise.analysis).shuffled:
         odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
         yield "If the shuffler fails", without_shuffler(promise) + odds
     yield "One person is", _person(plan.survey.rows_per_person)
@@ -161,7 +162,7 @@ def rests_on(plan: Plan) -> Iterator[Line]:
 
 def _crowd(plan: Plan) -> str:
     survey, promise = plan.survey, plan.guarantee
-    if promise.analysis == "local":
+    if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
     said = f"{survey.crowd:,} people, none of whom may work with the analyst."
     if survey.colluding:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.channels.k_ary import KAry
-from incrowd.planner.planner import assumption, recertify
+from incrowd.planner.planner import analysis_of, assumption, recertify
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
@@ -86,13 +86,13 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     within its sampling error; so must the number of reports where set bits travel apart. Raises
     ReportsError for another plan's reports.
     """
-    certificate = recertify(plan)
+    by, certificate = analysis_of(plan), recertify(plan)
     promise = plan.guarantee
     holds = (
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and assumption(plan.survey, certificate) == _reworded(promise.assumption)
+        and promise.assumption in (assumption(plan.survey, said) for said in by.assumptions)
     )
     if reports is None:
         return Verification(certificate, holds)
@@ -128,11 +128,6 @@ def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[Imposs
 
 
 NOTHING = MessageTally(0, 0, 0, {})
-
-
-def _reworded(assumption: str) -> str:
-    """The assumption of a plan made before the shuffler had its name, in the words of today."""
-    return assumption.replace("anonymiser", "shuffler")
 
 
 def _impossible(

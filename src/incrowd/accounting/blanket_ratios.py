@@ -1,4 +1,4 @@
-"""The analysis `blanket`: a guarantee for every collection (Balle, Bell, Gascon, Nissim 2019).
+"""The ratios of a pair of records for the analysis `blanket`.
 
 Every allowed record sends the report s with at least the probability omega(s) = min over records
 of P(s|record). The crowd's common part is a blanket of Bin(N - 1, gamma) reports drawn from
@@ -24,11 +24,6 @@ from incrowd.survey import Domain
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
 APART: Pair = (1, 1, 0)  # two options of a choice
 MOST_KINDS = 1 << 22  # kinds of reports of one question
-
-ASSUMPTION = (
-    "The shuffler removes every link between a report and its sender, and the whole crowd of "
-    "honest people sends as the plan says; nothing is assumed about their answers."
-)
 
 
 @lru_cache(maxsize=1024)
