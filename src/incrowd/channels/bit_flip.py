@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
 
@@ -15,7 +16,7 @@ ROUNDING = 2.0**-50  # more than the relative error of a division and a logarith
 
 
 @dataclass(frozen=True, order=True)
-class BitFlip:
+class BitFlip(Channel):
     """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
 
     numerator: int

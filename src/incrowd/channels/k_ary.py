@@ -65,6 +65,19 @@ class KAry(ExactChannel):
         keeps = range(most, _least(options) - 1, -1)
         return first_within(epsilon, (cls(keep, options) for keep in keeps))
 
+    of_answers = True
+
+    @property
+    def set_rates(self) -> Matrix:
+        """The chance that a bit of the report is set, for each answer that it can come from."""
+        return np.asarray(self.matrix[0])
+
+    def reported(self, bits: int) -> Matrix:
+        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
+        matrix = np.eye(1 + bits)
+        matrix[1:, 1:] = self.matrix
+        return matrix
+
     @property
     def numerators(self) -> Integers:
         """P(report r | answer x) times `denominator`, shape (options, options)."""

@@ -64,7 +64,8 @@ class Ledger(BaseModel):
             content = _as_new(data, name) if data["format"] == OLD_FORMAT else _unedited(data)
             return cls.model_validate(content)
         except ValidationError as error:
-            place = ".".join(map(str, ("ledger", *error.errors()[0]["loc"])))
+            found = (part for part in error.errors()[0]["loc"] if not isinstance(part, bool))
+            place = ".".join(map(str, ("ledger", *found)))
             why = f"holds no ledger, {place} is wrong; {_MAKE}"
             raise PlanFileError.of("ledger", name, why) from None
         except (SurveyError, ValueError, KeyError, TypeError):

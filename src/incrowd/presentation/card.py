@@ -133,7 +133,7 @@ def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Sectio
 
 def _several(plan: Plan) -> Iterator[str]:
     """What has to be known where one person sends several reports."""
-    if sum(message.copies + message.apart for message in plan.messages) > 1:
+    if sum(message.reports_each for message in plan.messages) > 1:
         unlinked = "" if plan.guarantee.analysis == "local" else _UNLINKED
         yield f"{_TOGETHER}{unlinked}."
 

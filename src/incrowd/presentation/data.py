@@ -149,17 +149,17 @@ def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
 
 def message_facts(plan: Plan, message: Message) -> dict[str, Any]:
     """What travels in a message, as JSON-ready data."""
-    channel = message.channel
+    channel = message.noise
     return {
-        "questions": list(message.questions),
-        "bits": plan.bits(message),
+        "questions": list(message.ids),
+        "bits": message.bits,
         "noise": None if channel is None else channel.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
         "apart": message.apart,
         "randomizers": {
-            question.id: _device_facts(question.randomizer, plan.channel(message, question.id))
-            for question in plan.questions(message)
+            question.id: _device_facts(question.randomizer, message.channels[question.id])
+            for question in message.questions
             if question.randomizer
         },
     }
