@@ -130,7 +130,7 @@ def test_several_messages_end_to_end(tmp_path):
         for table, true in zip(estimates.tables, incrowd.truth(made, answers), strict=True):
             assert np.all(np.abs(table.estimate - true) < 5 * table.standard_error)
     both = estimates.tables[1].noise_error[0]
-    parts = [(m.channel.phi - 1) * m.copies for m in made.messages]
+    parts = [(m.noise.phi - 1) * m.copies for m in made.messages]
     assert both == pytest.approx(math.sqrt(1 / (20_000 * sum(parts))))
     with pytest.raises(incrowd.ReportsError, match="message 2"):
         incrowd.estimate(made, reports[:1])

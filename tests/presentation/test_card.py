@@ -175,7 +175,7 @@ class TestExample:
 
     def test_kinds_of_questions(self):
         found = {example.question: example for example in examples(wide())}
-        channel = wide().channel(wide().messages[-1], "site")
+        channel = wide().messages[-1].channels["site"]
         assert found["site"].record == "bit 1 of 2,000"
         assert found["site"].log_ratio == pytest.approx(channel.epsilon)
         assert found["word"].record == "32 bits, 2 of them set"

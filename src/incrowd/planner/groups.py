@@ -158,8 +158,8 @@ def best_groups(
     wanted table touches, so that blocks of one give a message a table, and one block gives one
     joint report. Step by step the two blocks are merged that leave the smallest error, down to
     one block. Questions with unlinked set bits stay alone. The limit flatters messages of many
-    bits, so the accountant has to choose: the best of all steps is followed by the finest that fits,
-    the joint report, both also with one copy, and the best of fewer and of more messages.
+    bits, so the accountant has to choose: the best of all steps is followed by the finest that
+    fits, the joint report, both also with one copy, and the best of fewer and of more messages.
     """
     search = Search.of(survey, signal, budget)
     alone = [frozenset(ids) for ids in (memoised(survey), *unlinked(survey)) if ids]
