@@ -70,7 +70,7 @@ def _beyond_budget(made: Plan) -> Iterator[str]:
     if budget is not None and sent > budget:
         yield (
             f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every set bit that travels apart is a report, and the promise takes that "
+            f"{budget}: every unlinked set bit is a report, and the promise takes that "
             "much noise"
         )
 

@@ -124,7 +124,7 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
         return found
     least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
     if budget < least:
-        allowed = f"questions apart or memoised need messages of their own: allow {least}"
+        allowed = f"unlinked bits and memoised questions need messages of their own: allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)

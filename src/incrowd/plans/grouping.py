@@ -52,7 +52,7 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
             yield f"no message holds the table {', '.join(ids)}"
     alone = set().union(*unlinked(survey))
     if any(alone & set(questions) and len(questions) > 1 for questions, _ in groups):
-        yield "a question that travels apart stands with another one"
+        yield "a question whose set bits travel unlinked stands with another one"
     kept = set(memoised(survey))
     if any(kept & set(questions) and not kept >= set(questions) for questions, _ in groups):
         yield "a memoised question stands with another one"

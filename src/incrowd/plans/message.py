@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Annotated, Any, Literal
 
@@ -214,3 +215,8 @@ Messages = Annotated[
     Field(min_length=1),
     BeforeValidator(_knowing),
 ]
+
+
+def place(file: str, found: Sequence[int | str]) -> str:
+    """Where in a file of that kind an error was found; the kind of a message is no place."""
+    return re.sub(r"(messages\.\d+)\.[01]\b", r"\1", ".".join(map(str, (file, *found))))

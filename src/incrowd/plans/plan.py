@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems, memoised
-from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages
+from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.wording import wording
 
@@ -181,8 +181,7 @@ class Plan(_Frozen):
             raise PlanError(*problems) from None
         except ValidationError as error:
             first = error.errors()[0]
-            place = (part for part in first["loc"] if not isinstance(part, bool))  # of a kind
-            field = ".".join(map(str, ("plan", *place)))
+            field = place("plan", first["loc"])
             value = first["input"] if first["loc"] else InWords("as a whole")
             raise PlanError.of(field, value, f"{wording(first)}; {_EDITED}") from None
 

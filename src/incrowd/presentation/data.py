@@ -28,7 +28,7 @@ ALLOWED = "; their intervals are wider, to allow for the choice"
 class Cell(NamedTuple):
     """One cell of a table: the answers, one of each question, and proportions of the people.
 
-    above_noise: only of questions that travel apart, whether nobody having given this answer can
+    above_noise: only where set bits travel unlinked, whether nobody having given this answer can
     be refused, all answers together wrong with 5%.
     """
 
@@ -101,13 +101,13 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        apart = estimates.plan.survey.question(table.questions[0]).travels_apart
-        yield Shown(table, _cells(table, truth, apart))
+        unlinked = estimates.plan.survey.question(table.questions[0]).travels_apart
+        yield Shown(table, _cells(table, truth, unlinked))
 
 
-def _cells(table: TableEstimate, truth: np.ndarray | None, apart: bool) -> tuple[Cell, ...]:
+def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tuple[Cell, ...]:
     unknown = np.full(table.estimate.shape, None)
-    marks = table.above_noise() if apart else unknown
+    marks = table.above_noise() if unlinked else unknown
     true = unknown if truth is None else truth
     columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
     values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)

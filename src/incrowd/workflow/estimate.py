@@ -66,7 +66,7 @@ def estimate(
     tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of questions that travel apart there are neither.) Raises ReportsError if the reports
+    cells. (Of unlinked bits there are neither.) Raises ReportsError if the reports
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """

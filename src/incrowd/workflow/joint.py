@@ -35,7 +35,7 @@ def _joint(
     plan: Plan, tally: Tally, source: Source, ids: Ids, noise_only: bool, margin: bool
 ) -> JointEstimate:
     if isinstance(source.message, UnlinkedBits):
-        allowed = "travels unlinked: its errors are independent; covariances are not made"
+        allowed = "has unlinked bits: its errors are independent; covariances are not made"
         raise TableError.of("table", ids[0], allowed)
     counts = tally.messages[source.number].tables[ids]
     channels = source.message.channels

@@ -72,7 +72,9 @@ def postprocess(
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = "is a text question or travels unlinked; post-processing is for joint reports"
+            allowed = (
+                "is a text question or has unlinked bits; post-processing is for joint reports"
+            )
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
@@ -164,7 +166,7 @@ def _patterns(plan: Plan, counted: Tally, source: Source, ids: Ids) -> Patterns:
     travels unlinked: its bits are never seen together.
     """
     if isinstance(source.message, UnlinkedBits):
-        raise TableError.of("table", ids[0], "travels unlinked: only its one-way estimate is made")
+        raise TableError.of("table", ids[0], "has unlinked bits: only its one-way estimate is made")
     histogram = counted.messages[source.number].tables[ids]
     channels, inverses = [], []
     for axis, question in enumerate(map(plan.survey.question, ids)):
