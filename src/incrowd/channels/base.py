@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -26,6 +27,24 @@ class Channel(ABC):
     @abstractmethod
     def epsilon(self) -> float:
         """Local differential privacy of one report, rounded up."""
+
+    @property
+    @abstractmethod
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed.
+
+        Of whole answers: of two different ones, and 0.
+        """
+
+    @property
+    def log_phis(self) -> tuple[float, float]:
+        """ln E[P(s|x) / P(s|x')], s a report of x: of bits (x, x') that are (1, 0), and (0, 1).
+
+        Of whole answers: of two different ones, and 0.
+        """
+        (p00, p01), (p10, p11) = self.matrix
+        square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
+        return math.log1p(square / (p10 * p00)), math.log1p(square / (p11 * p01))
 
     @property
     def set_rates(self) -> np.ndarray:

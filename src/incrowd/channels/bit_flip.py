@@ -89,6 +89,11 @@ class BitFlip(Channel):
         return math.log1p((self.p - self.q) / self.q) * (1 + ROUNDING)
 
     @property
+    def losses(self) -> tuple[float, float]:
+        """The log-likelihood ratios of a bit that is 1 to one that is 0, and reversed: alike."""
+        return self.epsilon, self.epsilon
+
+    @property
     def phi(self) -> float:
         """phi = p/q + q/p - 1, Sufficient DP (3.14)."""
         return self.p / self.q + self.q / self.p - 1

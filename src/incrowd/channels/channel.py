@@ -67,6 +67,13 @@ class ExactChannel(Channel):
         """For each report that is possible, its largest log-likelihood ratio, rounded up."""
         return [_log_ratio(max(row), min(row)) for row in self.numerators if any(row)]
 
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed."""
+        if_zero, if_one = self.log_ratios
+        rising = self.numerators[1, 1] > self.numerators[1, 0]
+        return (if_one, if_zero) if rising else (if_zero, if_one)
+
     def not_invertible(self) -> IncrowdError:
         """The error for a channel without inverse."""
         allowed = (
