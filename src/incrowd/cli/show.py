@@ -150,7 +150,7 @@ def _forecast_facts(item: TableForecast) -> dict[str, Any]:
 def plan_facts(made: Plan) -> dict[str, Any]:
     """A plan in a few numbers; those of the message once more outside, if there is only one."""
     messages = [
-        message_facts(made, message)
+        message_facts(message)
         | {"distance": sum(question.distance for question in message.questions)}
         for message in made.messages
     ]

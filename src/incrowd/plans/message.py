@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Annotated, Any, Literal
@@ -46,9 +45,9 @@ class _Message(BaseModel):
         return tuple(question.id for question in questions)
 
     @property
-    @abstractmethod
     def noise(self) -> BitFlip | None:
         """The planner's noise; None if every question has a randomizer of its own."""
+        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -81,11 +80,6 @@ class JointReport(_Message):
     """The answers to some questions travel together, as the bits of one report."""
 
     apart: Literal[False] = False
-
-    @property
-    def noise(self) -> BitFlip | None:
-        """The planner's noise; None if every question has a randomizer of its own."""
-        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
 
     @property
     def bits(self) -> int:

@@ -61,7 +61,7 @@ def sent(plan: Plan) -> Iterator[Row]:
     alone: dict[Line, list[str]] = {}
     lines: list[tuple[list[str], Line]] = []
     for message in plan.messages:
-        how = (_reports(plan, message), _noise(plan, message))
+        how = (_reports(message), _noise(message))
         if len(message.ids) > 1:
             lines.append((list(message.ids), how))
         elif how in alone:
@@ -74,7 +74,7 @@ def sent(plan: Plan) -> Iterator[Row]:
         yield f"{each}{', '.join(ids)}", *how
 
 
-def _reports(plan: Plan, message: Message) -> str:
+def _reports(message: Message) -> str:
     if isinstance(message, UnlinkedBits):
         about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
@@ -82,13 +82,14 @@ def _reports(plan: Plan, message: Message) -> str:
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
 
 
-def _noise(plan: Plan, message: Message) -> str:
+def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
     said = [] if message.noise is None else [channel_words(message.noise)]
+    channels = message.channels
     for question in message.questions:
         if question.randomizer:
             kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
-            words = channel_words(message.channels[question.id])
+            words = channel_words(channels[question.id])
             said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
     return "; ".join(said)
 

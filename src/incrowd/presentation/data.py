@@ -15,7 +15,7 @@ from incrowd.channels.rappor import Rappor
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.plans import Guarantee, Message, Plan, QuestionChannel
+from incrowd.plans import Guarantee, Message, QuestionChannel
 from incrowd.presentation.chosen import chosen_level
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.simulated import marked, marked_table
@@ -122,7 +122,7 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
     more outside of `messages` if there is one message. truth is there only if known.
     """
     messages = [
-        message_facts(estimates.plan, message)
+        message_facts(message)
         | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
@@ -147,18 +147,18 @@ def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
     return guarantee.model_dump(mode="json") | {"sentence": guarantee_sentence(guarantee)}
 
 
-def message_facts(plan: Plan, message: Message) -> dict[str, Any]:
+def message_facts(message: Message) -> dict[str, Any]:
     """What travels in a message, as JSON-ready data."""
-    channel = message.noise
+    noise, channels = message.noise, message.channels
     return {
         "questions": list(message.ids),
         "bits": message.bits,
-        "noise": None if channel is None else channel.q,
+        "noise": None if noise is None else noise.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
         "apart": message.apart,
         "randomizers": {
-            question.id: _device_facts(question.randomizer, message.channels[question.id])
+            question.id: _device_facts(question.randomizer, channels[question.id])
             for question in message.questions
             if question.randomizer
         },

@@ -9,13 +9,11 @@ from incrowd.presentation.number_text import noise
 def message_texts(plan: Plan) -> tuple[str, ...]:
     """A line for each message; of a single one without its questions."""
     if len(plan.messages) == 1:
-        return (message_text(plan, plan.messages[0]),)
-    return tuple(
-        f"{', '.join(message.ids)}: {message_text(plan, message)}" for message in plan.messages
-    )
+        return (message_text(plan.messages[0]),)
+    return tuple(f"{', '.join(message.ids)}: {message_text(message)}" for message in plan.messages)
 
 
-def message_text(plan: Plan, message: Message) -> str:
+def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if isinstance(message, UnlinkedBits):

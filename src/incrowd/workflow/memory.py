@@ -53,7 +53,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
         randomizer = plan.survey.question(id).randomizer
         if randomizer is None or not randomizer.memoised:
             continue
-        noise = _permanent(plan, message, id)
+        noise = _permanent(message, id)
         series = _series(plan, message, noise)
         for row, key in enumerate(memory.keys):
             answer = bits[row, place]
@@ -74,7 +74,7 @@ def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
     return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"
 
 
-def _permanent(plan: Plan, message: Message, id: str) -> BitFlip:
+def _permanent(message: Message, id: str) -> BitFlip:
     channel = message.channels[id]
     if isinstance(channel, Rappor):
         return channel.permanent
