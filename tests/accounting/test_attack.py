@@ -77,7 +77,7 @@ def reports_of(setting, x, others, seed, channel=None, runs=COLLECTIONS):
     plan = setting.plan
     numerator = (channel or setting.channel).numerator
     message = plan.messages[0].model_copy(update={"noise_numerator": numerator, "copies": 1})
-    assert plan.bits(message) == setting.domain.bits
+    assert message.bits == setting.domain.bits
     sent = randomize_records(records, plan, message, Keystream.for_simulation(seed))
     return sent.reshape(runs, len(held))
 

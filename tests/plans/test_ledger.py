@@ -72,7 +72,7 @@ def lower_bound(qs, crowd, epsilon):
 
 
 def qs_of(*plans):
-    return [plan.messages[0].channel.q for plan in plans]
+    return [plan.messages[0].noise.q for plan in plans]
 
 
 def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(first, path):

@@ -120,13 +120,13 @@ def test_a_device_that_is_none_names_its_question(device, message):
 
 def test_layout(made):
     message = made.messages[0]
-    assert made.layout(message) == {
+    assert message.layout == {
         "a": slice(0, 1),
         "b": slice(1, 4),
         "c": slice(4, 7),
         "d": slice(7, 10),
     }
-    assert made.bits(message) == 10
+    assert message.bits == 10
 
 
 def exact_epsilon(numerator, flips):

@@ -25,9 +25,9 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.errors import IncrowdError, PrivacyError, SurveyError, UsageError
-from incrowd.estimation.decoders import decoder, question_decoder, reported
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import along_axes
-from incrowd.plans import device
+from incrowd.plans import fixed_channel
 from incrowd.survey import Choice, Domain, Multi, YesNo
 from incrowd.workflow.memory import remembered, remembering
 from incrowd.workflow.people import People
@@ -128,7 +128,7 @@ def test_a_device_from_the_survey_to_the_estimate(name, tmp_path):
     said, matrix = DEVICES[name]
     table = "\n[[table]]\nquestions = ['smokes', 'drinks']"
     plan = incrowd.plan(load(tmp_path, toml(yes_no(said), choice(said) + table)))
-    assert np.allclose(device(plan.survey.question("smokes")).matrix, matrix, atol=1e-9)
+    assert np.allclose(fixed_channel(plan.survey.question("smokes")).matrix, matrix, atol=1e-9)
     reports, bits = collected(plan, answers())
     estimates, truths = incrowd.estimate(plan, reports), incrowd.truth(plan, answers())
     for found, truth in zip(estimates.tables, truths, strict=True):
@@ -236,19 +236,21 @@ def test_axis_by_axis_is_the_explicit_kronecker_product_for_every_mix(mix, seed)
         rtol=1e-9,
     )
     sent = along_axes([with_one(records_of(q)[0]) for q, _ in mix], crowd.reshape(sizes))
-    assert np.allclose(along_axes([reported(*pair) for pair in mix], sent), seen, atol=1e-12)
+    assert np.allclose(
+        along_axes([c.reported(q.domain.bits) for q, c in mix], sent), seen, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("question", "channel"), [*product([YES_NO, MULTI], CHANNELS), *KARY])
 def test_a_decoder_undoes_what_a_channel_does(question, channel):
     """C^-1 C = I for the counts of set bits; with half the noise it is not."""
     honest = decoder(question, np.eye(2)).mean
-    found = question_decoder(question, channel).mean @ reported(question, channel)
+    found = question_decoder(question, channel).mean @ channel.reported(question.domain.bits)
     assert np.allclose(found[:, 1:], honest[:, 1:], atol=1e-12)
     assert np.allclose(found[:, 0], honest[:, 0], atol=1e-12)
     if not isinstance(channel, KAry):
         half = np.linalg.inv((channel.matrix + np.eye(2)) / 2)
-        wrong = decoder(question, half).mean @ reported(question, channel)
+        wrong = decoder(question, half).mean @ channel.reported(question.domain.bits)
         assert not np.allclose(wrong, honest, atol=0.02)
 
 
@@ -513,7 +515,7 @@ def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
     assert plan.guarantee.certified_delta == pytest.approx(alone, rel=1e-9)
     assert certified(Part(THREE, QUARTER), copies=2) > 2 * alone > 0
     if ROUNDS in said:
-        assert certified(Part(THREE, device(plan.survey.question("drinks")))) < 0.9 * alone
+        assert certified(Part(THREE, fixed_channel(plan.survey.question("drinks")))) < 0.9 * alone
     assert "as long as a person's answers" in plan.guarantee.assumption
     assert incrowd.verify(plan).holds
 
@@ -530,7 +532,7 @@ def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path)
     """Next to permanent bits they would be linked from copy to copy and from round to round."""
     old = yes_no('kind = "bit flip", noise = 0.4', "old")
     plan = promised(tmp_path, choice(LOUD_MEMORY), old, copies=3)
-    assert [message.questions for message in plan.messages] == [("old",), ("drinks",)]
+    assert [message.ids for message in plan.messages] == [("old",), ("drinks",)]
     kept = Sent.of(Schema.of([Part(THREE, QUARTER)]))
     fresh = Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.4))]), 3)
     both = certify("blanket", kept.also(fresh), 500, 0.5).delta.upper

@@ -126,7 +126,7 @@ class TestData:
         }
         assert (data["reports"], data["crowd"]) == (2468, 1234)
         assert data["plan"] == simulated.plan.digest
-        assert data["noise"] == simulated.plan.messages[0].channel.q
+        assert data["noise"] == simulated.plan.messages[0].noise.q
         assert data["copies"] == 2
         sentence = {"sentence": guarantee_sentence(simulated.guarantee)}
         assert data["guarantee"] == simulated.guarantee.model_dump() | sentence

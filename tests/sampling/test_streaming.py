@@ -189,7 +189,7 @@ def test_every_kind_of_message_keeps_its_law(plans, small, answers, tmp_path, ki
     reports = incrowd.load_reports(tmp_path / "out")
     assert written.reports == tuple(map(len, reports))
     for message, one in zip(made.messages, reports, strict=True):
-        assert (one.plan, one.bits, one.seed) == (made.digest, made.bits(message), 11)
+        assert (one.plan, one.bits, one.seed) == (made.digest, message.bits, 11)
         assert one.people == (ROWS if message.apart else None)
         assert message.apart or len(one) == ROWS * message.copies
     words = {"t": ["oslo", "paris"]} if kind == "text" else None

@@ -253,7 +253,7 @@ class TestCluster:
 
         cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker finds this file
         plan, folder = plans["bits"], str(tmp_path)
-        header = Collection(plan.digest, 0, plan.bits(plan.messages[0]), packed_of(0)[:0], id="x")
+        header = Collection(plan.digest, 0, plan.messages[0].bits, packed_of(0)[:0], id="x")
 
         def slow(batches):
             for batch in batches:
@@ -278,7 +278,7 @@ class TestCluster:
         plan = plans["bits"]
         monkeypatch.setattr(collection, "group_rows", lambda width: 500)
         packed = np.concatenate([packed_of(number) for number in range(300)])
-        made = Collection(plan.digest, 0, plan.bits(plan.messages[0]), packed, id="y")
+        made = Collection(plan.digest, 0, plan.messages[0].bits, packed, id="y")
         incrowd.save_reports([made], tmp_path / "r.parquet")
         killer = Killer(
             session, lambda: any(0 < stage.numCompletedTasks < 100 for stage in stages(session))

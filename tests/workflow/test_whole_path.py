@@ -180,7 +180,7 @@ def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey,
     weaker = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
     assert weaker.crowd == 9_000 and weaker.epsilon > made.guarantee.epsilon
     schema = incrowd.Schema.uniform(
-        [q.domain for q in made.survey.questions], made.messages[0].channel
+        [q.domain for q in made.survey.questions], made.messages[0].noise
     )
     found = incrowd.certify("blanket", schema, 9_000, weaker.epsilon)
     assert found.delta.upper <= weaker.delta * (1 + 1e-9)
@@ -189,7 +189,7 @@ def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey,
 def test_a_crowd_of_one_has_the_local_guarantee_left(made, answers):
     reports = incrowd.randomize(made, answers.slice(0, 1), 1)
     left = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
-    channel = made.messages[0].channel
+    channel = made.messages[0].noise
     assert left.analysis == "local"
     assert left.epsilon == pytest.approx(8 * np.log(channel.p / channel.q), rel=1e-9)
 
@@ -243,7 +243,7 @@ def test_wrong_noise_would_show_as_bias(survey, answers):
 
     made = incrowd.plan(survey)
     reports = incrowd.randomize(made, answers, 4)
-    wrong = BitFlip.at_least(made.messages[0].channel.q * 1.2)
+    wrong = BitFlip.at_least(made.messages[0].noise.q * 1.2)
     question = survey.question("physical_limitation")
     counts = moments(reports[0].packed, [slice(0, 1)])
     found = estimate_table(["a"], [decoder(question, wrong.inverse)], counts)

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, bit_log_ratios, k_ary_weights
+from incrowd.accounting.parts import AnyChannel, bit_log_ratios
 from incrowd.accounting.ratios import UNIT, Ratios, merged
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
@@ -74,7 +74,7 @@ def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
 @lru_cache(maxsize=1024)
 def _k_ary(channel: KAry) -> Ratios:
     """The reports x, x' and all others: whatever is reported, some record makes it unlikely."""
-    own, other = k_ary_weights(channel)
+    own, other = channel.weights
     ratio = math.log1p((own - other) / other)
     ways = np.array([1, 1, channel.options - 2][: channel.options])
     log_mass = math.log(other / channel.denominator) + np.log(ways)

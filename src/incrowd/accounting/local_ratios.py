@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest, k_ary_weights
+from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest
 from incrowd.accounting.ratios import UNIT, Ratios, product
 from incrowd.channels.k_ary import KAry
 from incrowd.survey import Domain
@@ -27,7 +27,7 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
     and one of them where a bit tells as much in either order.
     """
     found = farthest(domain)
-    return (max(found, key=sum),) if isinstance(channel, KAry) or alike(channel) else found
+    return (max(found, key=sum),) if channel.of_answers or alike(channel) else found
 
 
 @lru_cache(maxsize=1024)
@@ -44,7 +44,7 @@ def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
 
 
 def _k_ary(channel: KAry) -> Ratios:
-    own, other = k_ary_weights(channel)
+    own, other = channel.weights
     ratio = math.log1p((own - other) / other)
     ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
     log_a = np.array([ratio, -ratio, 0.0][: channel.options])

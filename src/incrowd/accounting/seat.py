@@ -25,7 +25,6 @@ from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_questions
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.numerics.contours import least_bound
 from incrowd.numerics.crowd_laws import Crowd
@@ -114,7 +113,7 @@ def _few_enough(schema: Schema) -> Groups:
 
 def _plain(part: Part) -> Part:
     """The part, or one that tells at least as much if its classes would be too many to list."""
-    if isinstance(part.channel, KAry) or part.domain.fewest:
+    if part.domain.fewest:
         return part
     if part.domain.most > MOST_HELD[alike(part.channel)]:
         part = at_most_flip(part)
@@ -125,7 +124,7 @@ def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
     groups: Groups = {}
     for (domain, given), count in parts:
         channel = as_flip(given) or given
-        free = not isinstance(channel, KAry) and (domain.fewest, domain.most) == (0, domain.bits)
+        free = (domain.fewest, domain.most) == (0, domain.bits)
         question = (FREE_BIT, count * domain.bits) if free else (domain, count)
         groups[channel] = (*groups.get(channel, ()), question)
     return groups
@@ -161,7 +160,7 @@ def _common(groups: Groups) -> float:
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
     pair = blanket.APART
-    if not isinstance(channel, KAry):
+    if not channel.of_answers:
         pair = blanket.pairs(domain, alike(channel))[0]
     return float(np.exp(blanket.ratios(domain, channel, pair).log_mass).sum())
 

@@ -22,7 +22,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.cli.console import out, print_json, say, table, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.planner.sent import crowd_channel
+from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.presentation import number_text
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
@@ -104,7 +104,7 @@ class Setting:
         if not self.survey:
             return [Part(FREE_BIT, channel)] * self.bits
         questions = self.survey.questions
-        return [Part(d, crowd_channel(q, channel)) for q in questions for d in q.domains]
+        return [Part(d, crowd_channel(q) or channel) for q in questions for d in q.domains]
 
 
 @app.command()

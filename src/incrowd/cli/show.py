@@ -14,7 +14,7 @@ from rich.text import Text
 from incrowd.cli.console import out, print_json, printed_as_json, say, table
 from incrowd.estimation.results import Estimates
 from incrowd.planner.alternatives import Alternative
-from incrowd.plans import Asked, Plan
+from incrowd.plans import Asked, Plan, UnlinkedBits
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text, terminal
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts
@@ -62,12 +62,15 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
 
 
 def _beyond_budget(made: Plan) -> Iterator[str]:
-    """What to know of a plan whose set bits that travel apart are more than a person may send."""
-    budget, sent = made.survey.reports_per_person, sum(map(made.reports_each, made.messages))
+    """What to know of a plan whose unlinked set bits are more than a person may send."""
+    budget, sent = (
+        made.survey.reports_per_person,
+        sum(message.reports_each for message in made.messages),
+    )
     if budget is not None and sent > budget:
         yield (
             f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every set bit that travels apart is a report, and the promise takes that "
+            f"{budget}: every unlinked set bit is a report, and the promise takes that "
             "much noise"
         )
 
@@ -130,12 +133,12 @@ def _messages(made: Plan) -> Table:
         left = name == "message"
         grid.add_column(name, justify="left" if left else "right", overflow="fold")
     for message in made.messages:
-        noise = "its own" if message.channel is None else number_text.noise(message.channel.q, 6)
+        noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
         sent = f"{message.copies:,}"
-        if message.apart and message.channel is not None:
-            sent = f"about {made.reports_each(message):,.1f}, one for each set bit"
-        names = ", ".join(message.questions)
-        grid.add_row(Text(names), f"{made.bits(message):,}", noise, sent)
+        if isinstance(message, UnlinkedBits):
+            sent = f"about {message.reports_each:,.1f}, one for each set bit"
+        names = ", ".join(message.ids)
+        grid.add_row(Text(names), f"{message.bits:,}", noise, sent)
     return grid
 
 
@@ -147,8 +150,8 @@ def _forecast_facts(item: TableForecast) -> dict[str, Any]:
 def plan_facts(made: Plan) -> dict[str, Any]:
     """A plan in a few numbers; those of the message once more outside, if there is only one."""
     messages = [
-        message_facts(made, message)
-        | {"distance": sum(question.distance for question in made.questions(message))}
+        message_facts(message)
+        | {"distance": sum(question.distance for question in message.questions)}
         for message in made.messages
     ]
     names = ("noise", "noise_numerator", "bits", "distance", "copies")
@@ -172,7 +175,7 @@ def plan_facts(made: Plan) -> dict[str, Any]:
 def randomized(made: Plan, written: Written, json: bool) -> None:
     """What was written. Bits, reports and file are given once more outside for one message."""
     messages = [
-        {"questions": list(message.questions), "reports": reports, "bits": made.bits(message)}
+        {"questions": list(message.ids), "reports": reports, "bits": message.bits}
         | {"output": str(file)}
         for message, reports, file in zip(
             made.messages, written.reports, written.files, strict=True

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from incrowd.channels.channel import Channel
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.base import Channel
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
@@ -98,7 +97,7 @@ def question_pair_decoder(
 
     It acts on the counts of `incrowd.tally.moments.pair_moments`.
     """
-    if not isinstance(channel, KAry):
+    if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)
     found = histogram_decoder(question.answers, channel.inverse, margin)
     bits = question.domain.bits

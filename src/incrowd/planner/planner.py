@@ -17,9 +17,9 @@ from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, best_groups, fixed_groups
 from incrowd.planner.large_crowd import large_crowd_signal
 from incrowd.planner.sent import sent, sent_by
-from incrowd.plans import Asked, Guarantee, Message, Plan
-from incrowd.plans.grouping import apart, grouping, memoised, together
-from incrowd.survey import Survey
+from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
+from incrowd.plans.grouping import grouping, memoised, together, unlinked
+from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
 
@@ -125,9 +125,9 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     found = best_groups(survey, signal, budget, progress)
     if found:
         return found
-    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *apart(survey)))
+    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
     if budget < least:
-        allowed = f"questions apart or memoised need messages of their own: allow {least}"
+        allowed = f"unlinked bits and memoised questions need messages of their own: allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)
@@ -153,23 +153,29 @@ def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Mes
     leak = math.expm1(min(loads[first] * math.log1p(reference.excess), 600.0))
     found = []
     for i, (ids, share, distance) in enumerate(zip(chosen.groups, shares, loads, strict=True)):
-        noise: int | None = None
+        noise: BitFlip | None = None
         if i == first and distance:
-            noise = reference.numerator
+            noise = reference
         elif distance:
             excess = math.expm1(math.log1p(planned[i] * (leak / planned[first])) / distance)
-            noise = BitFlip.from_excess(excess).numerator
-        apart = any(survey.question(id).travels_apart for id in ids)
-        found.append(
-            Message(questions=ids, noise_numerator=noise, copies=share.copies, apart=apart)
-        )
+            noise = BitFlip.from_excess(excess)
+        found.append(_message(tuple(map(survey.question, ids)), noise, share.copies))
     return tuple(found)
+
+
+def _message(
+    questions: tuple[AnyQuestion, ...], noise: BitFlip | None, copies: int
+) -> JointReport | UnlinkedBits:
+    if noise is None:
+        return JointReport(questions=questions, copies=copies)
+    kind = UnlinkedBits if any(q.travels_apart for q in questions) else JointReport
+    return kind(questions=questions, noise_numerator=noise.numerator, copies=copies)
 
 
 def _distance(survey: Survey, ids: Sequence[str]) -> int:
     """Bits with the planner's noise in which two records of a message can differ.
 
-    Set bits that travel apart are collections of one bit.
+    Set bits that travel unlinked are collections of one bit.
     """
     questions = [survey.question(id) for id in ids]
     if any(question.travels_apart for question in questions):

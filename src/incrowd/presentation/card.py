@@ -124,7 +124,7 @@ def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Sectio
 
 def _several(plan: Plan) -> Iterator[str]:
     """What has to be known where one person sends several reports."""
-    if sum(message.copies + message.apart for message in plan.messages) > 1:
+    if sum(message.reports_each for message in plan.messages) > 1:
         unlinked = _UNLINKED if analysis(plan.guarantee.analysis).shuffled else ""
         yield f"{_TOGETHER}{unlinked}."
 
@@ -163,7 +163,7 @@ def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,
         "questions": [{"id": q.id, "answers": answers(q)} for q in plan.survey.questions],
-        "messages": [message_facts(plan, message) for message in plan.messages],
+        "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
         "who_sees_what": dict(who_sees_what(plan)),
         "rests_on": dict(rests_on(plan)),

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from incrowd.accounting.analyses import analysis
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
-from incrowd.plans import Message, Plan, QuestionChannel
+from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
 from incrowd.presentation.example import factor
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, noise
@@ -63,34 +62,35 @@ def sent(plan: Plan) -> Iterator[Row]:
     alone: dict[Line, list[str]] = {}
     lines: list[tuple[list[str], Line]] = []
     for message in plan.messages:
-        how = (_reports(plan, message), _noise(plan, message))
-        if len(message.questions) > 1:
-            lines.append((list(message.questions), how))
+        how = (_reports(message), _noise(message))
+        if len(message.ids) > 1:
+            lines.append((list(message.ids), how))
         elif how in alone:
-            alone[how] += message.questions
+            alone[how] += message.ids
         else:
-            alone[how] = list(message.questions)
+            alone[how] = list(message.ids)
             lines.append((alone[how], how))
     for ids, how in lines:
         each = "each alone: " if len(ids) > 1 and alone.get(how) is ids else ""
         yield f"{each}{', '.join(ids)}", *how
 
 
-def _reports(plan: Plan, message: Message) -> str:
-    if message.apart and message.channel is not None:
-        about = plan.reports_each(message)
+def _reports(message: Message) -> str:
+    if isinstance(message, UnlinkedBits):
+        about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
-    bits, copies = plan.bits(message), message.copies
+    bits, copies = message.bits, message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
 
 
-def _noise(plan: Plan, message: Message) -> str:
+def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.channel is None else [channel_words(message.channel)]
-    for question in plan.questions(message):
+    said = [] if message.noise is None else [channel_words(message.noise)]
+    channels = message.channels
+    for question in message.questions:
         if question.randomizer:
             kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
-            words = channel_words(plan.channel(message, question.id))
+            words = channel_words(channels[question.id])
             said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
     return "; ".join(said)
 
@@ -102,7 +102,7 @@ def channel_words(channel: QuestionChannel) -> str:
     if isinstance(channel, Rappor) and channel.instantaneous:
         permanent, instantaneous = channel.permanent, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
-    if isinstance(channel, KAry):
+    if channel.of_answers:
         own, other = channel.matrix[0, :2]
         kept, others = bound(own, 4), noise(other)
         return f"the answer is sent with probability {kept}, each other one with {others}"

@@ -11,7 +11,7 @@ from incrowd.estimation.simultaneous import Method, simultaneous_intervals
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
 from incrowd.kernels.compilation import load_compiler
 from incrowd.planner.planner import guarantee_for
-from incrowd.plans import Guarantee, Plan
+from incrowd.plans import Guarantee, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.consistency import check_people, check_possible
@@ -66,7 +66,7 @@ def estimate(
     tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of questions that travel apart there are neither.) Raises ReportsError if the reports
+    cells. (Of unlinked bits there are neither.) Raises ReportsError if the reports
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """
@@ -180,10 +180,11 @@ def table_of(plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False) -> 
 def _table(plan: Plan, counted: Tally, source: Source, ids: Ids, noise_only: bool) -> TableEstimate:
     questions = [plan.survey.question(id) for id in ids]
     counts, message = counted.messages[source.number].tables[ids], source.message
-    if message.apart:
-        inverse = plan.channel(message, ids[0]).inverse
+    if isinstance(message, UnlinkedBits):
+        inverse = message.noise.inverse
         answers = questions[0].answers
         return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
     singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
-    decoders = [question_decoder(q, plan.channel(message, q.id)) for q in questions]
+    channels = message.channels
+    decoders = [question_decoder(q, channels[q.id]) for q in questions]
     return estimate_table(ids, decoders, singles, message.copies, noise_only)

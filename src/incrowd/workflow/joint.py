@@ -9,13 +9,13 @@ from incrowd.estimation.covariance import (
     estimate_joint,
     question_pair_decoder,
 )
-from incrowd.plans import Plan
+from incrowd.plans import Plan, UnlinkedBits
 from incrowd.tally.tally import Tally
 from incrowd.workflow.sources import Ids, Source, sources
 
 
 def travels_jointly(plan: Plan, ids: Ids) -> bool:
-    """Whether reports hold all bits of a table; of a question that travels apart they hold one."""
+    """Whether reports hold all bits of a table; where set bits travel unlinked they hold one."""
     return not any(plan.survey.question(id).travels_apart for id in ids)
 
 
@@ -34,12 +34,10 @@ def joint(
 def _joint(
     plan: Plan, tally: Tally, source: Source, ids: Ids, noise_only: bool, margin: bool
 ) -> JointEstimate:
-    if source.message.apart:
-        allowed = "travels apart: its errors are independent; covariances are not made"
+    if isinstance(source.message, UnlinkedBits):
+        allowed = "has unlinked bits: its errors are independent; covariances are not made"
         raise TableError.of("table", ids[0], allowed)
     counts = tally.messages[source.number].tables[ids]
-    decoders = [
-        question_pair_decoder(plan.survey.question(id), plan.channel(source.message, id), margin)
-        for id in ids
-    ]
+    channels = source.message.channels
+    decoders = [question_pair_decoder(plan.survey.question(id), channels[id], margin) for id in ids]
     return estimate_joint(ids, decoders, counts, source.message.copies, noise_only)

@@ -48,12 +48,12 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     A response depends on the device, the survey's name, the noise, the questions it travels with,
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
-    bits = np.unpackbits(records, axis=1, count=plan.bits(message), bitorder="little")
-    for id, place in plan.layout(message).items():
+    bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
+    for id, place in message.layout.items():
         randomizer = plan.survey.question(id).randomizer
         if randomizer is None or not randomizer.memoised:
             continue
-        noise = _permanent(plan, message, id)
+        noise = _permanent(message, id)
         series = _series(plan, message, noise)
         for row, key in enumerate(memory.keys):
             answer = bits[row, place]
@@ -69,13 +69,13 @@ def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
     another message: responses that stand in two of them would link both reports of a person.
     """
     questions = "; ".join(
-        f"{question.id}: {', '.join(question.answers)}" for question in plan.questions(message)
+        f"{question.id}: {', '.join(question.answers)}" for question in message.questions
     )
     return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"
 
 
-def _permanent(plan: Plan, message: Message, id: str) -> BitFlip:
-    channel = plan.channel(message, id)
+def _permanent(message: Message, id: str) -> BitFlip:
+    channel = message.channels[id]
     if isinstance(channel, Rappor):
         return channel.permanent
     assert isinstance(channel, BitFlip)  # one-time RAPPOR is a bit flip

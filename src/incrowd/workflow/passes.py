@@ -71,7 +71,7 @@ def spread_answers(
     AnswersError, with rows counted over all tables.
     """
     number = 1 << max(FILES // len(plan.messages), 1).bit_length() - 1  # a power of two
-    widths = [packed_width(plan.bits(message)) for message in plan.messages]
+    widths = [packed_width(message.bits) for message in plan.messages]
     buckets = [disk.buckets(number, width) for width in widths]
     rows = 0
     work = partial(_spread_batch, plan, number, key)

@@ -8,7 +8,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
@@ -16,7 +15,7 @@ from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.tables import along_axes
-from incrowd.plans import Guarantee, Plan
+from incrowd.plans import Guarantee, Plan, UnlinkedBits
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
@@ -73,7 +72,9 @@ def postprocess(
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = "is a text question or travels apart; post-processing is for joint reports"
+            allowed = (
+                "is a text question or has unlinked bits; post-processing is for joint reports"
+            )
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
@@ -162,15 +163,15 @@ def _patterns(plan: Plan, counted: Tally, source: Source, ids: Ids) -> Patterns:
     """The histogram of report patterns, and for each question its channel and a left inverse.
 
     Of a k-ary response the patterns are the options. Raises TableError for a question that
-    travels apart: its bits are never seen together.
+    travels unlinked: its bits are never seen together.
     """
-    if source.message.apart:
-        raise TableError.of("table", ids[0], "travels apart: only its one-way estimate is made")
+    if isinstance(source.message, UnlinkedBits):
+        raise TableError.of("table", ids[0], "has unlinked bits: only its one-way estimate is made")
     histogram = counted.messages[source.number].tables[ids]
     channels, inverses = [], []
     for axis, question in enumerate(map(plan.survey.question, ids)):
-        channel = plan.channel(source.message, question.id)
-        if isinstance(channel, KAry):
+        channel = source.message.channels[question.id]
+        if channel.of_answers:
             histogram = histogram.take(_one_hot(question), axis=axis)
             channels.append(channel.matrix)
             inverses.append(channel.inverse)

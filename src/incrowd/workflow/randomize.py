@@ -10,7 +10,7 @@ import pyarrow as pa
 from incrowd.channels.rappor import Rappor
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import ID_BYTES, Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey
@@ -68,11 +68,11 @@ def _collection(
     return Collection(
         plan=plan.digest,
         message=number,
-        bits=plan.bits(message),
+        bits=message.bits,
         packed=packed[permutation(len(packed), keystream)],
         seed=keystream.seed,
         id=keystream.words(ID_BYTES // 8).tobytes().hex(),
-        people=people.number if message.apart else None,
+        people=message.declared(people.number),
     )
 
 
@@ -88,20 +88,20 @@ def randomize_message(
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
     permanent responses; without it all stages are drawn afresh, as in a single round.
     """
-    if message.apart:
-        return _apart(plan, message, people, keystream)
-    questions = plan.questions(message)
+    if isinstance(message, UnlinkedBits):
+        return _unlinked(message, people, keystream)
+    questions = message.questions
     if not any(isinstance(question, Text) for question in questions):
         records = pack(questions, people.encoded, people.number)
         return randomize_records(records, plan, message, keystream, memory)
     copies = []
     for _ in range(message.copies):
-        cohorts = _cohorts(plan, message, people, keystream)
+        cohorts = _cohorts(message, people, keystream)
         records = pack(questions, people.encoded, people.number, cohorts)
         if memory is not None:
             records = remembered(plan, message, records, memory)
-        parts = segments(plan, message, fresh=memory is None)
-        copies.append(respond(records, plan.bits(message), parts, keystream))
+        parts = segments(message, fresh=memory is None)
+        copies.append(respond(records, message.bits, parts, keystream))
     return np.concatenate(copies)
 
 
@@ -119,19 +119,19 @@ def randomize_records(
     if memory is not None:
         records = remembered(plan, message, records, memory)
     copied = np.tile(records, (message.copies, 1))
-    parts = segments(plan, message, fresh=memory is None)
-    return respond(copied, plan.bits(message), parts, keystream)
+    parts = segments(message, fresh=memory is None)
+    return respond(copied, message.bits, parts, keystream)
 
 
-def segments(plan: Plan, message: Message, fresh: bool = True) -> list[Segment]:
+def segments(message: Message, fresh: bool = True) -> list[Segment]:
     """Which bits of the message's records go through which channel.
 
     The bits that tell the cohort of a text question go as they are. fresh: whether permanent
     responses are still to be drawn; if not, only the instantaneous stage is left of them.
     """
     found: list[Segment] = []
-    for id, place in plan.layout(message).items():
-        question, channel = plan.survey.question(id), plan.channel(message, id)
+    places, channels = message.layout.values(), message.channels.values()
+    for question, place, channel in zip(message.questions, places, channels, strict=True):
         if isinstance(question, Text):
             place = slice(place.start + question.cohort_bits, place.stop)
         if not fresh and question.randomizer is not None and question.randomizer.memoised:
@@ -142,21 +142,17 @@ def segments(plan: Plan, message: Message, fresh: bool = True) -> list[Segment]:
     return merged(found)
 
 
-def _cohorts(
-    plan: Plan, message: Message, people: People, keystream: Keystream
-) -> dict[str, np.ndarray]:
+def _cohorts(message: Message, people: People, keystream: Keystream) -> dict[str, np.ndarray]:
     """A cohort for each person and text question, all equally likely."""
-    texts = [question for question in plan.questions(message) if isinstance(question, Text)]
+    texts = [question for question in message.questions if isinstance(question, Text)]
     return {q.id: uniform_below(q.cohorts, people.number, keystream) for q in texts}
 
 
-def _apart(plan: Plan, message: Message, people: People, keystream: Keystream) -> np.ndarray:
+def _unlinked(message: UnlinkedBits, people: People, keystream: Keystream) -> np.ndarray:
     """The set bits of each copy, as reports."""
-    encoded = people.encoded[message.questions[0]]
-    shape, noise = (people.number, plan.record_bits(message)), message.channel
-    assert noise is not None
+    encoded, shape = people.encoded[message.question.id], (people.number, message.record_bits)
     copies = [
-        set_bits(encoded.rows, encoded.places, shape, noise, keystream)
+        set_bits(encoded.rows, encoded.places, shape, message.noise, keystream)
         for _ in range(message.copies)
     ]
-    return as_reports(np.concatenate(copies), plan.bits(message))
+    return as_reports(np.concatenate(copies), message.bits)

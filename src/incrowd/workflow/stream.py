@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.batches import Batches, load_batches
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files, save_reports
 from incrowd.sampling.flip import packed_width
@@ -23,7 +23,7 @@ from incrowd.workflow.randomize import keystream_for, randomize
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
-NUMBER_BYTES = 32  # of a report whose set bits travel apart, while they are drawn
+NUMBER_BYTES = 32  # of an unlinked set bit while they are drawn
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
@@ -112,21 +112,20 @@ def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
 
 def batch_rows(plan: Plan) -> int:
     """How many people are randomised at a time, so that a batch takes bounded memory."""
-    most = max(_bytes_each(plan, message) for message in plan.messages)
+    most = max(_bytes_each(message) for message in plan.messages)
     return int(min(BATCH_ROWS, max(1, BATCH_BYTES // most)))
 
 
-def _bytes_each(plan: Plan, message: Message) -> float:
-    """Of one person's reports while they are drawn; of set bits that travel apart on average."""
-    if message.apart:
-        return NUMBER_BYTES * plan.reports_each(message)
-    return message.copies * plan.record_bits(message)
+def _bytes_each(message: Message) -> float:
+    """Of one person's reports while they are drawn; of unlinked set bits on average."""
+    each = NUMBER_BYTES if isinstance(message, UnlinkedBits) else message.bits
+    return each * message.reports_each
 
 
 def _header(plan: Plan, number: int, rows: int, keystream: Keystream) -> Collection:
     """All of a collection but its reports."""
     message = plan.messages[number]
-    bits = plan.bits(message)
+    bits = message.bits
     return Collection(
         plan=plan.digest,
         message=number,
@@ -134,5 +133,5 @@ def _header(plan: Plan, number: int, rows: int, keystream: Keystream) -> Collect
         packed=np.empty((0, packed_width(bits)), np.uint8),
         seed=keystream.seed,
         id=keystream.words(ID_BYTES // 8).tobytes().hex(),
-        people=rows if message.apart else None,
+        people=message.declared(rows),
     )

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.encoding.records import pack
-from incrowd.estimation.decoders import decoder, question_decoder, reported
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import NOISE_ONLY, along_axes
-from incrowd.plans import Plan
+from incrowd.plans import Plan, UnlinkedBits
 from incrowd.survey import Text
 from incrowd.tally.moments import moments
 from incrowd.workflow.people import People
@@ -77,10 +77,11 @@ def theoretical_error(plan: Plan, ids: Ids, shares: np.ndarray, errors: str) -> 
 def _second_moment(plan: Plan, number: int, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """E[g^2] of every cell, g the debiased report of one message."""
     message = plan.messages[number]
-    pairs = [(plan.survey.question(id), plan.channel(message, id)) for id in ids]
-    if message.apart:  # too wide for a matrix: g^2 is linear in the bit
-        low, high = pairs[0][1].inverse[1] ** 2
-        q, p = pairs[0][1].matrix[1]
+    if isinstance(message, UnlinkedBits):  # too wide for a matrix: g^2 is linear in the bit
+        low, high = message.noise.inverse[1] ** 2
+        q, p = message.noise.matrix[1]
         return np.asarray(low + (high - low) * (q + (p - q) * shares[1:]))
-    noisy = along_axes([reported(*pair) for pair in pairs], shares)
+    channels = message.channels
+    pairs = [(plan.survey.question(id), channels[id]) for id in ids]
+    noisy = along_axes([c.reported(q.domain.bits) for q, c in pairs], shares)
     return along_axes([question_decoder(*pair).square for pair in pairs], noisy)

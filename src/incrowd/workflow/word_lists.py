@@ -42,5 +42,5 @@ def estimate_words(
     names = [normalize(word) for word in candidates]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
     counts = tally.messages[source.number].tables[(id,)]
-    inverse = plan.channel(source.message, id).inverse
+    inverse = source.message.channels[id].inverse
     return word_shares.estimate_words(names, places, counts, inverse, source.message.copies)
