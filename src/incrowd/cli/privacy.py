@@ -31,6 +31,7 @@ LARGEST_EPSILON = 700  # e^epsilon stays a double
 NEARLY = 0.01  # share of delta within which its bounds are one figure
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="What a noise guarantees in a crowd, by every analysis.",

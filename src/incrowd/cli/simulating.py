@@ -1,20 +1,50 @@
-"""How good the estimates of a simulation were, for people or machines."""
+"""The command that tries a survey out: `simulate`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich.table import Table
 from rich.text import Text
 from scipy.special import ndtri
 
-from incrowd.cli.console import out, printed_as_json, say
+import incrowd
+from incrowd.cli.console import out, printed_as_json, progress, say
+from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers
 from incrowd.workflow.simulate import Simulation, TableQuality
 
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
+
+
+def simulate(
+    survey: SurveyFile,
+    answers: AnswersFile,
+    trials: Annotated[int, typer.Option(help="Collections to draw.")] = 1000,
+    fixed_people: Annotated[
+        bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
+
+    Plans once; each trial draws `crowd` people from the answers with replacement, randomises and
+    estimates.
+
+    \b
+    Example:
+      incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
+    """
+    check_answers(answers)
+    read = incrowd.Survey.load(survey)
+    table = incrowd.load_answers(answers, read)
+    with progress("simulating", trials) as advance:
+        result = incrowd.simulate(read, table, trials, fixed_people, seed, advance)
+    simulation(result, json)
 
 
 def simulation(result: Simulation, json: bool) -> None:
