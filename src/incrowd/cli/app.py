@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli.later import Commands
+from incrowd.cli.names import as_typed
 from incrowd.errors import IncrowdError, IncrowdWarning
 
 app = typer.Typer(
@@ -84,7 +85,7 @@ def guarded(command: typer.Typer, name: str) -> None:
         command(prog_name=name)
     except IncrowdError as error:
         for problem in error.problems:
-            say(f"error: {problem}")
+            say(f"error: {as_typed(problem)}")
         sys.exit(error.exit_code)
     except (OSError, MemoryError) as error:
         say(f"error: {str(error) or 'out of memory'}")
