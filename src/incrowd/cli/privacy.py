@@ -21,11 +21,12 @@ from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rounding import rounded_down
-from incrowd.cli.console import out, print_json, say, table, working
+from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.planner.sent import crowd_channel
 from incrowd.presentation import number_text
+from incrowd.presentation.terminal_tables import table
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 from incrowd.workflow.privacy import Assessment, Order, assess, curves
