@@ -73,7 +73,7 @@ def module_name(file: Path) -> str:
 
 def test_every_room_has_a_level():
     rooms = {file.name.removesuffix(".py") for file in SOURCE.iterdir()}
-    assert rooms - {"__init__", "__pycache__", "py.typed"} <= set(LEVEL)
+    assert rooms - {"__init__", "__init__.pyi", "__pycache__", "py.typed"} <= set(LEVEL)
 
 
 @pytest.mark.parametrize("file", module_files(), ids=module_name)
