@@ -10,6 +10,7 @@ from typing import Any
 
 import altair as alt
 import vl_convert
+from markupsafe import Markup
 
 from incrowd.presentation.charts import ACCENT, FONT, INK, LINE, MUTED, config, inline
 from incrowd.reports.files import replaced
@@ -56,7 +57,7 @@ def look() -> dict[str, Any]:
     return config() | axes | {"background": "white", "padding": 12, "legend": legend}
 
 
-def _inline(figure: Figure, picture: str) -> str:
+def _inline(figure: Figure, picture: str) -> Markup:
     """The picture for a page, whose style sheet colors it; its names are its own there."""
     named = re.sub(r'(\bid="|url\(#)', rf"\1{figure.stem}-", picture)
     return inline(named.replace('fill="white"', 'fill="none"', 1), figure.title)

@@ -482,9 +482,9 @@ def test_rounds_repeat_the_permanent_bits_and_only_those(tmp_path):
 def test_permanent_responses_need_a_key_and_ids(tmp_path):
     plan = incrowd.plan(load(tmp_path, toml(choice(MEMOISED), crowd=2)))
     table = answers(3).select(["id", "drinks"])
-    with pytest.raises(UsageError, match=r"--device-key.*drinks has a permanent response"):
+    with pytest.raises(UsageError, match=r"device_key.*drinks has a permanent response"):
         incrowd.randomize(plan, table, id="id")
-    with pytest.raises(UsageError, match=r"--id.*several rows are several devices"):
+    with pytest.raises(UsageError, match=r"id: is missing.*several rows are several devices"):
         incrowd.randomize(plan, table, device_key=KEY)
     assert len(incrowd.randomize(plan, table.slice(0, 1), device_key=KEY)[0]) == 1
 

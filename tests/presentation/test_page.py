@@ -31,7 +31,7 @@ from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
 )
-from incrowd.presentation.number_text import bound, digits, noise, percent, rounded_up
+from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
 from incrowd.presentation.page import page
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal import terminal
@@ -190,10 +190,12 @@ class TestNumbers:
         assert percent(-0.00001, 1) == "0.0"
 
     def test_a_privacy_figure_is_never_rounded_down(self) -> None:
-        assert rounded_up(2980.958) == "2,981"
-        assert rounded_up(2.718281828) == "2.72"
-        assert rounded_up(1.0000001) == "1.01"
-        assert rounded_up(2.0) == "2.00"
+        assert written_out(2980.958) == "2,981"
+        assert written_out(2.718281828) == "2.72"
+        assert written_out(1.0000001) == "1.01"
+        assert written_out(2.0) == "2.00"
+        assert written_out(0.1) == "0.100"  # not 0.101: the double is a little above one tenth
+        assert written_out(float("inf")) == "inf"
         assert [bound(0.9999), bound(1.0001e-6), bound(1e-6)] == ["1", "1.01e-06", "1e-06"]
         assert bound(0.6931471805599453, 12) == "0.69314718056"
         assert noise(0.27699) == "0.2769" and noise(0.25) == "0.25"
@@ -279,7 +281,7 @@ class TestPage:
 
     def test_user_text_is_escaped(self, html: str) -> None:
         assert "<script" not in html and "<img" not in html
-        assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;" in html
+        assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in html
         assert "größe 調査" in html
 
     def test_says_what_is_promised(self, html: str, simulated: Estimates) -> None:
@@ -380,4 +382,4 @@ def _unquoted(tags: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("'", "&#x27;")
+    return text.replace("'", "&#39;")

@@ -401,9 +401,9 @@ def test_permanent_responses_need_ids(small, tmp_path):
     table = people().append_column("id", pa.array(range(ROWS)))
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     arguments = (made, tmp_path / "a.parquet")
-    with pytest.raises(UsageError, match="--device-key"):
+    with pytest.raises(UsageError, match="device_key"):
         randomize_files(*arguments, tmp_path / "r.parquet")
-    with pytest.raises(UsageError, match="--id"):
+    with pytest.raises(UsageError, match="id: is missing"):
         randomize_files(*arguments, tmp_path / "r.parquet", device_key=key)
     assert not (tmp_path / "r.parquet").exists()
     rounds = []

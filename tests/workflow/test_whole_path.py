@@ -142,7 +142,7 @@ def test_reports_of_another_plan_are_refused(survey, reports):
 
 def test_a_smaller_crowd_is_refused_unless_accepted(made, answers):
     reports = incrowd.randomize(made, answers.slice(0, 500), 1)
-    with pytest.raises(ReportsError, match="accept-smaller-crowd"):
+    with pytest.raises(ReportsError, match="accept_smaller_crowd=True"):
         incrowd.estimate(made, reports)
     estimates = incrowd.estimate(made, reports, accept_smaller_crowd=True)
     assert estimates.guarantee.crowd == 500

@@ -11,7 +11,6 @@ import typer
 
 import incrowd
 from incrowd.cli import show
-from incrowd.cli.comparing import comparison
 from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -275,4 +274,4 @@ def compare(
     made = certified(plan)
     with counting(reports) as parts:
         found = incrowd.compare(made, parts, first, second, noise_only, accept_smaller_crowd)
-    comparison(found, json)
+    show.comparison(found, json)

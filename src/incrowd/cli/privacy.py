@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +22,12 @@ from incrowd.accounting.calibration import (
 )
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli.console import out, print_json, say, table, working
+from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.presentation import number_text
+from incrowd.presentation.terminal_tables import table
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
@@ -31,6 +35,7 @@ LARGEST_EPSILON = 700  # e^epsilon stays a double
 EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="What a noise guarantees in a crowd, by every analysis.",
@@ -61,11 +66,11 @@ class Setting:
 
     def __init__(
         self,
-        bits: int | None,
-        survey: Path | None,
-        crowd: int | None,
-        copies: int | None,
-        colluding: int | None,
+        bits: Bits = None,
+        survey: SurveyFile = None,
+        crowd: Crowd = None,
+        copies: Copies = None,
+        colluding: Colluding = None,
     ) -> None:
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
@@ -107,16 +112,28 @@ class Setting:
         return [Part(d, crowd_channel(q) or channel) for q in questions for d in q.domains]
 
 
+def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of a setting in the place of its first parameter, `setting`."""
+    shared = signature(Setting, eval_str=True).parameters.values()
+    own = tuple(signature(command, eval_str=True).parameters.values())[1:]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        setting = Setting(**{option.name: given.pop(option.name) for option in shared})
+        command(setting, **given)
+
+    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *own)]
+    called.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    return called
+
+
 @app.command()
+@of_a_setting
 def delta(
+    setting: Setting,
     noise: Noise,
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     epsilon: Epsilon = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """Delta (and eta) that a noise gives at epsilon.
@@ -125,20 +142,16 @@ def delta(
     Example:
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
     """
-    setting = Setting(bits, survey, crowd, copies, colluding)
     _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
 
 
 @app.command()
+@of_a_setting
 def epsilon(
+    setting: Setting,
     noise: Noise,
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     delta: Delta = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """The smallest epsilon that a noise gives at delta.
@@ -147,7 +160,7 @@ def epsilon(
     Example:
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
     """
-    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    channel = BitFlip.at_least(noise)
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
 
@@ -158,10 +171,9 @@ def epsilon(
 
 
 @app.command()
+@of_a_setting
 def noise(
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
+    setting: Setting,
     epsilon: Epsilon = None,
     delta: Delta = None,
     eta: Annotated[
@@ -169,8 +181,6 @@ def noise(
         typer.Option(help="Instead of delta: chance that the ratio exceeds e^epsilon."),
     ] = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """The smallest noise that gives (epsilon, delta), or (epsilon, eta).
@@ -179,7 +189,6 @@ def noise(
     Example:
       incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
     """
-    setting = Setting(bits, survey, crowd, copies, colluding)
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", eta, "goes without --delta")
@@ -193,15 +202,12 @@ def noise(
 
 
 @app.command()
+@of_a_setting
 def curve(
+    setting: Setting,
     noise: Noise,
     output: Annotated[Path, typer.Option("-o", "--output", help="File: .html or .csv.")],
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     epsilon: Annotated[float, typer.Option(help="Largest epsilon drawn.")] = 3.0,
-    copies: Copies = None,
-    colluding: Colluding = None,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
 ) -> None:
     """Draw delta against epsilon for all analyses.
@@ -215,7 +221,7 @@ def curve(
     if not 0 < epsilon <= LARGEST_EPSILON:
         allowed = f"should be greater than 0 and at most {LARGEST_EPSILON}"
         raise UsageError.of("--epsilon", epsilon, allowed)
-    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    channel = BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
         found = curves(setting.sent(channel), setting.crowd, list(epsilons))

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from incrowd.cli.console import out, print_json, printed_as_json, say, table
+from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.estimation.results import Estimates
 from incrowd.planner.alternatives import Alternative
-from incrowd.plans import Asked, Plan, UnlinkedBits
+from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text, terminal
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts
@@ -23,8 +19,22 @@ from incrowd.presentation.guarantees import (
     guarantee_symbols,
     warnings,
 )
-from incrowd.presentation.number_text import finite, short_percent
+from incrowd.presentation.number_text import finite
+from incrowd.presentation.terminal_plan import (
+    VISIBLE,
+    alternatives_table,
+    beyond_budget,
+    forecast_table,
+    ledger_lines,
+    message_table,
+)
+from incrowd.presentation.terminal_tables import (
+    comparison_table,
+    independence_line,
+    postprocessed_table,
+)
 from incrowd.tally.tally import Tally
+from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
@@ -40,58 +50,16 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
         print_json(facts | tables | {"alternatives": [way._asdict() for way in others]})
         return
     out.print(made.survey.name, style="bold", markup=False)
-    out.print(_messages(made))
+    out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in (*warnings(made.guarantee), *_beyond_budget(made)):
+    for text in (*warnings(made.guarantee), *beyond_budget(made)):
         say(f"warning: {text}")
-    title = f"what {made.survey.crowd:,} people will tell, if all answers are alike"
-    figures = ("standard error", "visible from", "as good as, asked openly")
-    shown = table(title, "table", *figures)
-    for item in expected:
-        people = f"{item.as_good_as:,.0f} people"
-        error, visible = short_percent(item.standard_error), short_percent(item.visible)
-        shown.add_row(Text(", ".join(item.questions)), error, visible, people)
-    out.print(shown)
-    say(
-        "visible from: the smallest share that is told from zero half of the time (5% for any "
-        "false one in the table)"
-    )
+    expectations = ((t.questions, t.standard_error, t.visible, t.as_good_as) for t in expected)
+    out.print(forecast_table(made.survey.crowd, expectations))
+    say(VISIBLE)
     if others:
-        out.print(_alternatives(made, others))
-
-
-def _beyond_budget(made: Plan) -> Iterator[str]:
-    """What to know of a plan whose unlinked set bits are more than a person may send."""
-    budget, sent = (
-        made.survey.reports_per_person,
-        sum(message.reports_each for message in made.messages),
-    )
-    if budget is not None and sent > budget:
-        yield (
-            f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every unlinked set bit is a report, and the promise takes that "
-            "much noise"
-        )
-
-
-def _alternatives(made: Plan, others: Sequence[Alternative]) -> Table:
-    """The same survey sent in other ways, side by side."""
-    objective = made.survey.objective
-    table = Table(title=f"other ways to send it: {objective} standard error of the wanted tables")
-    for name in ("sent as", "messages", "reports a person", "error", "ratio"):
-        left = name == "sent as"
-        table.add_column(name, justify="left" if left else "right", no_wrap=left)
-    sent, error = sum(message.copies for message in made.messages), plan_error(made)
-    table.add_row("this plan", f"{len(made.messages):,}", f"{sent:,}", short_percent(error), "1.00")
-    for way in others:
-        if way.error is None:
-            table.add_row(way.name, "", "", "no noise keeps the promise", "")
-        else:
-            numbers = (f"{way.messages:,}", f"{way.reports_per_person:,}")
-            ratio = f"{way.error / error:.2f}"
-            table.add_row(way.name, *numbers, short_percent(way.error), ratio)
-    return table
+        out.print(alternatives_table(made, plan_error(made), others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -99,20 +67,8 @@ def ledger(known: Ledger, json: bool) -> None:
     if json:
         print_json({"asked": [_asked_facts(asked, known) for asked in known.asked]})
         return
-    for number, asked in enumerate(known.asked, 1):
-        ids = ", ".join(question.id for question in asked.survey.questions)
-        say(f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})")
-    if not known.asked:
-        say("nothing was asked so far")
-
-
-def _came(asked: Asked, known: Ledger) -> str:
-    """The crowd of a plan that was carried out, beside the planned one."""
-    if asked.digest in known.as_planned:
-        return f"{asked.crowd:,} people as planned, not counted"
-    planned = asked.survey.honest
-    of = "" if asked.crowd == planned else f" of the {planned:,} planned"
-    return f"{asked.crowd:,} people{of}"
+    for line in ledger_lines(known):
+        say(line)
 
 
 def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
@@ -124,22 +80,6 @@ def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
         "counted": asked.digest not in known.as_planned,
         "digest": asked.digest,
     }
-
-
-def _messages(made: Plan) -> Table:
-    """A line for each message, or for many of them each kind with its number."""
-    grid = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("message", "bits", "noise", "reports from each person"):
-        left = name == "message"
-        grid.add_column(name, justify="left" if left else "right", overflow="fold")
-    for message in made.messages:
-        noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
-        sent = f"{message.copies:,}"
-        if isinstance(message, UnlinkedBits):
-            sent = f"about {message.reports_each:,.1f}, one for each set bit"
-        names = ", ".join(message.ids)
-        grid.add_row(Text(names), f"{message.bits:,}", noise, sent)
-    return grid
 
 
 def _forecast_facts(item: TableForecast) -> dict[str, Any]:
@@ -215,7 +155,8 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
-        out.print(_postprocessed_table(item))
+        title = f"{', '.join(item.questions)}: {item.method}"
+        out.print(postprocessed_table(title, item.answers, item.estimate, item.raw, item.bias))
         if len(item.log_likelihood):
             steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
             say(f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
@@ -229,18 +170,6 @@ def _postprocessed_facts(found: Sequence[Postprocessed]) -> dict[str, Any]:
     guarantees = ({"guarantee": guarantee_facts(item.guarantee)} for item in found)
     items = zip(map(dataclasses.asdict, found), guarantees, strict=True)
     return {"tables": finite([item | guarantee for item, guarantee in items])}
-
-
-def _postprocessed_table(item: Postprocessed) -> Table:
-    figures = ("post-processed", "unbiased", *(["bias"] if item.bias else []))
-    shown = table(f"{', '.join(item.questions)}: {item.method}", "answer", *figures)
-    for place, answer in enumerate(product(*item.answers)):
-        cells = [f"{item.estimate.flat[place]:.4f}", f"{item.raw.flat[place]:.4f}"]
-        if item.bias:
-            bias, error = item.bias.bias.flat[place], item.bias.standard_error.flat[place]
-            cells.append(f"{bias:+.4f} ± {error:.4f}")
-        shown.add_row(Text(" | ".join(answer)), *cells)
-    return shown
 
 
 def estimates(found: Estimates, json: bool) -> None:
@@ -265,30 +194,8 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))
-    _reports_verified(found)
-
-
-def _reports_verified(found: Verification) -> None:
-    """Whether reports can come from a plan."""
-    if found.impossible is not None:
-        for wrong in found.impossible:
-            say(
-                f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
-                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
-                f"{wrong.high:.4%}"
-            )
-        for people in found.impossible_people or ():
-            say(
-                f"message {people.message}: {people.people:,} people send {people.low:,} to "
-                f"{people.high:,} reports; {people.reports:,} were accepted"
-            )
-        cannot = found.impossible or found.impossible_people
-        fit = "cannot come from" if cannot else "can come from"
-        say(f"the {found.reports:,} accepted reports {fit} this plan")
-    if found.rejected:
-        say(f"{found.rejected:,} reports were rejected: no client of the plan can have sent them")
-    if found.missing:
-        say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
+    for line in _reports_verified(found):
+        say(line)
 
 
 def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
@@ -311,3 +218,50 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
         and [vars(wrong) for wrong in found.impossible_people],
         "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
     }
+
+
+def comparison(found: TwoWay, json: bool) -> None:
+    """What two questions have to do with each other."""
+    if printed_as_json(json, lambda: _comparison_facts(found), found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    out.print(independence_line(found.independence), markup=False, highlight=False)
+    v = (found.cramers_v,) if found.cramers_v else ()
+    items = (*v, *found.shares, *found.differences, *found.odds_ratios)
+    title = f"{found.questions[1]} by {found.questions[0]}, 95% intervals"
+    out.print(comparison_table(title, items))
+    say(f"each interval is for its own figure: of {len(items)}, about one in twenty misses")
+    for reason in sorted({item.reason for item in items if item.reason}):
+        say(f"an interval has no limit: {reason}")
+
+
+def _comparison_facts(found: TwoWay) -> dict[str, Any]:
+    """No infinity and no nan, null in their place: `unbounded` says on which side there is no
+    limit."""
+    facts: dict[str, Any] = finite(dataclasses.asdict(found))
+    return facts | {"guarantee": found.guarantee.model_dump()}
+
+
+def _reports_verified(found: Verification) -> Iterator[str]:
+    """Whether reports can come from a plan."""
+    if found.impossible is not None:
+        for wrong in found.impossible:
+            yield (
+                f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
+                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
+                f"{wrong.high:.4%}"
+            )
+        for people in found.impossible_people or ():
+            yield (
+                f"message {people.message}: {people.people:,} people send {people.low:,} to "
+                f"{people.high:,} reports; {people.reports:,} were accepted"
+            )
+        cannot = found.impossible or found.impossible_people
+        fit = "cannot come from" if cannot else "can come from"
+        yield f"the {found.reports:,} accepted reports {fit} this plan"
+    if found.rejected:
+        yield (
+            f"{found.rejected:,} reports were rejected: no client of the plan can have sent them"
+        )
+    if found.missing:
+        yield f"{found.missing:,} people are missing: the promise does not hold for this crowd"

@@ -94,7 +94,7 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
         why = f"does not say of {name!r} what the ledger says"
     else:
         return
-    raise PlanError.of("plan", plan.digest, f"{why}; plan it with --ledger")
+    raise PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
 
 
 def _unedited(data: dict[str, Any]) -> dict[str, Any]:

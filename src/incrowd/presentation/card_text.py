@@ -8,9 +8,8 @@ from incrowd.accounting.analyses import analysis
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
 from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
-from incrowd.presentation.example import factor
 from incrowd.presentation.guarantees import without_shuffler
-from incrowd.presentation.number_text import bound, noise
+from incrowd.presentation.number_text import bound, factor, noise
 from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
 
 Row = tuple[str, ...]

@@ -11,7 +11,7 @@ import numpy as np
 
 from incrowd.encoding.bloom import places
 from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
-from incrowd.presentation.number_text import rounded_up
+from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Text, YesNo
 
 SHOWN_BITS = 24  # longer records are described by their set bits
@@ -36,13 +36,6 @@ class Example(NamedTuple):
     def odds(self) -> str:
         """The ratio for people."""
         return f"{factor(self.log_ratio)} to 1"
-
-
-def factor(log_ratio: float) -> str:
-    """e^log_ratio for people, rounded up: a power of ten where it is too long to read."""
-    if log_ratio < math.log(1e6):
-        return rounded_up(math.exp(log_ratio))
-    return f"10^{math.ceil(log_ratio / math.log(10))}"
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:

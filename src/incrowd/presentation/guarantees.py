@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee
-from incrowd.presentation.number_text import bound, rounded_up
+from incrowd.presentation.number_text import bound, factor, written_out
 
 ROWS = (
     "Each row of the answers was treated as one person. Somebody with several rows is protected "
@@ -63,7 +61,7 @@ def without_shuffler(guarantee: Guarantee) -> str:
     """What remains if the shuffler fails."""
     return (
         "If reports can be linked to their senders, what remains is the local guarantee: "
-        f"ε = {rounded_up(guarantee.local_epsilon)}, δ = 0."
+        f"ε = {written_out(guarantee.local_epsilon)}, δ = 0."
     )
 
 
@@ -84,7 +82,4 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
 
 
 def _factor(guarantee: Guarantee) -> str:
-    """e^epsilon for people: "2,981", and a power of ten where it is too long to read."""
-    if guarantee.epsilon < math.log(1e6):
-        return rounded_up(math.exp(guarantee.epsilon))
-    return f"10^{math.ceil(guarantee.epsilon / math.log(10))}"
+    return factor(guarantee.epsilon)

@@ -166,7 +166,7 @@ def _nothing_of(number: int) -> IncrowdError:
 def _too_few(plan: Plan) -> str:
     return (
         f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, or "
-        "use --accept-smaller-crowd (accept_smaller_crowd=True) to recompute a weaker guarantee"
+        "use accept_smaller_crowd=True to recompute a weaker guarantee"
     )
 
 

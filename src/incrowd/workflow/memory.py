@@ -33,12 +33,12 @@ def remembering(
         return None
     if key is None:
         allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
-        raise UsageError.of("--device-key", MISSING, allowed)
+        raise UsageError.of("device_key", MISSING, allowed)
     if id is None:
         if answers.num_rows == 1:
             return Memory([key])
         allowed = "several rows are several devices; name the column that tells them apart"
-        raise UsageError.of("--id", MISSING, allowed)
+        raise UsageError.of("id", MISSING, allowed)
     return Memory([key.derive(name) for name in texts(answers, id).to_pylist()])
 
 

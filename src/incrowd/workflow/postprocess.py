@@ -68,7 +68,7 @@ def postprocess(
     checked_method(method)
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
-        raise UsageError.of("--bootstrap", bootstrap, allowed)
+        raise UsageError.of("bootstrap", bootstrap, allowed)
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
@@ -90,7 +90,7 @@ def checked_method(name: str) -> Method:
     for method in METHODS:
         if name == method:
             return method
-    raise UsageError.of("--method", name, f"use one of {', '.join(METHODS)}")
+    raise UsageError.of("method", name, f"use one of {', '.join(METHODS)}")
 
 
 def _consistent(

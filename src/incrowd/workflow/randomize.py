@@ -56,7 +56,7 @@ def keystream_for(seed: int | None) -> Keystream:
     if seed is None:
         return Keystream.from_system()
     if seed < 0:
-        raise UsageError.of("seed", seed, "should be at least 0")
+        raise UsageError.of("simulation_seed", seed, "should be at least 0")
     return Keystream.for_simulation(seed)
 
 
