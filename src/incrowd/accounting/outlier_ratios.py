@@ -2,6 +2,8 @@
 
 Everybody else holds the same record z. Exact for such homogeneous crowds, and a lower bound on the
 worst case: mixed crowds can be worse. Every relation of x, x' and z, and both orders, are tried.
+
+Proof: docs/mathematics.md#the-worst-pairs.
 """
 
 from __future__ import annotations
