@@ -215,3 +215,38 @@ def test_folders_that_were_made_are_removed_again(tmp_path):
     assert list(tmp_path.iterdir()) == []
     assert len(folder.save_reports(reports, tmp_path / "x" / "y")) == 2
     assert Path(tmp_path / "x" / "y" / "message-2.parquet").exists()
+
+
+def test_reports_of_several_messages_are_written_to_a_folder(tmp_path):
+    """A folder that the command itself has just made is not standard output."""
+    survey = """
+name = "Two"
+crowd = 200
+[privacy]
+epsilon = 3.0
+delta = 1e-3
+[[question]]
+id = "a"
+type = "yesno"
+[[question]]
+id = "b"
+type = "yesno"
+[[message]]
+questions = ["a"]
+[[message]]
+questions = ["b"]
+"""
+    (tmp_path / "s.toml").write_text(survey)
+    (tmp_path / "a.csv").write_text("a,b\n" + "yes,no\n" * 200)
+    for arguments in (
+        ("plan", "s.toml", "-o", "p.json"),
+        ("randomize", "p.json", "a.csv", "-o", "reports"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", "from incrowd.cli import main; main()", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "reports").iterdir())) == 2
