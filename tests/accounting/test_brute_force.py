@@ -154,7 +154,7 @@ def compare(number, first):
 
 
 def check_exact(sent, promise, truth, found):
-    """`enumerate` is the truth; `outlier` is no more than it."""
+    """`exact` is the truth; `outlier` is no more than it."""
     for analysis in ("exact", "outlier"):
         try:
             figures = certify(analysis, sent, promise.crowd, promise.epsilon).delta
@@ -175,7 +175,7 @@ DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 def test_forty_random_plans():
     found, _ = compare(QUICK, first=0)
     assert not any(found[variant] for variant in RIGHT), found
-    assert found["enumerate tried"] >= 5 and found["outlier tried"] >= 5
+    assert found["exact tried"] >= 5 and found["outlier tried"] >= 5
     for wrong in ("crowd doubled", "crowd and one", "composition left out"):
         assert found[wrong] >= 5, found
 

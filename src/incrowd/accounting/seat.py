@@ -17,8 +17,9 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from incrowd.accounting import blanket, local
-from incrowd.accounting.candidates import local_candidates
+from incrowd.accounting import blanket_ratios, local_ratios
+from incrowd.accounting.analyses import analysis
+from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.parts import AnyChannel, Part, alike, as_flip, at_most_flip, widened
 from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accounting.ratios import product as independent
@@ -35,7 +36,7 @@ MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be l
 MOST_ATOMS = 1 << 22  # of all classes together
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
 
-ASSUMPTION = blanket.ASSUMPTION
+ASSUMPTION = analysis("blanket").assumption
 
 Row = tuple[int, ...]  # places of each kind, of one channel
 Rows = tuple[Row, ...]
@@ -78,7 +79,7 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
     found = seats(schema)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
     without = max(
-        local.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.apart
+        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.apart
     )
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
@@ -159,10 +160,10 @@ def _common(groups: Groups) -> float:
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
-    pair = blanket.APART
+    pair = blanket_ratios.APART
     if not channel.of_answers:
-        pair = blanket.pairs(domain, alike(channel))[0]
-    return float(np.exp(blanket.ratios(domain, channel, pair).log_mass).sum())
+        pair = blanket_ratios.pairs(domain, alike(channel))[0]
+    return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
 def _classes(groups: Groups) -> list[tuple[Rows, Ratios]]:
