@@ -25,7 +25,12 @@ LEVELS = [
     {"reproduction"},
 ]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
-SIDEWAYS = {("tally", "reports"), ("channels", "channels"), ("survey", "survey")}
+SIDEWAYS = {
+    ("tally", "reports"),
+    ("sampling", "reports"),
+    ("channels", "channels"),
+    ("survey", "survey"),
+}
 
 
 def imported_modules(tree: ast.AST) -> list[str]:

@@ -13,6 +13,7 @@ _PUBLIC = {
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
     "encoding.answers": "load_answers",
+    "encoding.word_lists": "load_words",
     "errors": (
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"
@@ -39,7 +40,6 @@ _PUBLIC = {
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",
     "workflow.verify": "Verification verify",
-    "workflow.word_lists": "load_words",
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 

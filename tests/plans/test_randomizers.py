@@ -24,13 +24,13 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
+from incrowd.encoding.people import People
 from incrowd.errors import IncrowdError, PrivacyError, SurveyError, UsageError
 from incrowd.estimation.decoders import decoder, question_decoder, reported
 from incrowd.estimation.tables import along_axes
 from incrowd.plans import device
+from incrowd.sampling.memory import remembered, remembering
 from incrowd.survey import Choice, Domain, Multi, YesNo
-from incrowd.workflow.memory import remembered, remembering
-from incrowd.workflow.people import People
 
 PEOPLE = 6000
 OPTIONS = ("x", "y", "z")
@@ -460,7 +460,7 @@ def remembered_bits(folder, said=MEMOISED, key=KEY, rows=ROWS, crowd=ROWS, table
     truth = np.zeros((rows, 3), np.uint8)
     truth[np.arange(rows), encoded.encoded["drinks"].places] = 1
     records = np.packbits(truth, axis=1, bitorder="little")
-    memory = remembering(plan, table, "id", key)
+    memory = remembering(plan, rows, ids.to_pylist(), key)
     found = remembered(plan, message, records, memory)
     return np.unpackbits(found, axis=1, count=3, bitorder="little"), truth
 

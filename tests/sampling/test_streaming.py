@@ -29,15 +29,17 @@ import incrowd
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.batches import load_batches
 from incrowd.errors import AnswersError, UsageError
+from incrowd.kernels import threads
+from incrowd.kernels.threads import in_order
 from incrowd.reports import collection
 from incrowd.reports.collection import Collection, regrouped, write_reports
 from incrowd.reports.temporary import Bucket
+from incrowd.sampling import passes, streaming
 from incrowd.sampling.buckets import branch, spread
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow import passes, stream, threads
-from incrowd.workflow.passes import Disk, shuffled
-from incrowd.workflow.stream import batch_rows, randomize_files
-from incrowd.workflow.threads import in_order
+from incrowd.sampling.passes import Disk, shuffled
+from incrowd.sampling.streaming import batch_rows
+from incrowd.workflow.randomize import randomize_files
 
 ALARM = 1e-6
 ROWS = 3000
@@ -216,7 +218,7 @@ def answers(request, tmp_path_factory):
 @pytest.fixture
 def small(monkeypatch):
     """500 rows a batch, 16 buckets, 256 reports a row group."""
-    monkeypatch.setattr(stream, "BATCH_ROWS", 500)
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 500)
     monkeypatch.setattr(passes, "FILES", 16)
     monkeypatch.setattr(collection, "group_rows", lambda width: 256)
 
@@ -388,8 +390,8 @@ def test_outputs_that_cannot_be(plans, small, answers, tmp_path):
 
 CHILD = """
 import sys
-from incrowd.workflow import stream
-stream.BATCH_ROWS = 200
+from incrowd.sampling import streaming
+streaming.BATCH_ROWS = 200
 from incrowd.cli import main
 main()
 """
@@ -530,11 +532,11 @@ def test_an_empty_parquet_file(plans, tmp_path):
 
 def test_batches_are_smaller_where_people_send_more(plans):
     """A byte for each bit of each copy: 10 bits three times; three bits apart are numbers."""
-    assert batch_rows(plans["messages"]) == stream.BATCH_ROWS
+    assert batch_rows(plans["messages"]) == streaming.BATCH_ROWS
     wide = plans["bits"].model_copy(
         update={"messages": (plans["bits"].messages[0].model_copy(update={"copies": 10_000}),)}
     )
-    assert batch_rows(wide) == stream.BATCH_BYTES // (10 * 10_000)
+    assert batch_rows(wide) == streaming.BATCH_BYTES // (10 * 10_000)
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 20))
@@ -572,7 +574,7 @@ def test_no_reports_are_a_file_as_well(tmp_path):
 
 
 def test_work_is_taken_in_order_and_not_far_ahead(monkeypatch):
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(threads, "_cores", lambda: 2)
     drawn = []
 
     def items():
@@ -626,8 +628,8 @@ MEMORY = """
 import sys
 from pathlib import Path
 from incrowd import Plan
-from incrowd.workflow import passes
-from incrowd.workflow.stream import randomize_files
+from incrowd.sampling import passes
+from incrowd.workflow.randomize import randomize_files
 passes.SHUFFLE_BYTES = 1 << 24
 randomize_files(Plan.load(sys.argv[1]), sys.argv[2], Path(sys.argv[2]).with_name("r.parquet"))
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

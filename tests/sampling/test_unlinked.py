@@ -12,6 +12,7 @@ from scipy.stats import binom, chi2, norm
 
 import incrowd
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.encoding.people import People
 from incrowd.errors import SurveyError, TableError
 from incrowd.estimation.tables import estimate_options
 from incrowd.planner.sent import sent_by
@@ -19,7 +20,6 @@ from incrowd.presentation.data import shown
 from incrowd.sampling import unlinked
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.unlinked import as_reports, set_bits
-from incrowd.workflow.people import People
 from incrowd.workflow.randomize import randomize_message
 
 RARE = 1e-6  # false alarms

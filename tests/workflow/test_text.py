@@ -19,11 +19,11 @@ from scipy.stats import chi2
 import incrowd
 from incrowd.cli import main
 from incrowd.encoding.bloom import places
+from incrowd.encoding.people import People
 from incrowd.errors import AnswersError, SurveyError, TableError, UsageError
 from incrowd.presentation.terminal import terminal
 from incrowd.sampling.keystream import Keystream
 from incrowd.survey import NO_ANSWER
-from incrowd.workflow.people import People
 from incrowd.workflow.randomize import randomize_message
 
 PEOPLE = 8000

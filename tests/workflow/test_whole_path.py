@@ -101,8 +101,8 @@ def test_real_reports_differ_and_simulated_ones_repeat(made, answers):
 def test_order_is_lost(made):
     """Half the people say yes, in order: reports in the first half must not say so.
     5 standard errors; the wrong variant, unshuffled, is rejected."""
+    from incrowd.encoding.people import People
     from incrowd.sampling.keystream import Keystream
-    from incrowd.workflow.people import People
     from incrowd.workflow.randomize import randomize_message
 
     rows = 20_000

@@ -24,11 +24,11 @@ from incrowd.presentation.guarantees import (
     warnings,
 )
 from incrowd.presentation.number_text import finite, short_percent
+from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
-from incrowd.workflow.stream import Written
 from incrowd.workflow.verify import Verification
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
-from incrowd.workflow.sources import check_tables
 
 
 def count_on_spark(

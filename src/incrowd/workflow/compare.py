@@ -9,10 +9,10 @@ from incrowd.estimation.association import IndependenceTest, cramers_v, independ
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.readings import joint
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Guarantee, Plan
-from incrowd.workflow.estimate import Reports, check_arrived, count
-from incrowd.workflow.joint import joint
-from incrowd.workflow.sources import check_tables
+from incrowd.workflow.estimate import Reports, check_arrived, count, readings
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def compare(
     ids = check_tables(plan, [(first, second)])[0]
     counted = count(plan, reports, [ids], "pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    table = joint(plan, counted, ids, noise_only, margin=True)
+    table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
     return TwoWay(
         questions=(first, second),
         guarantee=guarantee,

@@ -10,9 +10,9 @@ from scipy.special import ndtri
 
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
 from incrowd.planner.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.planner.sources import Ids, check_tables
 from incrowd.plans import Plan
 from incrowd.survey import Multi, Text
-from incrowd.workflow.sources import Ids, check_tables
 
 FAMILY_ERROR = 0.05
 

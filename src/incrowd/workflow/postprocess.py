@@ -15,13 +15,13 @@ from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import project_to_simplex
+from incrowd.estimation.readings import joint
 from incrowd.estimation.tables import along_axes
+from incrowd.planner.sources import Ids, Source, check_tables, sources
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
-from incrowd.workflow.estimate import Reports, check_arrived, count
-from incrowd.workflow.joint import joint
-from incrowd.workflow.sources import Ids, Source, check_tables, sources
+from incrowd.workflow.estimate import Reports, check_arrived, count, readings
 
 Method = Literal["simplex", "likelihood", "consistent"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -96,7 +96,7 @@ def _consistent(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], accept: bool
 ) -> tuple[Postprocessed, ...]:
     _, guarantee = check_arrived(plan, counted, accept)
-    tables = [joint(plan, counted, ids) for ids in wanted]
+    tables = [joint(plan, readings(plan, counted, ids), ids) for ids in wanted]
     found = make_consistent(tables)
     return tuple(
         Postprocessed(
