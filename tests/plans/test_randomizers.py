@@ -113,7 +113,7 @@ def answers(rows=PEOPLE, seed=1):
 def collected(plan, table, seed=2):
     """Reports and their bits, shape (reports, bits)."""
     key = incrowd.DeviceKey(bytes(range(32))) if plan.memoised else None
-    reports = incrowd.randomize(plan, table, seed, "id", key)
+    reports = incrowd.randomize(plan, table, simulation_seed=seed, id="id", device_key=key)
     bits = np.unpackbits(reports[0].packed, axis=1, count=reports[0].bits, bitorder="little")
     return reports, bits
 
@@ -194,7 +194,7 @@ def test_questions_with_devices_of_different_kinds_in_one_table(tmp_path):
         assert np.allclose(*both, rtol=1e-9) and possible.sum() > 1
     compared = incrowd.compare(plan, reports, "smokes", "drinks")
     assert compared.independence.p_value < 1e-6
-    (fitted,) = incrowd.postprocess(plan, reports, [("smokes", "drinks")])
+    (fitted,) = incrowd.postprocess(plan, reports, tables=[("smokes", "drinks")])
     assert np.abs(fitted.estimate - [[0.42, 0.21, 0.07], [0, 0, 0.3]]).max() < 0.05
     checked = incrowd.verify(plan, reports)
     assert checked.plan_holds and checked.impossible == ()

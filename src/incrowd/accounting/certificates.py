@@ -100,7 +100,7 @@ def _composed(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bo
 
 
 def privacy_curve(
-    analysis: str, sent: Sent | Schema, crowd: int, steps: int = STEPS
+    analysis: str, sent: Sent | Schema, crowd: int, *, steps: int = STEPS
 ) -> PrivacyCurve:
     """The privacy curve of everything one person sends, each report in a crowd of its own.
 
@@ -128,7 +128,7 @@ def delta_bound(
         return enumerate_sent(sent, crowd, epsilon).delta.upper
     if sent.single is None:
         tells = epsilon < sent.local_epsilon
-        return privacy_curve(analysis, sent, crowd, steps).delta(epsilon) if tells else 0.0
+        return privacy_curve(analysis, sent, crowd, steps=steps).delta(epsilon) if tells else 0.0
     return largest_bound(candidates(analysis, sent.single), crowd, epsilon)[0]
 
 

@@ -14,6 +14,7 @@ from incrowd.tally.tally import Kind, Tally
 def count_on_spark(
     plan: Plan,
     paths: Iterable[str | Path],
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     kind: Kind = "singles",
     master: str = THIS_MACHINE,

@@ -40,6 +40,7 @@ def compare(
     reports: Reports,
     first: str,
     second: str,
+    *,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> TwoWay:
@@ -48,7 +49,7 @@ def compare(
     Raises ReportsError as `estimate` does, TableError for questions that the plan does not have.
     """
     ids = check_tables(plan, [(first, second)])[0]
-    counted = count(plan, reports, [ids], "pairs")
+    counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
     return TwoWay(

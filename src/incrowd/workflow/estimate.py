@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids, Reading, joint, table_of, travels_jointly
 from incrowd.estimation.results import Arrived, Estimates
-from incrowd.estimation.simultaneous import Method, simultaneous_intervals
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
@@ -28,6 +29,7 @@ FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
 def count(
     plan: Plan,
     reports: Reports,
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     kind: Kind = "singles",
 ) -> Tally:
@@ -52,6 +54,7 @@ def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
 def estimate(
     plan: Plan,
     reports: Reports | Tally,
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
@@ -72,7 +75,7 @@ def estimate(
     _check_candidates(plan, candidates or {})
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
-        reports = count(plan, reports, tables, "pairs" if joined else "singles")
+        reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
         tables = None
     wanted = reports.tables if tables is None else check_tables(plan, tables)
     _check_counted(reports, wanted, joined)
@@ -91,15 +94,15 @@ def estimate(
         guarantee=guarantee,
         tables=tuple(table_of(plan, found[ids], ids, noise_only) for ids in shown),
         words={id: _words(plan, reports, id, w) for id, w in words.items() if w},
-        simultaneous=tuple(
-            None if table is None else simultaneous_intervals(table, method=simultaneous)
-            for table in joints
-            if simultaneous
-        ),
+        simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
         covariances=joints if covariance else (),
         seed=reports.seed,
         persons=reports.persons,
     )
+
+
+def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:
+    return None if table is None else simultaneous_intervals(table, method=method)
 
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:

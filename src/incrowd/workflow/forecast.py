@@ -74,7 +74,7 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
     return 1 + cells * noise / (1 - greenwood_mean(cells))
 
 
-def people_needed(plan: Plan, ids: Sequence[str], standard_error: float) -> int:
+def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell."""
     noise = expected_noise(plan.survey, plan.messages, check_tables(plan, [ids])[0])
     variance = noise + sampling_variance(table_axes(plan.survey, ids))

@@ -52,6 +52,7 @@ class Postprocessed:
 def postprocess(
     plan: Plan,
     reports: Reports,
+    *,
     tables: Sequence[Sequence[str]],
     method: Method = "likelihood",
     bootstrap: int = 0,
@@ -77,9 +78,9 @@ def postprocess(
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
-            plan, count(plan, reports, wanted, "pairs"), wanted, accept_smaller_crowd
+            plan, count(plan, reports, tables=wanted, kind="pairs"), wanted, accept_smaller_crowd
         )
-    counted = count(plan, reports, wanted, "patterns")
+    counted = count(plan, reports, tables=wanted, kind="patterns")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     return tuple(_one(plan, counted, ids, method, bootstrap, guarantee) for ids in wanted)
 

@@ -142,7 +142,7 @@ def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
     """The answers in batches; with ids in one, however large."""
     if id is None:
         return load_batches(answers, plan.survey, batch_rows(plan))
-    table = load_answers(answers, plan.survey, id)
+    table = load_answers(answers, plan.survey, id=id)
     return Batches(table.num_rows, "rows", iter([(table, table.num_rows)]))
 
 

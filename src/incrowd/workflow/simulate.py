@@ -71,6 +71,7 @@ class Simulation:
 def simulate(
     survey: Survey,
     answers: pa.Table,
+    *,
     trials: int = 1000,
     fixed_people: bool = False,
     seed: int = 0,
@@ -143,7 +144,7 @@ class Trial(NamedTuple):
             else generator.integers(self.people.number, size=size)
         )
         reports = [self._reports(number, drawn, keystream) for number in range(len(self.records))]
-        counted = count(self.plan, reports, self.wanted)
+        counted = count(self.plan, reports, tables=self.wanted)
         return [
             table_of(self.plan, readings(self.plan, counted, ids), ids, self.fixed_people)
             for ids in self.wanted

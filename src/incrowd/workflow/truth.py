@@ -19,7 +19,7 @@ from incrowd.tally.moments import moments
 
 
 def truth(
-    plan: Plan, answers: pa.Table, tables: Sequence[Sequence[str]] | None = None
+    plan: Plan, answers: pa.Table, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
