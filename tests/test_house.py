@@ -15,7 +15,7 @@ AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the pack
 PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
     {"errors"},
-    {"numerics", "kernels"},
+    {"numerics", "kernels", "views"},
     {"channels", "survey"},
     {"plans"},
     {"encoding", "sampling", "reports", "tally", "estimation", "accounting"},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from incrowd import views
+
 # Module -> the public names that live in it.
 _PUBLIC = {
     "accounting.calibration": "smallest_epsilon smallest_noise",
@@ -44,6 +46,8 @@ _PUBLIC = {
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)
+
+views.drawn_by("incrowd.presentation.notebook")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.cli.comparing import interval_words
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
+from incrowd.presentation.comparisons import interval_words
 from tests.cli.test_commands import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

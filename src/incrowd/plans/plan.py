@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from incrowd import views
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import canonical, digest_of, read_json
@@ -105,7 +106,7 @@ class Asked(_Frozen):
         return self
 
 
-class Plan(_Frozen):
+class Plan(views.Notebook, _Frozen):
     """Survey, messages and guarantee.
 
     earlier: what the same people were asked before; the guarantee covers that as well.
@@ -138,6 +139,14 @@ class Plan(_Frozen):
             if found != right:
                 yield f"guarantee.{field} is {found}"
         yield from message_problems(survey, self.messages)
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        said = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}, {promise.analysis}"
+        sent = f"messages={len(self.messages)}, digest={self.digest[:12]}…"
+        return f"Plan({self.survey.name!r}, {said}, crowd={promise.crowd:,}, {sent})"
+
+    __str__ = __repr__
 
     def questions(self, message: Message) -> tuple[AnyQuestion, ...]:
         """The questions of a message, in the order of their bits."""
