@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.accounting import blanket
-from incrowd.accounting.candidates import blanket_candidates
+from incrowd.accounting.candidates import (
+    FEW_CLASSES,
+    _blanket_pairs,
+    _number,
+    blanket_candidates,
+)
 from incrowd.accounting.certificates import certify, privacy_curve
 from incrowd.accounting.parts import Part, alike, as_flip, farthest
 from incrowd.accounting.ratios import Ratios, merged, thinned
@@ -61,10 +66,13 @@ def matrix(parts):
 
 
 def blanket_by_matrix(parts, crowd, epsilon):
-    """The largest blanket delta over all ordered pairs of records; equal laws are tried once."""
+    """The largest blanket delta over all ordered pairs of records; equal laws are tried once.
+
+    Its lower bound and its estimate.
+    """
     sent = matrix(parts)
     cover = sent.min(axis=1)
-    best, seen = 0.0, set()
+    low, best, seen = 0.0, 0.0, set()
     for x, other in permutations(range(sent.shape[1]), 2):
         ratios = Ratios(
             *(np.log(column) for column in (sent[:, x] / cover, sent[:, other] / cover)),
@@ -76,8 +84,9 @@ def blanket_by_matrix(parts, crowd, epsilon):
         )
         if key not in seen:
             seen.add(key)
-            best = max(best, delta(ratios, crowd, epsilon).estimate)
-    return best
+            found = delta(ratios, crowd, epsilon)
+            low, best = max(low, found.lower), max(best, found.estimate)
+    return low, best
 
 
 def largest_delta(sent, crowd, epsilon):
@@ -153,11 +162,16 @@ def mixes(most_bits):
 @given(mixes(5), st.sampled_from([3, 40, 1000]), st.floats(0.0, 2.0))
 @settings(max_examples=60, deadline=None)
 def test_the_blanket_is_that_of_the_explicit_matrices(parts, crowd, epsilon):
-    """All pairs of records of any mix: none is worse than the classes that are tried."""
-    wanted = blanket_by_matrix(parts, crowd, epsilon)
-    found = certify("blanket", Schema.of(parts), crowd, epsilon).delta
-    assert found.upper >= wanted * (1 - ROUNDING) - 1e-300
-    assert found.estimate == pytest.approx(wanted, rel=1e-4, abs=1e-13)
+    """All pairs of records of any mix: none is worse than the classes that are tried.
+
+    Where the classes are too many, a few that cover them are tried, and the bound is looser.
+    """
+    schema = Schema.of(parts)
+    low, wanted = blanket_by_matrix(parts, crowd, epsilon)
+    found = certify("blanket", schema, crowd, epsilon).delta
+    assert found.upper >= low * (1 - ROUNDING) - 1e-300
+    if _number(schema.parts, _blanket_pairs) <= FEW_CLASSES:
+        assert found.estimate == pytest.approx(wanted, rel=1e-4, abs=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +186,7 @@ def test_the_blanket_is_that_of_the_explicit_matrices(parts, crowd, epsilon):
 )
 def test_a_single_draw_is_seen_exactly(part):
     """crowd = 2 has few ways to fall, so that the engine adds them all up."""
-    wanted = blanket_by_matrix([part], 2, 0.3)
+    _, wanted = blanket_by_matrix([part], 2, 0.3)
     assert certify("blanket", Schema.of([part]), 2, 0.3).delta.estimate == pytest.approx(
         wanted, rel=1e-9
     )

@@ -16,7 +16,10 @@ NOTHING = Mean(0.0)
 def heavy_apart(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Mean]:
     """The light values, and a bound of E[max(0, S); some value is heavy]."""
     light, heavy = set_apart(law, count, safe)
-    return light, heavy_part(light, heavy, count) if len(heavy.value) else NOTHING
+    if not len(heavy.value):
+        return light, NOTHING
+    raised = light.mean - law.where(law.value <= light.value.max(initial=-math.inf), 1.0).mean
+    return light, heavy_part(light, heavy, count, raised)
 
 
 def set_apart(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
@@ -40,12 +43,13 @@ def set_apart(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
     return raised.where(light, law.total - heavy_mass), law.where(heavy, 1.0)
 
 
-def heavy_part(light: Law, heavy: Law, count: int) -> Mean:
+def heavy_part(light: Law, heavy: Law, count: int, raised: float = 0.0) -> Mean:
     """An upper bound of E[max(0, S); some value is heavy].
 
     There max(0, S) = S + max(0, -S) <= S + max(0, -(L + top)), L the sum of the light values and
     top the lightest heavy one; the last term, the doubt, is bounded by Chernoff:
-    (-x)_+ <= exp(-t x - 1) / t.
+    (-x)_+ <= exp(-t x - 1) / t. raised: by how much the mean of a light value rose when low
+    ones were raised; beside a heavy value that counts, and is in doubt as well.
     """
     chance = float(heavy.mass.sum())
     some = -math.expm1((count - 1) * math.log1p(-chance))
@@ -55,4 +59,4 @@ def heavy_part(light: Law, heavy: Law, count: int) -> Mean:
     others = np.logaddexp(light.cumulant(-t), math.log(chance) - t * top)
     log_miss = (count - 1) * others - t * top - 1 - np.log(t)
     miss = count * chance * math.exp(min(float(log_miss.min()), 700.0))
-    return Mean(max(mean, 0.0) + miss, miss)
+    return Mean(max(mean, 0.0) + miss, miss + count * raised * some)
