@@ -7,8 +7,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from bench.measure import row
 from incrowd.accounting.calibration import smallest_noise
-from incrowd.accounting.candidates import outlier_candidates
 from incrowd.accounting.certificates import certify
+from incrowd.accounting.pairs import outlier_candidates
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.accounting.worst import worst_delta
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip

@@ -34,7 +34,7 @@ def wide_plan(bits=BITS):
 @contextmanager
 def written(plan, reports):
     """A file with so many random reports, gone in the end."""
-    width = -(-plan.bits(plan.messages[0]) // 8)
+    width = -(-plan.messages[0].bits // 8)
     generator = np.random.default_rng(0)
     header = Collection(plan.digest, 0, 8 * width, np.empty((0, width), np.uint8), id="0" * 32)
     sizes = [min(MILLION, reports - start) for start in range(0, reports, MILLION)]

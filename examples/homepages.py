@@ -48,7 +48,7 @@ def main(folder: Path, people: int = PEOPLE) -> Found:
     )
     plan = incrowd.plan(survey)
     (folder / "plan.json").write_text(plan.dumps(), encoding="utf-8")
-    print(f"noise {plan.messages[0].channel.q:.2g} on each of {len(SITES):,} bits")
+    print(f"noise {plan.messages[0].noise.q:.2g} on each of {len(SITES):,} bits")
 
     places = homepages(people)
     answers = pa.table({"homepage": np.array(SITES)[places]})

@@ -65,7 +65,7 @@ def analyse(folder: Path) -> incrowd.Estimates:
 def compare(found: dict[str, incrowd.Estimates], true: np.ndarray) -> None:
     """Both releases side by side: noise, promise, and one joint table with the truth."""
     for analysis, estimates in found.items():
-        promise, noise = estimates.guarantee, estimates.plan.messages[0].channel
+        promise, noise = estimates.guarantee, estimates.plan.messages[0].noise
         print(f"\n{analysis}: each bit flipped with probability {noise.q:.4f}")
         print(f"  epsilon {promise.epsilon:g}, delta {promise.delta:g}: {promise.assumption}")
         print(f"  with names on the records: epsilon {promise.local_epsilon:.2f}, delta 0")

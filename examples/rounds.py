@@ -87,8 +87,8 @@ def round_two(folder: Path, people: pa.Table) -> incrowd.Plan:
     plan = incrowd.plan(wanted, earlier=ledger.asked)
     reports = carry_out(plan, people, "in round two, which covers both")
 
-    alone = incrowd.plan(wanted).messages[0].channel
-    noise = plan.messages[0].channel
+    alone = incrowd.plan(wanted).messages[0].noise
+    noise = plan.messages[0].noise
     print(f"  without round one {alone.q:.4f} would do; {noise.q:.4f} is needed for both")
     incrowd.note(folder / "ledger.json", plan, reports)
     return plan

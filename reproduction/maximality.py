@@ -1,6 +1,7 @@
 """Counterexamples to the conjecture that homogeneous crowds with an outlier are the worst.
 
 Sufficient DP, section 1.2, claim 1, and the assumption of January 2016, section 0.1.
+Counterexamples: docs/mathematics.md#what-is-false.
 """
 
 from __future__ import annotations

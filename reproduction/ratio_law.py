@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.eta import pair_eta
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.numerics.lattice import Lattice, circle_size, inverse, power, split, transform
+from incrowd.numerics.convolution import circle_size, power
+from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
 
 
@@ -21,7 +22,7 @@ def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:
 
     ratio: above 0.
     """
-    return pair_eta(outlier.ratios(channel, (L, 0, 0)), N, math.log(ratio))
+    return pair_eta(outlier_ratios.ratios(channel, (L, 0, 0)), N, math.log(ratio))
 
 
 def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> Lattice:
@@ -31,15 +32,15 @@ def ratio_law(channel: BitFlip, N: int, L: int, largest: float, step: float) -> 
     step^2 N / 4 to the variance. Mass beyond `largest` comes round from below: choose it so that
     hardly any is there.
     """
-    zeros = outlier.ratios(channel, (L, 0, 0))  # omega: reports from zeros; ln A: their weights
+    zeros = outlier_ratios.ratios(channel, (L, 0, 0))  # omega: from zeros; ln A: their weights
     weight = np.exp(zeros.log_a) / N
     zero, one = (
-        split(Law(weight, log_mass), step, theta=0.0, cumulant=0.0)
+        split(Law(weight, log_mass), step)
         for log_mass in (zeros.log_mass, zeros.log_mass + zeros.log_a)
     )
     size = circle_size(0, math.ceil(largest / step))
-    spectrum = power(transform(zero, size), float(zero.mass.sum()), N - 1) * transform(one, size)
-    return inverse(spectrum, step, 0, size)
+    others = power(zero.transform(size), float(zero.mass.sum()), N - 1)
+    return one.inverse(others * one.transform(size), 0, size)
 
 
 def density(law: Lattice, at: np.ndarray, width: float) -> np.ndarray:

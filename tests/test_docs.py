@@ -20,6 +20,7 @@ import typer
 
 import incrowd
 from incrowd.cli.app import app
+from incrowd.cli.later import Later
 
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
@@ -132,6 +133,7 @@ def test_every_public_name_is_in_the_docs():
 def commands(group, words=()):
     """Every command with its parameters, by the words that call it."""
     for name, command in group.commands.items():
+        command = command.loaded() if isinstance(command, Later) else command
         if hasattr(command, "commands"):
             yield from commands(command, (*words, name))
         else:

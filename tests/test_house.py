@@ -78,8 +78,8 @@ def module_name(file: Path) -> str:
 
 
 def test_every_room_has_a_level():
-    rooms = {file.stem for file in SOURCE.iterdir()}
-    assert rooms - {"__init__", "__pycache__", "py"} <= set(LEVEL)
+    rooms = {file.name.removesuffix(".py") for file in SOURCE.iterdir()}
+    assert rooms - {"__init__", "__init__.pyi", "__pycache__", "py.typed"} <= set(LEVEL)
 
 
 @pytest.mark.parametrize("file", module_files(), ids=module_name)
@@ -183,7 +183,6 @@ NOT_YET_USED = {
 ENTRY_POINT = {"incrowd.cli.main"}
 ORACLES = {  # what tests of other things need: exact small cases, a worker that is lost
     "incrowd.accounting.enumeration.enumerate_one",
-    "incrowd.accounting.local.noise",
     "incrowd.numerics.positive_part.Bounds.scaled",
     "incrowd.tally.spark.count_frame",
 }
@@ -273,3 +272,36 @@ def test_a_function_for_tests_alone_is_found():
     method = ast.parse("class Box:\n    def lonely(self):\n        pass\n")
     assert unused({"incrowd.a": method}) == ["incrowd.a.Box.lonely"]
     assert unused({"incrowd.a": method, "incrowd.b": ast.parse("box.lonely()")}) == []
+
+
+TESTS = Path(__file__).parent
+
+
+def imported_tests(tree: ast.AST, own: str) -> list[str]:
+    """What a file takes from other tests: builders are in a conftest or among the oracles."""
+    taken = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {getattr(node, "module", None) or node.names[0].name for node in taken}
+    builders = {"tests.conftest", "tests.oracles", f"{own}.conftest"}
+    return sorted(
+        name
+        for name in modules
+        if name.split(".")[0] == "tests"
+        and name not in builders
+        and not name.startswith("tests.oracles.")
+    )
+
+
+def test_no_test_imports_another_test():
+    found = {}
+    for file in TESTS.rglob("*.py"):
+        own = ".".join(("tests", *file.relative_to(TESTS).parent.parts))
+        if wrong := imported_tests(ast.parse(file.read_text()), own):
+            found[str(file.relative_to(TESTS))] = wrong
+    assert found == {}
+
+
+def test_the_rule_about_tests_rejects_a_test_and_another_rooms_builders():
+    wrong = "from tests.plans.test_plan import GOOD\nimport tests.tally.conftest"
+    assert len(imported_tests(ast.parse(wrong), "tests.plans")) == 2
+    right = "from tests.conftest import GOOD\nfrom tests.plans.conftest import x"
+    assert imported_tests(ast.parse(right), "tests.plans") == []

@@ -141,7 +141,7 @@ def _noise(bits: int, crowd: int) -> float:
 def curve() -> str:
     """Delta against epsilon for the health survey's plan."""
     plan = incrowd.plan(incrowd.Survey.load(HEALTH))
-    flip, crowd = plan.messages[0].channel, plan.guarantee.crowd
+    flip, crowd = plan.messages[0].noise, plan.guarantee.crowd
     assert flip is not None
     sent = incrowd.Schema.uniform([d for q in plan.survey.questions for d in q.domains], flip)
     rows = [

@@ -10,8 +10,8 @@ from itertools import combinations, product
 import numpy as np
 from scipy.optimize import brentq
 
-from incrowd.accounting.candidates import papers_pair
 from incrowd.accounting.eta import pair_eta
+from incrowd.accounting.pairs import papers_pair
 from incrowd.accounting.schema import FREE_BIT, Schema
 from incrowd.channels.bit_flip import BitFlip
 from reproduction import january_2016 as january

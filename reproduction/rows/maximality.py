@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.eta import pair_eta
 from incrowd.accounting.one_bit import one_bit
 from incrowd.channels.bit_flip import BitFlip
@@ -27,7 +27,7 @@ def rows() -> Iterator[Row]:
 def _maximality() -> Iterator[Row]:
     flip = BitFlip.at_least(0.15)
     presence, absence = (
-        pair_eta(outlier.ratios(flip, pair), 200, 1.0) for pair in ((2, 0, 0), (0, 2, 0))
+        pair_eta(outlier_ratios.ratios(flip, pair), 200, 1.0) for pair in ((2, 0, 0), (0, 2, 0))
     )
     yield row(
         "1.2, claim 1",

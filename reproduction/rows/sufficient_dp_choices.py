@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.eta import pair_eta
 from incrowd.accounting.worst import delta
 from incrowd.channels.bit_flip import BitFlip
@@ -54,8 +54,8 @@ def _moments(flip: BitFlip, crowd: Record, x: Record) -> list[float]:
     return [math.fsum(z * (a / z) ** power for z, a in pairs) for power in (2, 3, 4)]
 
 
-def _delta(relation: outlier.Relation) -> float:
-    ratios = outlier.ratios(BitFlip.at_least(0.1), relation)
+def _delta(relation: outlier_ratios.Relation) -> float:
+    ratios = outlier_ratios.ratios(BitFlip.at_least(0.1), relation)
     return delta(ratios, 1000, 0.8).upper
 
 
@@ -73,7 +73,7 @@ def _at_most(bits: int) -> Row:
     N, epsilon = 1000, math.log(2)
     flip = paper.noise_3_12(2, N, 2 * bits)
     own, third = (
-        pair_eta(outlier.ratios(flip, relation), N, epsilon)
+        pair_eta(outlier_ratios.ratios(flip, relation), N, epsilon)
         for relation in ((2 * bits, 0, 0), (bits, bits, bits))
     )
     return row(

@@ -9,6 +9,7 @@ from incrowd import views
 
 # Module -> the public names that live in it.
 _PUBLIC = {
+    "accounting.assessment": "Assessment assess",
     "accounting.calibration": "smallest_epsilon smallest_noise",
     "accounting.certificates": "Certificate certify privacy_curve",
     "accounting.composition": "PrivacyCurve",
@@ -36,7 +37,6 @@ _PUBLIC = {
     "workflow.forecast": "TableForecast forecast people_needed",
     "workflow.plan": "plan solve",
     "workflow.postprocess": "Postprocessed postprocess",
-    "workflow.privacy": "Assessment assess",
     "workflow.randomize": "randomize",
     "workflow.rounds": "new_ledger note",
     "workflow.simulate": "Simulation simulate",

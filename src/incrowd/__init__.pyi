@@ -1,5 +1,7 @@
 """The public names once more, for type checkers; a test holds them equal to `__init__.py`."""
 
+from incrowd.accounting.assessment import Assessment as Assessment
+from incrowd.accounting.assessment import assess as assess
 from incrowd.accounting.calibration import smallest_epsilon as smallest_epsilon
 from incrowd.accounting.calibration import smallest_noise as smallest_noise
 from incrowd.accounting.certificates import Certificate as Certificate
@@ -45,8 +47,6 @@ from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
 from incrowd.workflow.postprocess import Postprocessed as Postprocessed
 from incrowd.workflow.postprocess import postprocess as postprocess
-from incrowd.workflow.privacy import Assessment as Assessment
-from incrowd.workflow.privacy import assess as assess
 from incrowd.workflow.randomize import randomize as randomize
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note

@@ -74,6 +74,10 @@ class PrivacyError(IncrowdError):
     exit_code = 2
 
 
+class PrecisionError(PrivacyError):
+    """So little noise is left that double precision cannot hold what it gives away."""
+
+
 class TableError(IncrowdError):
     """A wanted table does not exist or is too large."""
 

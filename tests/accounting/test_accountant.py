@@ -1,4 +1,4 @@
-"""The accountant against DESIGN's values, exact laws, simulation and another library."""
+"""The accountant against exact laws, independent scripts, simulation and another library."""
 
 import math
 from itertools import pairwise, product
@@ -8,25 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, outlier
+from incrowd.accounting import blanket_ratios, outlier_ratios
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.assessment import assess
 from incrowd.accounting.calibration import (
     smallest_epsilon,
     smallest_noise,
     smallest_noise_for_eta,
 )
-from incrowd.accounting.candidates import blanket_candidates, outlier_candidates, papers_pair
-from incrowd.accounting.certificates import certify, eta_bound, privacy_curve
+from incrowd.accounting.certificates import certify, privacy_curve
 from incrowd.accounting.composition import connect_the_dots, sampled
 from incrowd.accounting.eta import pair_eta
+from incrowd.accounting.pairs import blanket_candidates, outlier_candidates, papers_pair
 from incrowd.accounting.ratios import Ratios, merged
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.accounting.worst import delta, worst_delta
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics import positive_part as engine
+from incrowd.numerics.law import saddlepoint
 from incrowd.survey import Domain
-from incrowd.workflow.privacy import assess
+from tests.oracles import expected
 
 
 def choice(options):
@@ -46,17 +49,7 @@ def same_noise(domains, copies=1):
     return lambda flip: Sent.of(Schema.uniform(domains, flip), copies)
 
 
-# q, L, N, epsilon, delta presence, delta absence, eta presence, eta absence: DESIGN 3.4
-HOMOGENEOUS = [
-    (0.30, 2, 120, 0.7, 2.364161e-12, 2.229051e-08, 1.769227e-10, 7.514439e-07),
-    (0.35, 3, 60, 0.5, 3.449004e-05, 1.196020e-04, 9.536344e-04, 2.558070e-03),
-    (0.15, 2, 200, 1.0, 2.405998e-06, 2.415867e-03, 4.741945e-05, 1.076571e-02),
-    (0.02, 1, 1000, 1.0, 1.147580e-12, 5.053126e-05, 4.613949e-11, 7.124607e-04),
-    (0.2446, 5, 1000, math.log(2), 5.02340e-04, 1.10616e-04, 7.06760e-03, 2.14280e-03),
-]
-
-
-@pytest.mark.parametrize("case", HOMOGENEOUS)
+@pytest.mark.parametrize("case", expected.HOMOGENEOUS)
 def test_homogeneous_crowds(case):
     """Within 3e-5 by default (an upper bound), and to the digits shown on a finer lattice."""
     q, bits, crowd, epsilon, *wanted = case
@@ -70,7 +63,7 @@ def test_homogeneous_crowds(case):
     assert worst.delta.upper >= max(wanted[:2]) * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("case", HOMOGENEOUS[:4])
+@pytest.mark.parametrize("case", expected.ENUMERABLE)
 def test_homogeneous_crowds_to_seven_digits(case):
     q, bits, crowd, epsilon, *wanted = case
     for order, d in enumerate(wanted[:2]):
@@ -80,20 +73,15 @@ def test_homogeneous_crowds_to_seven_digits(case):
 
 
 def test_many_bits():
-    """DESIGN: delta 2.098e-3 and eta 6.1e-3; simulation 2.100e-3 +- 8e-6."""
-    ratios = papers_pair(free(0.3432, 40), presence=True)
-    assert delta(ratios, 10**7, 2.0).upper == pytest.approx(2.098e-3, abs=5e-7)
-    assert pair_eta(ratios, 10**7, 2.0) == pytest.approx(6.1e-3, abs=5e-5)
+    q, bits, crowd, epsilon, d, eta = expected.MANY_BITS
+    ratios = papers_pair(free(q, bits), presence=True)
+    assert delta(ratios, crowd, epsilon).upper == pytest.approx(d, abs=5e-7)
+    assert pair_eta(ratios, crowd, epsilon) == pytest.approx(eta, abs=5e-5)
 
 
 BLANKET = [
-    (free(0.3, 2), 120, 0.7, 2.210202e-06),
-    (free(0.35, 3), 60, 0.5, 1.683399e-03),
-    (free(0.15, 2), 200, 1.0, 6.839676e-03),
-    (free(0.1, 1), 200, 1.0, 1.578944e-05),
-    (schema(0.2, FREE_BIT, choice(4), choice(5)), 20_000, 1.0, 1.09302e-06),
-    (schema(0.2, FREE_BIT, choice(3)), 1000, 1.0, 2.56597e-05),
-    (schema(0.25, Domain(4, 0, 2)), 1500, 1.0, 2.76395e-08),
+    (schema(q, *(Domain(bits, least, most) for bits, most, least in asked)), *rest)
+    for q, asked, *rest in expected.BLANKET
 ]
 
 
@@ -141,8 +129,8 @@ def test_blanket_by_enumeration(case):
 def test_finer_lattices_never_raise_the_bound():
     for report, crowd, epsilon, _ in BLANKET[:5]:
         law = blanket_candidates(report)[0].ratios.law(epsilon)
-        _, aim = engine._prepare(law, crowd)
-        values = [engine._folded(aim, halvings).bound for halvings in range(6)]
+        _, lattice = engine._prepared(law, crowd)
+        values = [lattice.positive_mean(halvings).bound for halvings in range(6)]
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(values))
         settled = delta(blanket_candidates(report)[0].ratios, crowd, epsilon)
         finer = delta(blanket_candidates(report)[0].ratios, crowd, epsilon, tolerance=1e-6)
@@ -151,7 +139,7 @@ def test_finer_lattices_never_raise_the_bound():
 
 def integral(law, count):
     """E[max(0, S)] by the inversion integral along the saddlepoint: no lattice at all."""
-    theta = engine.saddlepoint(law)
+    theta = saddlepoint(law)
     spread = math.sqrt(count * float((law.mass * np.exp(theta * law.value)) @ law.value**2))
     omega = np.arange(0, 14 / spread, 0.02 / spread)
     s = theta + 1j * omega
@@ -220,9 +208,10 @@ def test_farther_pairs_dominate_for_independent_questions():
     for kinds in product([same, apart], [same, apart]):
         domains = (FREE_BIT, choice(4))
         parts = [
-            (blanket.ratios(d, channel, kind[d]), 1) for d, kind in zip(domains, kinds, strict=True)
+            (blanket_ratios.ratios(d, channel, kind[d]), 1)
+            for d, kind in zip(domains, kinds, strict=True)
         ]
-        far = [(blanket.ratios(d, channel, apart[d]), 1) for d in domains]
+        far = [(blanket_ratios.ratios(d, channel, apart[d]), 1) for d in domains]
         for crowd, epsilon in ((50, 0.5), (2000, 1.0)):
             near_delta = delta(independent(parts), crowd, epsilon).estimate
             assert near_delta <= delta(independent(far), crowd, epsilon).upper
@@ -239,13 +228,11 @@ def test_different_noise_for_different_questions():
     assert values[0] < values[1] < values[2]
 
 
-def test_calibration_values():
-    """DESIGN 3.4."""
-    forty = same_noise([FREE_BIT] * 40)
-    assert 0.37021 <= smallest_noise("blanket", forty, 10**7, 2.0, 1e-3).q < 0.37025
-    assert smallest_noise("blanket", forty, 10**7, 2.0, 1e-8).q == pytest.approx(0.3864, abs=5e-5)
-    eight = smallest_noise("blanket", same_noise([FREE_BIT] * 8), 10**5, 1.0, 1e-6)
-    assert eight.q == pytest.approx(0.2359, abs=5e-5)
+@pytest.mark.parametrize("case", expected.CALIBRATED)
+def test_calibrated_noise_lies_where_the_bound_crosses_the_wanted_delta(case):
+    bits, crowd, epsilon, wanted, less, more = case
+    found = smallest_noise("blanket", same_noise([FREE_BIT] * bits), crowd, epsilon, wanted)
+    assert less < found.q < more
 
 
 @settings(max_examples=6, deadline=None)
@@ -269,7 +256,7 @@ def test_calibrated_noise_holds_and_a_little_less_does_not(analysis, bits, crowd
 def test_noise_for_eta():
     channel = smallest_noise_for_eta("blanket", same_noise([FREE_BIT] * 3), 10**4, 1.0, 1e-4)
     report = Schema.uniform([FREE_BIT] * 3, channel)
-    assert eta_bound("blanket", report, 10**4, 1.0) <= 1e-4
+    assert ANALYSES["blanket"].eta_bound(Sent.of(report), 10**4, 1.0) <= 1e-4
     assert pair_eta(papers_pair(report, presence=False), 10**4, 1.0) <= 1e-4
 
 
@@ -382,7 +369,8 @@ def test_curves_combine_and_invert():
 
 
 def test_copies_need_more_noise():
-    """DESIGN 3.5: q must rise with k; the paper's condition (6.3) lets it fall (error 2)."""
+    """docs/mathematics.md#large-crowds: q must rise with k; the paper's condition (6.3) lets it
+    fall (error 2)."""
     noises = [
         smallest_noise("blanket", same_noise([FREE_BIT] * 8, copies), 10**5, 1.0, 1e-6).q
         for copies in (1, 4)
@@ -401,13 +389,14 @@ def test_error_1_one_direction_is_not_enough():
 
 
 def test_error_3_exclusive_bits_are_not_two_free_bits():
-    """A crowd on a third option: 2.34e-3 (simulated in DESIGN as about 2.31e-3); the papers' own
-    pair gives less than 9.6e-4, its presence direction about 1.7e-6."""
-    report = schema(0.1, choice(3))
-    worst = worst_delta(outlier_candidates(report), 1000, 0.8)
-    assert worst.delta.lower > 2.2e-3
-    assert delta(papers_pair(report, presence=False), 1000, 0.8).upper < 9.6e-4
-    assert delta(papers_pair(report, presence=True), 1000, 0.8).upper < 2e-6
+    """A crowd on a third option is worse than the papers' own pair in both directions."""
+    q, crowd, epsilon, third, presence, absence = expected.THIRD_OPTION
+    report = schema(q, choice(3))
+    worst = worst_delta(outlier_candidates(report), crowd, epsilon)
+    assert worst.delta.estimate == pytest.approx(third, rel=1e-4)
+    for there, wanted in ((True, presence), (False, absence)):
+        found = delta(papers_pair(report, presence=there), crowd, epsilon)
+        assert found.estimate == pytest.approx(wanted, rel=1e-3)
 
 
 def test_error_3_by_simulation():
@@ -423,10 +412,10 @@ def test_error_3_by_simulation():
     drawn = np.random.default_rng(1).multinomial(crowd, sent([0, 0, 1]), size=1_000_000)
     values = np.maximum(drawn @ g, 0) / crowd
     error = values.std() / 1000
-    found = delta(outlier.ratios(channel, (1, 1, 1)), crowd, 0.8).estimate
+    found = delta(outlier_ratios.ratios(channel, (1, 1, 1)), crowd, 0.8).estimate
     assert abs(values.mean() - found) < 5 * error
     assert (
-        abs(values.mean() - delta(outlier.ratios(channel, (0, 2, 0)), crowd, 0.8).estimate)
+        abs(values.mean() - delta(outlier_ratios.ratios(channel, (0, 2, 0)), crowd, 0.8).estimate)
         > 5 * error
     )
 
@@ -436,7 +425,7 @@ def test_error_7_mixed_question_types():
     third-option crowd), the pair that agrees on the yes/no bits 2.5e-3."""
     report = schema(0.15, FREE_BIT, FREE_BIT, FREE_BIT, choice(3))
     channel = BitFlip.at_least(0.15)
-    opposite = delta(outlier.ratios(channel, (4, 1, 1)), 20_000, 1.0).estimate
+    opposite = delta(outlier_ratios.ratios(channel, (4, 1, 1)), 20_000, 1.0).estimate
     assert opposite == pytest.approx(4.8e-5, abs=5e-7)
     worst = worst_delta(outlier_candidates(report), 20_000, 1.0)
     assert worst.delta.estimate == pytest.approx(2.5e-3, abs=5e-5)
@@ -447,10 +436,10 @@ def test_adding_a_bit_to_a_relation_never_lowers_delta():
     channel = BitFlip.at_least(0.2)
     for relation in product(range(2), repeat=3):
         if relation[0] + relation[1] > 0:
-            here = delta(outlier.ratios(channel, relation), 300, 0.7).lower
+            here = delta(outlier_ratios.ratios(channel, relation), 300, 0.7).lower
             for place in range(3):
                 more = tuple(n + (i == place) for i, n in enumerate(relation))
-                assert here <= delta(outlier.ratios(channel, more), 300, 0.7).upper
+                assert here <= delta(outlier_ratios.ratios(channel, more), 300, 0.7).upper
 
 
 def test_relations_of_three_records_by_listing():
@@ -461,7 +450,7 @@ def test_relations_of_three_records_by_listing():
         for x, other, z in product(records, repeat=3):
             differ = [(a != c, b != c) for a, b, c in zip(x, other, z, strict=True)]
             found.add(tuple(differ.count(kind) for kind in [(1, 0), (0, 1), (1, 1)]))
-        assert set(outlier.relations(domain)) == set(outlier.maximal(found))
+        assert set(outlier_ratios.relations(domain)) == set(outlier_ratios.maximal(found))
 
 
 # Wrong use
@@ -476,7 +465,7 @@ def test_relations_of_three_records_by_listing():
         lambda: certify("blanket", free(0.3, 2), 100, -1.0),
         lambda: certify("magic", free(0.3, 2), 100, 1.0),
         lambda: assess("magic", free(0.3, 2), 100, 1.0),
-        lambda: assess("enumerate", free(0.3, 40), 100, 1.0),
+        lambda: assess("exact", free(0.3, 40), 100, 1.0),
         lambda: certify("blanket", free(1e-6, 64), 10**9, 2.0),
         lambda: smallest_noise("blanket", same_noise([FREE_BIT]), 100, 1.0, 0.0),
         lambda: smallest_noise("blanket", same_noise([FREE_BIT]), 100, 1.0, 1.0),
@@ -495,10 +484,9 @@ def test_an_assessment_says_what_it_is():
     outlier_found = assess("outlier", report, 120, 0.7)
     assert not outlier_found.proved and "lower bound on the worst case" in outlier_found.assumption
     assert "homogeneous" in outlier_found.assumption
-    for analysis in ("blanket", "local", "enumerate"):
+    for analysis in ("blanket", "local", "exact"):
         assert assess(analysis, free(0.3, 1), 20, 0.3).proved
     assert outlier_found.presence.delta == pytest.approx(2.364161e-12, rel=1e-4)
-    assert DENOMINATOR == 2**32
 
 
 def test_extremes_are_bounded_in_memory_and_time():

@@ -13,14 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket
-from incrowd.accounting.candidates import (
-    FEW_CLASSES,
-    _blanket_pairs,
-    _number,
-    blanket_candidates,
-)
+from incrowd.accounting import blanket_ratios
 from incrowd.accounting.certificates import certify, privacy_curve
+from incrowd.accounting.pairs import FEW_CLASSES, _blanket_pairs, _number, blanket_candidates
 from incrowd.accounting.parts import Part, alike, as_flip, farthest
 from incrowd.accounting.ratios import Ratios, merged, thinned
 from incrowd.accounting.ratios import product as independent
@@ -199,11 +194,11 @@ def test_covers_and_ratios_by_listing_reports(domain, symmetric):
     channel = BitFlip.at_least(0.2) if symmetric else Bit.from_probabilities(0.15, 0.4)
     sent, records = matrix_of(Part(domain, channel)), records_of(domain)
     cover = sent.min(axis=1)
-    for u, v, w in blanket.pairs(domain, symmetric):
+    for u, v, w in blanket_ratios.pairs(domain, symmetric):
         x = (1,) * u + (0,) * v + (1,) * w + (0,) * (domain.bits - u - v - w)
         other = (0,) * u + (1,) * v + (1,) * w + (0,) * (domain.bits - u - v - w)
         a, b = (sent[:, records.index(record)] / cover for record in (x, other))
-        found = blanket.ratios(domain, channel, (u, v, w))
+        found = blanket_ratios.ratios(domain, channel, (u, v, w))
         for power in ((0, 0), (1, 0), (0, 1), (2, 1), (1, 2)):
             wanted = cover @ (a ** power[0] * b ** power[1])
             moment = np.exp(found.log_mass + power[0] * found.log_a + power[1] * found.log_b).sum()
@@ -214,7 +209,7 @@ def test_the_farthest_pair_is_not_always_the_worst():
     """At most 5 of 8 options, a million people: 7 bits apart are worse than 8."""
     report = Schema.uniform([Domain(8, 0, 5)], BitFlip.at_least(0.1975))
     far, near = (
-        delta(blanket.ratios(Domain(8, 0, 5), BitFlip.at_least(0.1975), pair), 10**6, 1.0)
+        delta(blanket_ratios.ratios(Domain(8, 0, 5), BitFlip.at_least(0.1975), pair), 10**6, 1.0)
         for pair in ((4, 4, 0), (3, 4, 1))
     )
     found = certify("blanket", report, 10**6, 1.0)
@@ -287,11 +282,14 @@ def test_few_classes_cover_all(parts, crowd, epsilon):
 def test_many_classes_are_covered_closely():
     """Three questions of "at most 7 of 9", 21 classes each; an eighth more delta, by one cover."""
     domain, channel = Domain(9, 0, 7), BitFlip.at_least(0.4)
-    assert len(blanket.pairs(domain)) == 21
+    assert len(blanket_ratios.pairs(domain)) == 21
     few = blanket_candidates(Schema.uniform([domain] * 3, channel))
     assert len(few) == 1
     covering = delta(few[0].ratios, 50_000, 1.0).upper
-    parts = [(blanket.ratios(domain, channel, (u, v, w)), 3) for u, v, w in blanket.pairs(domain)]
+    parts = [
+        (blanket_ratios.ratios(domain, channel, (u, v, w)), 3)
+        for u, v, w in blanket_ratios.pairs(domain)
+    ]
     largest = max(delta(independent([part]), 50_000, 1.0).upper for part in parts)
     assert largest < covering < 1.2 * largest
 
@@ -448,7 +446,7 @@ def test_a_channel_that_tells_nothing_costs_nothing():
             "use blanket or local",
         ),
         (
-            lambda: certify("enumerate", Schema.uniform([choice(3)], KAry(2**31, 3)), 9, 1.0),
+            lambda: certify("exact", Schema.uniform([choice(3)], KAry(2**31, 3)), 9, 1.0),
             "analysis",
             "use blanket or local",
         ),

@@ -21,7 +21,7 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
-from incrowd.accounting import blanket
+from incrowd.accounting import blanket_ratios
 from incrowd.accounting.enumeration import enumerate_all, enumerate_one
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import positive_part
@@ -77,7 +77,7 @@ def reports_of(setting, x, others, seed, channel=None, runs=COLLECTIONS):
     plan = setting.plan
     numerator = (channel or setting.channel).numerator
     message = plan.messages[0].model_copy(update={"noise_numerator": numerator, "copies": 1})
-    assert plan.bits(message) == setting.domain.bits
+    assert message.bits == setting.domain.bits
     sent = randomize_records(records, plan, message, Keystream.for_simulation(seed))
     return sent.reshape(runs, len(held))
 
@@ -134,8 +134,8 @@ def attack(setting, pair, others, epsilon, seed, channel=None, runs=COLLECTIONS)
 
 def blanket_delta(setting):
     laws = [
-        blanket.ratios(setting.domain, setting.channel, pair).law(setting.epsilon)
-        for pair in blanket.pairs(setting.domain)
+        blanket_ratios.ratios(setting.domain, setting.channel, pair).law(setting.epsilon)
+        for pair in blanket_ratios.pairs(setting.domain)
     ]
     return max(positive_part(law, setting.crowd).scaled(1 / setting.crowd).upper for law in laws)
 

@@ -155,19 +155,19 @@ def compare(number, first):
 
 def check_exact(sent, promise, truth, found):
     """`enumerate` is the truth; `outlier` is no more than it."""
-    for analysis in ("enumerate", "outlier"):
+    for analysis in ("exact", "outlier"):
         try:
             figures = certify(analysis, sent, promise.crowd, promise.epsilon).delta
         except PrivacyError:
             continue
         found[f"{analysis} tried"] += 1
-        if analysis == "enumerate":
+        if analysis == "exact":
             found[analysis] += abs(figures.upper - truth) > 1e-8 * truth + NOTHING
         elif sent.single:
             found[analysis] += below(truth, figures.lower)
 
 
-RIGHT = ("plan", "promise", "blanket", "local", "enumerate", "outlier", "beyond local epsilon")
+RIGHT = ("plan", "promise", "blanket", "local", "exact", "outlier", "beyond local epsilon")
 KINDS = {"yesno", "choice", "multi", "number", "text"}
 DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 

@@ -13,19 +13,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting import blanket, enumeration, outlier
+from incrowd.accounting import blanket_ratios, enumeration, outlier_ratios
 from incrowd.accounting.enumeration import allowed_records, enumerate_all, enumerate_one
 from incrowd.accounting.one_bit import one_bit, one_bit_at
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import positive_part
 from incrowd.survey import Domain
+from tests.oracles import expected
 
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
 FIGURES = 1e-11  # relative error of a figure before that
 BOUNDS = 1e-11  # relative roundoff in what is compared with a bound
-ESTIMATE = 1e-5  # relative error of `positive_part`'s estimate where nothing is heavy
-HEAVY = 1e-4  # the same where a few heavy values make the crowd useless (q below 0.05, few people)
+ESTIMATE = 1e-5  # relative error of `positive_part`'s estimate where no value is decisive
+DECISIVE = (
+    1e-4  # the same where a few values decide and make the crowd useless (q < .05, few people)
+)
 PRINTED = 5e-7  # relative error of seven printed digits
 NEAR_TIE = 1e-8
 
@@ -269,7 +272,7 @@ def test_the_worst_case_names_its_collection(domain, crowd, worst):
 
 
 def test_a_mixed_crowd_exceeds_the_papers_pair():
-    """DESIGN 3.3: two free bits, eight people."""
+    """Two free bits, eight people: docs/mathematics.md#what-is-false."""
     channel, epsilon = BitFlip.at_least(0.1095), math.log(7.389)
     papers = max(
         enumerate_one(2, channel, pair, ((0, 7),), epsilon)[0] for pair in ((3, 0), (0, 3))
@@ -314,6 +317,11 @@ def crowd_of_relation(relation):
     return sum(relation), mask[0] | shared, mask[1] << only_x | shared
 
 
+def crowd_delta(ratios, crowd, epsilon):
+    """Bounds of delta, without the accountant's own rounding."""
+    return positive_part(ratios.law(epsilon), crowd).scaled(1 / crowd)
+
+
 @st.composite
 def homogeneous(draw):
     """A relation of one to three bits and a crowd that can be enumerated."""
@@ -332,29 +340,24 @@ def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     exact, _ = enumerate_one(bits, channel, (x, other), ((0, crowd - 1),), epsilon)
     exact /= 1 + ROUNDED_UP
     assume(exact > 1e-7)  # below it enumeration loses digits to roundoff
-    bounds = positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
+    bounds = crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
     assert bounds.upper >= exact * (1 - BOUNDS)
     assert bounds.lower <= bounds.estimate <= bounds.upper
-    assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else HEAVY)
+    assert bounds.estimate == pytest.approx(exact, rel=ESTIMATE if channel.q > 0.05 else DECISIVE)
 
 
 @pytest.mark.parametrize(
     ("q", "L", "crowd", "epsilon", "presence", "absence"),
-    [
-        (0.30, 2, 120, 0.7, 2.364161e-12, 2.229051e-08),
-        (0.35, 3, 60, 0.5, 3.449004e-05, 1.196020e-04),
-        (0.15, 2, 200, 1.0, 2.405998e-06, 2.415867e-03),
-        (0.02, 1, 1000, 1.0, 1.147580e-12, 5.053126e-05),
-    ],
+    [row[:6] for row in expected.ENUMERABLE],
 )
-def test_outlier_has_the_exact_values_of_the_design(q, L, crowd, epsilon, presence, absence):
-    """DESIGN 3.4; the row of one bit is in reach of enumeration too."""
+def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
+    """The row of one bit is in reach of enumeration too."""
     channel = BitFlip.at_least(q)
-    for relation, expected in (((L, 0, 0), presence), ((0, L, 0), absence)):
-        law = outlier.ratios(channel, relation).law(epsilon)
+    for relation, wanted in (((L, 0, 0), presence), ((0, L, 0), absence)):
+        law = outlier_ratios.ratios(channel, relation).law(epsilon)
         bounds = positive_part(law, crowd).scaled(1 / crowd)
-        assert bounds.upper >= expected * (1 - PRINTED)
-        assert bounds.estimate == pytest.approx(expected, rel=ESTIMATE)
+        assert bounds.upper >= wanted * (1 - PRINTED)
+        assert bounds.estimate == pytest.approx(wanted, rel=ESTIMATE)
     if L == 1:  # 0 against 1 among zeros is 1 against 0 among ones
         found = [one_bit_at(channel, crowd, epsilon, ones)[0] for ones in (0, crowd - 1)]
         assert found == pytest.approx([presence, absence], rel=PRINTED)
@@ -372,15 +375,15 @@ def test_blanket_is_above_enumerate_and_enumerate_above_outlier(case, channel, e
     enumerated = worst_delta(domain, channel, crowd, epsilon)
     assume(enumerated > 1e-9)
     outliers = [
-        positive_part(outlier.ratios(channel, relation).law(epsilon), crowd).scaled(1 / crowd)
-        for relation in outlier.relations(domain)
+        crowd_delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
+        for relation in outlier_ratios.relations(domain)
         if relation[0] + relation[1]
     ]
     proofs = [
-        positive_part(blanket.ratios(domain, channel, pair).law(epsilon), crowd).scaled(1 / crowd)
-        for pair in blanket.pairs(domain)
+        crowd_delta(blanket_ratios.ratios(domain, channel, pair), crowd, epsilon)
+        for pair in blanket_ratios.pairs(domain)
     ]
-    tolerance = ESTIMATE if channel.q > 0.05 else HEAVY
+    tolerance = ESTIMATE if channel.q > 0.05 else DECISIVE
     assert max(bounds.estimate for bounds in outliers) <= enumerated * (1 + tolerance)
     assert max(bounds.upper for bounds in proofs) >= enumerated * (1 - 2 * ROUNDED_UP)
 

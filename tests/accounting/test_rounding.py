@@ -167,7 +167,7 @@ def test_no_analysis_is_below_the_truth(name, share):
         for analysis in ("blanket", "local"):
             assert certify(analysis, schema, crowd, epsilon).delta.upper >= truth
         if name in ("a bit", "two bits"):
-            found = certify("enumerate", schema, crowd, epsilon).delta
+            found = certify("exact", schema, crowd, epsilon).delta
             assert found.lower <= truth <= found.upper
             assert certify("outlier", schema, crowd, epsilon).delta.lower <= truth
 

@@ -14,8 +14,8 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 from incrowd.accounting import seat, seat_classes
-from incrowd.accounting.certificates import delta_bound
-from incrowd.accounting.schema import FREE_BIT, Part, Schema
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
@@ -24,7 +24,7 @@ from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
 from incrowd.errors import IncrowdError
 from incrowd.numerics.contours import least_bound
-from incrowd.numerics.modulus_bound import Crowd
+from incrowd.numerics.crowd_laws import Crowd
 from incrowd.survey import Domain
 from tests.oracles import crowds as truth
 
@@ -309,7 +309,11 @@ def test_extremes(q, crowd):
     for epsilon in (0.0, 1e-9, 0.3 * local, 0.999999 * local):
         found = seat.bound(schema, crowd, epsilon).delta
         below = max(epsilon - 1e-11 * (1 + epsilon), 0.0)
-        assert 0 <= found <= delta_bound("local", schema, crowd, below) * (1 + 1e-9) + 1e-11
+        assert (
+            0
+            <= found
+            <= ANALYSES["local"].bound(Sent.of(schema), crowd, below) * (1 + 1e-9) + 1e-11
+        )
         assert found <= last * (1 + 1e-9)
         last = found
     assert seat.bound(schema, crowd, local).delta == 0
@@ -321,8 +325,10 @@ def test_far_out_in_the_tail():
     crowd = 10**5
     for epsilon in (0.1, 0.3, 0.5):
         found = seat.bound(schema, crowd, epsilon).delta
-        homogeneous = delta_bound("outlier", schema, crowd, epsilon)
-        assert homogeneous * 0.9 <= found <= delta_bound("blanket", schema, crowd, epsilon)
+        homogeneous = ANALYSES["outlier"].bound(Sent.of(schema), crowd, epsilon)
+        assert (
+            homogeneous * 0.9 <= found <= ANALYSES["blanket"].bound(Sent.of(schema), crowd, epsilon)
+        )
     assert found < 1e-60
 
 

@@ -26,12 +26,8 @@ from incrowd.channels.two_stage import TwoStage
 from incrowd.channels.warner import Warner
 from incrowd.errors import PrivacyError
 from incrowd.estimation.tables import along_axes
+from tests.channels.conftest import HALF, bits, flips, fractions_of, inner, k_ary
 
-HALF = DENOMINATOR // 2
-
-inner = st.integers(1, DENOMINATOR - 1)
-bits = st.builds(Bit, st.integers(0, DENOMINATOR), st.integers(0, DENOMINATOR))
-flips = st.builds(BitFlip, st.integers(1, HALF - 1))
 one_bit = st.one_of(
     bits,
     st.builds(Warner, inner),
@@ -42,15 +38,6 @@ one_bit = st.one_of(
 )
 
 
-OPTIONS = st.integers(2, 6)
-
-
-@st.composite
-def k_ary(draw, options=OPTIONS):
-    number = draw(options)
-    return KAry(draw(st.integers(-(-DENOMINATOR // number), DENOMINATOR - 1)), number)
-
-
 @st.composite
 def two_k_ary(draw):
     options = st.just(draw(st.integers(2, 5)))
@@ -58,13 +45,6 @@ def two_k_ary(draw):
 
 
 channels = st.one_of(one_bit, k_ary(), two_k_ary())
-
-
-def fractions_of(channel):
-    """The exact matrix of any channel as nested lists of fractions."""
-    if isinstance(channel, BitFlip):
-        return fractions_of(Bit.from_flip(channel))
-    return [[Fraction(n, channel.denominator) for n in row] for row in channel.numerators]
 
 
 def brute_epsilon(channel):
@@ -230,175 +210,6 @@ def test_one_time_rappor_is_the_permanent_stage():
     assert fractions_of(channel) == fractions_of(BitFlip.at_least(0.25))
     assert channel.crowd_noise == BitFlip.at_least(0.25)
     assert channel.epsilon == channel.permanent_epsilon == BitFlip.at_least(0.25).epsilon
-
-
-# --- rounding only towards more privacy ------------------------------------------------------
-
-probability = st.floats(0, 1, allow_subnormal=False)
-wanted_epsilon = st.floats(1e-6, 20)
-
-
-@given(probability, probability)
-def test_probabilities_of_a_bit_are_rounded_towards_each_other(zero, one):
-    found = [Fraction(n, DENOMINATOR) for n in fractions_between(zero, one)]
-    low, high = sorted([Fraction(zero), Fraction(one)])
-    if high - low >= Fraction(1, DENOMINATOR):
-        assert low <= min(found) <= max(found) <= high
-    assert max(abs(a - b) for a, b in zip(found, (zero, one), strict=True)) <= 2**-31
-    assert abs(found[0] - found[1]) <= high - low
-    assert (found[0] - found[1]) * (Fraction(zero) - Fraction(one)) >= 0
-
-
-def fractions_between(zero, one):
-    channel = Bit.from_probabilities(zero, one)
-    return channel.one_if_zero, channel.one_if_one
-
-
-def test_probabilities_that_cannot_be_told_apart_become_equal():
-    channel = Bit.from_probabilities(0.3, 0.3 + 1e-12)
-    assert channel.one_if_zero == channel.one_if_one
-    assert channel.epsilon == 0
-    with pytest.raises(PrivacyError, match="no estimate is unbiased"):
-        channel.inverse  # noqa: B018
-
-
-@given(wanted_epsilon)
-def test_warner_and_simmons_from_epsilon_are_the_closest_below(epsilon):
-    spinner = Warner.from_epsilon(epsilon)
-    assert spinner.epsilon <= epsilon
-    assert Warner(spinner.numerator + 1).epsilon > epsilon or spinner.numerator == DENOMINATOR - 1
-    device = Simmons.from_epsilon(epsilon)
-    assert device.epsilon <= epsilon
-    # The coin halves f, so that the channel changes with every second numerator.
-    assert device.unrelated <= 4 or Simmons(device.unrelated - 4).epsilon > epsilon
-
-
-@given(wanted_epsilon, st.floats(0.01, 0.99))
-def test_simmons_from_epsilon_for_any_prevalence(epsilon, prevalence):
-    device = Simmons.from_epsilon(epsilon, prevalence)
-    assert device.epsilon <= epsilon
-    if device.unrelated > DENOMINATOR // 1000:
-        # 2^-32 of rounding moves the rarest report's probability by a small part of itself.
-        less = Simmons(device.unrelated - device.unrelated // 10_000, device.prevalence)
-        assert less.epsilon > epsilon
-
-
-@given(wanted_epsilon, st.integers(2, 12))
-def test_k_ary_from_epsilon_is_the_closest_below(epsilon, options):
-    try:
-        channel = KAry.from_epsilon(epsilon, options)
-    except PrivacyError:
-        # No multiple of 2^-32 lies between the uniform law and the wanted keep.
-        least = -(-DENOMINATOR // options)
-        assert KAry(least, options).epsilon > epsilon
-        return
-    assert channel.epsilon <= epsilon
-    if channel.keep < DENOMINATOR - 1:
-        assert KAry(channel.keep + 1, options).epsilon > epsilon
-    wanted = math.exp(epsilon) / (math.exp(epsilon) + options - 1)
-    assert channel.keep / DENOMINATOR == pytest.approx(wanted, abs=2**-30)
-
-
-@given(k_ary())
-def test_k_ary_from_its_own_epsilon_and_a_touch_less(channel):
-    """The formula's rounding must not cost privacy, nor a multiple of 2^-32."""
-    if channel.epsilon == 0:
-        return
-    assert KAry.from_epsilon(channel.epsilon, channel.options) == channel
-    less = math.nextafter(channel.epsilon, 0)
-    try:
-        assert KAry.from_epsilon(less, channel.options).keep == channel.keep - 1
-    except PrivacyError:
-        assert channel.keep <= DENOMINATOR // channel.options + 2
-
-
-@given(inner, st.integers(2**20, DENOMINATOR - 2**20))
-def test_simmons_from_its_own_epsilon_and_a_touch_less(unrelated, prevalence):
-    device = Simmons(unrelated, prevalence)
-    for wanted in (device.epsilon, math.nextafter(device.epsilon, 0)):
-        if wanted > 1e-6:
-            found = Simmons.from_epsilon(wanted, prevalence / DENOMINATOR)
-            assert found.prevalence == prevalence
-            assert found.epsilon <= wanted
-
-
-@given(st.floats(1e-9, 1, exclude_max=True), st.floats(0.001, 0.999))
-def test_devices_round_towards_more_privacy(f, prevalence):
-    device = Simmons.from_probabilities(min(f, 1 - 2**-31), prevalence)
-    assert f * DENOMINATOR <= device.unrelated + 2 or f > 1 - 2**-31
-    assert abs(device.prevalence - HALF) <= abs(prevalence * DENOMINATOR - HALF)
-    spinner = Warner.from_probability(prevalence)
-    assert abs(spinner.numerator - HALF) <= abs(prevalence * DENOMINATOR - HALF)
-    permanent = Rappor.one_time(min(f, 1 - 2**-30)).permanent
-    assert permanent.q >= min(f, 1 - 2**-30) / 2
-
-
-@given(wanted_epsilon)
-def test_warner_and_simmons_are_one_function_of_epsilon(alpha):
-    """Vinterbo, section 5.2: both devices have the same matrix at the same alpha."""
-    difference = Warner.from_epsilon(alpha).matrix - Simmons.from_epsilon(alpha).matrix
-    assert np.abs(difference).max() <= 2.0**-31
-
-
-# --- what RAPPOR leaks -----------------------------------------------------------------------
-
-
-def epsilon_of_hash_bits(channel, hash_bits):
-    """Brute force: all reports of two values that set `hash_bits` different bits each."""
-    rows = fractions_of(channel)
-    x = [1] * hash_bits + [0] * hash_bits
-    largest = Fraction(0)
-    for report in itertools.product((0, 1), repeat=2 * hash_bits):
-        ratio = Fraction(1)
-        for r, bit in zip(report, x, strict=True):
-            ratio *= rows[r][bit] / rows[r][1 - bit]
-        largest = max(largest, ratio)
-    return math.log(largest)
-
-
-@pytest.mark.parametrize("hash_bits", [1, 2, 4])
-@pytest.mark.parametrize("stages", [(0.5, 0.5, 0.75), (0.25, 0.25, 0.75), (0.5, 0.9, 0.2)])
-def test_rappors_formulas_for_hash_bits(stages, hash_bits):
-    channel = Rappor.from_probabilities(*stages)
-    one = epsilon_of_hash_bits(channel, hash_bits)
-    every = epsilon_of_hash_bits(Bit.from_flip(channel.permanent), hash_bits)
-    assert hash_bits * sum(channel.log_ratios) == pytest.approx(one, rel=1e-12)
-    assert 2 * hash_bits * channel.permanent_epsilon == pytest.approx(every, rel=1e-12)
-    assert one < every
-
-
-def test_the_configuration_of_the_rappor_paper():
-    """h = 2, f = 1/2, p = 1/2, q = 3/4: ln 3^4 for all reports, and 2 ln(q*(1-p*)/(p*(1-q*)))
-    with p* = 9/16, q* = 11/16 worked out by hand for one."""
-    channel = Rappor.from_probabilities(0.5, 0.5, 0.75)
-    assert 2 * 2 * channel.permanent_epsilon == pytest.approx(4 * math.log(3), rel=1e-12)
-    one = 2 * math.log(11 * 7 / (9 * 5))
-    assert 2 * sum(channel.log_ratios) == pytest.approx(one, rel=1e-12)
-
-
-@given(flips, bits)
-def test_one_report_never_leaks_more_than_all(permanent, instantaneous):
-    channel = Rappor(permanent, instantaneous)
-    assert channel.epsilon <= channel.permanent_epsilon
-    assert channel.crowd_noise == permanent
-
-
-def test_many_reports_of_one_permanent_bit_stay_below_its_epsilon():
-    """All sequences of 8 reports given the memoised bit; composing one round would claim more."""
-    channel = Rappor.from_probabilities(0.5, 0.25, 0.75)
-    first, second = channel.permanent.matrix, channel.instantaneous.matrix
-    largest = 0.0
-    for ones in range(9):
-        given_bit = second[1] ** ones * second[0] ** (8 - ones)
-        given_answer = given_bit @ first
-        largest = max(largest, abs(math.log(given_answer[1] / given_answer[0])))
-    assert channel.epsilon < largest <= channel.permanent_epsilon < 8 * channel.epsilon
-
-
-def test_rappor_from_epsilon_counts_the_permanent_stage():
-    channel = Rappor.from_epsilon(1.0, Bit.from_probabilities(0.25, 0.75))
-    assert channel.permanent == BitFlip.from_epsilon(1.0)
-    assert channel.epsilon < channel.permanent_epsilon <= 1
 
 
 # --- what is refused -------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_no_command_is_left_out():
     found = {
         name
         for name, command in group.commands.items()
-        if takes & {parameter.name for parameter in command.params}
+        if takes & {parameter.name for parameter in command.loaded().params}
     }
     assert found == set(COMMANDS) | REFUSES
 

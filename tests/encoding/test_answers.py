@@ -8,7 +8,7 @@ import pytest
 
 from incrowd import AnswersError, Survey, load_answers
 from incrowd.encoding.records import encode, pack
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 SURVEY = Survey.of(GOOD)
 

@@ -97,7 +97,7 @@ def test_whole_numbers_have_one_text_and_other_types_none(plan, tmp_path):
     for ids in ([1.1, 7.0], [True, False], [b"7", b"8"], [["7"], ["8"]]):
         table = pa.table({"id": ids, "a": ["yes"] * 2})
         path = written(table, tmp_path / "b.parquet")
-        with pytest.raises(AnswersError, match=r"--id: got 'id'; is a column of .*save the ids as"):
+        with pytest.raises(AnswersError, match=r"^id: got 'id'; is a column of .*save the ids as"):
             randomize_files(plan, path, tmp_path / "r.parquet", id="id")
 
 

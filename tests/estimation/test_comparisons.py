@@ -26,7 +26,7 @@ from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation.chosen import chosen_level
 from incrowd.presentation.data import present_rows, word_rows
 from incrowd.survey import Choice, YesNo
-from tests.estimation.test_coverage import Setting
+from tests.estimation.conftest import Setting
 
 Z = norm.ppf(0.975)
 LEAST = 0.93

@@ -95,7 +95,8 @@ def test_histograms_count_patterns_first_bit_most_significant():
 
 @pytest.mark.parametrize(("copies", "noise_only"), [(1, False), (1, True), (3, False), (3, True)])
 def test_yes_no_covariance_is_the_explicit_kronecker_formula(copies, noise_only):
-    """DESIGN 3.2 with 8 x 8 matrices: (C^-1 diag(y/m) C^-T - diag(pi))/(kN) + sampling / N."""
+    """docs/mathematics.md#estimates, with 8 x 8 matrices:
+    (C^-1 diag(y/m) C^-T - diag(pi))/(kN) + sampling / N."""
     bits = np.random.default_rng(4).integers(0, 2, (600, 3))
     axes = [slice(i, i + 1) for i in range(3)]
     decoders = [pair_decoder(YesNo(id=str(i)), FLIP.inverse) for i in range(3)]

@@ -263,7 +263,7 @@ def test_bootstrap_finds_the_bias(copies):
 
 
 def test_bootstrap_knows_that_copies_are_not_people():
-    """Spread of the raw estimate under little noise: the explicit formula of DESIGN 3.2."""
+    """Spread of the raw estimate under little noise: docs/mathematics.md#estimates, explicitly."""
     little, people, copies = BitFlip.at_least(0.1), 300, 4
     questions = FOUR[:2]
     channel, pi = np.kron(little.matrix, little.matrix), SMALL.ravel()

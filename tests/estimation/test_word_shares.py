@@ -17,7 +17,7 @@ from scipy.optimize import lsq_linear
 from scipy.special import ndtri
 from scipy.stats import binom, chisquare, norm
 
-from incrowd.accounting.blanket import ratios
+from incrowd.accounting.blanket_ratios import ratios
 from incrowd.accounting.worst import delta
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip

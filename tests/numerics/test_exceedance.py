@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.enumeration import enumerate_one
 from incrowd.accounting.one_bit import one_bit_at
 from incrowd.channels.bit_flip import BitFlip
@@ -38,7 +38,7 @@ FREE_BITS = [
 
 def eta_laws(channel, relation, epsilon):
     """The laws of G for the person's own report and for one of the others'."""
-    ratios = outlier.ratios(channel, relation)
+    ratios = outlier_ratios.ratios(channel, relation)
     law = ratios.law(epsilon)
     return Law(law.value, ratios.log_mass + ratios.log_a), law
 
@@ -49,7 +49,7 @@ def eta(q, relation, crowd, epsilon):
 
 @pytest.fixture
 def lattice_only(monkeypatch):
-    monkeypatch.setattr(exceedance, "MOST_COMPOSITIONS", 0)
+    monkeypatch.setattr(exceedance, "MOST_OUTCOMES", 0)
 
 
 def law_of(atoms):
@@ -79,7 +79,7 @@ distinct_laws = integer_laws.filter(lambda atoms: len({v for v, _ in atoms}) == 
 
 @given(distinct_laws, distinct_laws, st.integers(1, 5))
 @settings(max_examples=80, deadline=None)
-def test_compositions_are_brute_force_also_where_sums_are_zero(first, atoms, count):
+def test_outcomes_are_brute_force_also_where_sums_are_zero(first, atoms, count):
     """Small whole values: many sums are exactly zero, which is not positive."""
     found = positive_chance(law_of(first), law_of(atoms), count)
     assert found == pytest.approx(brute(first, atoms, count), rel=EXACT, abs=1e-15)
@@ -194,8 +194,8 @@ def simulated(first, law, count, draws, seed):
         (0.2446, (5, 0, 0), 1000, math.log(2)),
         (0.2446, (0, 5, 0), 1000, math.log(2)),
         (0.36, (4, 3, 3), 500, 0.2),
-        (0.05, (6, 0, 0), 3000, 1.0),  # mostly heavy values
-        (0.33, (40, 0, 0), 100_000, 1.0),  # heavy and light ones
+        (0.05, (6, 0, 0), 3000, 1.0),  # mostly decisive values
+        (0.33, (40, 0, 0), 100_000, 1.0),  # decisive and ordinary ones
     ],
 )
 def test_the_lattice_agrees_with_simulation(q, relation, crowd, epsilon):

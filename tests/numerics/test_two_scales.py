@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.accounting.candidates import blanket_candidates, outlier_candidates
+from incrowd.accounting.pairs import blanket_candidates, outlier_candidates
 from incrowd.accounting.schema import FREE_BIT, Schema
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics import positive_part as engine
 from incrowd.numerics import two_scales
+from incrowd.numerics.discretization import discretize
 from incrowd.numerics.law import Law
+from incrowd.numerics.tilted import TiltedLaw
 from incrowd.numerics.two_scales import mean_in_two
 
 ROUNDING = 1e-9
@@ -29,6 +31,11 @@ def two_sized(small, large, chance, drift):
     return law_of([(1.0, up), (-1.0, down), (large, chance), (-small * large, chance / 3)])
 
 
+def discretized(law, count):
+    tilted = TiltedLaw.at_saddlepoint(law, count)
+    return discretize(tilted, tilted.spare_variance())
+
+
 @given(
     st.floats(0.1, 2.0),
     st.floats(30.0, 3000.0),
@@ -41,12 +48,10 @@ def test_two_lattices_bound_every_sum(small, large, log_chance, drift, count):
     """Never below the exact value, and close to it once the steps are halved."""
     law = two_sized(small, large, 10.0**log_chance, drift)
     exact = engine._exact(law, count)
-    theta, cumulant = engine._tilt(law, count)
-    allowed = engine.allowed_variance(law, count, theta, cumulant)
-    aim = engine.take_aim(law, count, theta, cumulant, allowed)
+    lattice = discretized(law, count)
     worth, two_scales.WORTH_IT = two_scales.WORTH_IT, 1e-9  # whether or not it is
     try:
-        means = {halvings: mean_in_two(aim, halvings) for halvings in (0, 3)}
+        means = {halvings: mean_in_two(lattice, halvings) for halvings in (0, 3)}
     finally:
         two_scales.WORTH_IT = worth
     for halvings, mean in means.items():
@@ -57,9 +62,7 @@ def test_two_lattices_bound_every_sum(small, large, log_chance, drift, count):
 
 def test_the_division_keeps_the_mean_and_adds_little_spread():
     law = two_sized(0.5, 1e4, 1e-7, 0.01)
-    theta, cumulant = engine._tilt(law, 10**6)
-    allowed = engine.allowed_variance(law, 10**6, theta, cumulant)
-    small, large = two_scales._apart(engine.take_aim(law, 10**6, theta, cumulant, allowed))
+    small, large = two_scales.divided(discretized(law, 10**6))
     assert small.mean + large.mean == pytest.approx(law.mean, rel=1e-12)
     spread = small.second_moment - small.mean**2 + large.second_moment - large.mean**2
     assert law.second_moment - law.mean**2 < spread < 1.01 * law.second_moment
@@ -74,7 +77,7 @@ def test_forty_bits_in_one_and_in_two(monkeypatch, q, crowd, epsilon):
     relations = [*outlier_candidates(report)[47::24], *blanket_candidates(report)]
     laws = [candidate.ratios.law(epsilon) for candidate in relations]
     two = [engine.positive_part(law, crowd) for law in laws]
-    monkeypatch.setattr(engine, "mean_in_two", lambda aim, halvings: None)
+    monkeypatch.setattr(engine, "mean_in_two", lambda lattice, halvings: None)
     one = [engine.positive_part(law, crowd) for law in laws]
     assert two != one
     for found, wanted in zip(two, one, strict=True):
@@ -84,21 +87,18 @@ def test_forty_bits_in_one_and_in_two(monkeypatch, q, crowd, epsilon):
 
 def test_one_scale_stays_on_one_lattice():
     law = law_of([(1.0, 0.3), (-1.0, 0.35), (0.5, 0.1)])
-    theta, cumulant = engine._tilt(law, 10**6)
-    allowed = engine.allowed_variance(law, 10**6, theta, cumulant)
-    assert mean_in_two(engine.take_aim(law, 10**6, theta, cumulant, allowed)) is None
+    assert mean_in_two(discretized(law, 10**6)) is None
 
 
 def test_defective_laws():
-    """Where heavy values were set apart, the chance that there is none is a factor."""
+    """Where decisive values were taken out, the chance that there is none is a factor."""
     whole = two_sized(0.5, 500.0, 1e-4, 1.0)
     part = Law(whole.value, whole.log_mass + math.log(0.9), 0.9)
-    theta, cumulant = engine._tilt(whole, 30)
-    allowed = engine.allowed_variance(whole, 30, theta, cumulant)
+    tilted = TiltedLaw.at_saddlepoint(whole, 30)
     values = []
-    for law, shift in ((whole, 0.0), (part, math.log(0.9))):
-        aim = engine.take_aim(law, 30, theta, cumulant + shift, allowed)
-        values.append(engine._folded(aim, 2).bound)
+    for law in (whole, part):
+        lattice = discretize(TiltedLaw.at(law, 30, tilted.theta), tilted.spare_variance())
+        values.append(lattice.positive_mean(2).bound)
     assert values[1] == pytest.approx(values[0] * 0.9**30, rel=1e-9)
 
 

@@ -58,3 +58,13 @@ def simulated(q, relation, crowd, epsilon, draws, generator):
         other += ratio ** (only_other + both)
     loss = np.maximum(0, 1 - np.exp(epsilon) * other / one)
     return float(loss.mean()), float(loss.std() / np.sqrt(draws))
+
+
+def drawn(q, bits, crowd, epsilon, draws, generator):
+    """delta and eta of ones among zeros, each with its standard error, from whole collections."""
+    flipped = np.arange(bits + 1)
+    zeros, ones = (binom.pmf(flipped, bits, chance) for chance in (q, 1 - q))
+    counts = generator.multinomial(crowd - 1, zeros, draws) + generator.multinomial(1, ones, draws)
+    ratio = counts @ ((1 - q) / q) ** (2.0 * flipped - bits) / crowd
+    figures = np.maximum(0, 1 - np.exp(epsilon) / ratio), ratio > np.exp(epsilon)
+    return [(float(np.mean(f)), float(np.std(f) / np.sqrt(draws))) for f in figures]

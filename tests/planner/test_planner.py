@@ -14,7 +14,7 @@ from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import Axis, expected_error
 from incrowd.planner.planner import recertify
 from incrowd.planner.sent import sent
-from incrowd.plans import Message
+from incrowd.plans import JointReport
 from incrowd.workflow.forecast import forecast
 from incrowd.workflow.plan import plan_error, with_budget
 
@@ -44,9 +44,9 @@ def simulated_error(made, share, trials, seed):
     yes = generator.binomial(people, share, trials)
     total, weights = np.zeros(trials), 0.0
     for message in made.messages:
-        if "q0" not in message.questions:
+        if "q0" not in message.ids:
             continue
-        q, k = message.channel.q, message.copies
+        q, k = message.noise.q, message.copies
         shown = generator.binomial(k * yes, 1 - q) + generator.binomial(k * (people - yes), q)
         weight = k * (1 - 2 * q) ** 2 / (q * (1 - q))
         total += weight * (shown / (k * people) - q) / (1 - 2 * q)
@@ -95,7 +95,7 @@ def test_pairs_of_twenty_questions(budget):
 
 def test_a_budget_of_one_is_one_joint_report():
     made = incrowd.plan(pairs_survey(4, crowd=20_000, reports_per_person=1))
-    assert [set(m.questions) for m in made.messages] == [{"q0", "q1", "q2", "q3"}]
+    assert [set(m.ids) for m in made.messages] == [{"q0", "q1", "q2", "q3"}]
 
 
 @pytest.mark.parametrize("objective", ["largest", "mean"])
@@ -104,7 +104,7 @@ def test_messages_follow_the_wanted_tables(objective):
     tables = [{"questions": ["q0", "q1"]}, {"questions": ["q2", "q3"]}]
     changes = {"crowd": 20_000, "table": tables, "objective": objective}
     made = incrowd.plan(yes_no_survey(4, reports_per_person=2, **changes))
-    assert {frozenset(m.questions) for m in made.messages} == {
+    assert {frozenset(m.ids) for m in made.messages} == {
         frozenset({"q0", "q1"}),
         frozenset({"q2", "q3"}),
     }
@@ -130,7 +130,7 @@ def test_several_messages_end_to_end(tmp_path):
         for table, true in zip(estimates.tables, incrowd.truth(made, answers), strict=True):
             assert np.all(np.abs(table.estimate - true) < 5 * table.standard_error)
     both = estimates.tables[1].noise_error[0]
-    parts = [(m.channel.phi - 1) * m.copies for m in made.messages]
+    parts = [(m.noise.phi - 1) * m.copies for m in made.messages]
     assert both == pytest.approx(math.sqrt(1 / (20_000 * sum(parts))))
     with pytest.raises(incrowd.ReportsError, match="message 2"):
         incrowd.estimate(made, reports[:1])
@@ -168,14 +168,14 @@ def test_no_certificate_is_below_the_explicit_composition(epsilon):
     claim would be too small."""
     survey = yes_no_survey(3, crowd=3, privacy={"epsilon": epsilon, "delta": 0.9})
     messages = [
-        Message(questions=("q0",), noise_numerator=int(0.2 * 2**32)),
-        Message(questions=("q1", "q2"), noise_numerator=int(0.3 * 2**32)),
+        JointReport(questions=survey.questions[:1], noise_numerator=int(0.2 * 2**32)),
+        JointReport(questions=survey.questions[1:], noise_numerator=int(0.3 * 2**32)),
     ]
     everything = sent(survey, messages)
     bound = incrowd.certify("blanket", everything, 3, epsilon).delta.upper
     worst = 0.0
-    ones = list(collection_laws([messages[0].channel], 3))
-    twos = list(collection_laws([messages[1].channel] * 2, 3))
+    ones = list(collection_laws([messages[0].noise], 3))
+    twos = list(collection_laws([messages[1].noise] * 2, 3))
     for (a, b), (c, d) in product(ones, twos):
         for (p, q), (r, s) in (((a, b), (c, d)), ((b, a), (d, c))):
             excess = np.outer(p, r) - math.exp(epsilon) * np.outer(q, s)
@@ -236,7 +236,7 @@ def test_solving_for_the_crowd_gives_the_error():
 def test_people_needed_is_the_crowd_that_reaches_the_error():
     made = incrowd.plan(yes_no_survey(3, crowd=20_000))
     needed = incrowd.people_needed(made, ["q0"], standard_error=0.004)
-    v = 1 / (made.messages[0].channel.phi - 1)
+    v = 1 / (made.messages[0].noise.phi - 1)
     assert needed == math.ceil((v + 0.25) / 0.004**2)
 
 
@@ -295,9 +295,9 @@ def test_rows_of_one_person_in_one_collection_are_covered(rows):
                 worst = max(worst, float(np.maximum(a - math.e * b, 0).sum()))
         return worst
 
-    assert exact(made.messages[0].channel) <= 1e-4
+    assert exact(made.messages[0].noise) <= 1e-4
     if rows > 1:
-        schema = incrowd.Schema.uniform([incrowd.Domain(1, 0, 1)], made.messages[0].channel)
+        schema = incrowd.Schema.uniform([incrowd.Domain(1, 0, 1)], made.messages[0].noise)
         wrong = incrowd.smallest_noise(
             "blanket",
             lambda flip: incrowd.Sent.of(schema.uniform([incrowd.Domain(1, 0, 1)], flip), rows),
@@ -365,8 +365,8 @@ def test_set_bits_that_travel_apart_keep_to_the_budget():
     privacy = {"epsilon": 1.0, "delta": 1e-8}
     made = incrowd.plan(apart_beside(privacy=privacy, reports_per_person=50))
     a, site = made.messages
-    assert a.copies + 1 + 5000 * site.channel.q <= 50
-    assert made.reports_each(site) == pytest.approx(1 + 5000 * site.channel.q)
+    assert a.copies + 1 + 5000 * site.noise.q <= 50
+    assert site.reports_each == pytest.approx(1 + 5000 * site.noise.q)
     assert recertify(made).delta.upper <= 1e-8
 
 

@@ -72,7 +72,7 @@ def lower_bound(qs, crowd, epsilon):
 
 
 def qs_of(*plans):
-    return [plan.messages[0].channel.q for plan in plans]
+    return [plan.messages[0].noise.q for plan in plans]
 
 
 def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(first, path):
@@ -144,9 +144,9 @@ def test_set_bits_apart_count_the_people_who_took_part(path):
 
 
 def test_crowds_are_not_made_up(first, path):
-    with pytest.raises(UsageError, match="--as-planned"):
+    with pytest.raises(UsageError, match="as_planned=True"):
         incrowd.note(path, first)
-    with pytest.raises(UsageError, match="--as-planned"):
+    with pytest.raises(UsageError, match="as_planned=True"):
         incrowd.note(path, first, of_people(first, 10), as_planned=True)
     simulated = incrowd.randomize(first, pa.table({"a": [True] * 10}), simulation_seed=1)
     with pytest.raises(ReportsError, match="nobody was asked"):

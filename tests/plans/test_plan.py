@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd import Plan, PlanError, PrivacyError, Survey, plan
-from incrowd.accounting import local
+from incrowd.accounting.calibration import smallest_noise
+from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PlanFileError
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 
 @pytest.fixture
@@ -119,13 +120,13 @@ def test_a_device_that_is_none_names_its_question(device, message):
 
 def test_layout(made):
     message = made.messages[0]
-    assert made.layout(message) == {
+    assert message.layout == {
         "a": slice(0, 1),
         "b": slice(1, 4),
         "c": slice(4, 7),
         "d": slice(7, 10),
     }
-    assert made.bits(message) == 10
+    assert message.bits == 10
 
 
 def exact_epsilon(numerator, flips):
@@ -134,19 +135,27 @@ def exact_epsilon(numerator, flips):
         return flips * mpmath.log(mpmath.mpf(DENOMINATOR - numerator) / numerator)
 
 
+def bits(distance, copies):
+    """So many free bits, with that noise, in each of some reports."""
+    return lambda flip: Sent.of(Schema.uniform([FREE_BIT] * distance, flip), copies)
+
+
+def local_noise(epsilon, distance, copies):
+    return smallest_noise("local", bits(distance, copies), 2, epsilon, 0.1)
+
+
 @given(st.floats(1e-3, 30), st.integers(1, 64), st.integers(1, 50))
 def test_local_noise_is_the_smallest_that_keeps_the_promise(epsilon, distance, copies):
     """Oracle: mpmath. The noise one step lower must not keep it, but for the rounding of a step."""
     try:
-        noise = local.noise(epsilon, distance, copies).numerator
+        noise = local_noise(epsilon, distance, copies).numerator
     except PrivacyError:  # less than one step of noise below 1/2
         assert exact_epsilon(DENOMINATOR // 2 - 1, distance * copies) > epsilon * (1 - 1e-6)
         return
     assert exact_epsilon(noise, distance * copies) <= epsilon
     assert noise < 3 or exact_epsilon(noise - 2, distance * copies) > epsilon
-    assert local.epsilon(BitFlip(noise), distance, copies) >= exact_epsilon(
-        noise, distance * copies
-    )
+    claimed = bits(distance, copies)(BitFlip(noise)).local_epsilon
+    assert claimed >= exact_epsilon(noise, distance * copies)
 
 
 @given(st.floats(1e-9, 0.4999))
@@ -163,4 +172,4 @@ def test_noise_out_of_range(q):
 
 def test_sufficient_dp_4_3():
     """The paper's example: L = 5, lambda = 2 gives q = 0.465."""
-    assert local.noise(float(mpmath.log(2)), 5).q == pytest.approx(0.465, abs=5e-4)
+    assert local_noise(float(mpmath.log(2)), 5, 1).q == pytest.approx(0.465, abs=5e-4)

@@ -26,11 +26,12 @@ from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.encoding.people import People
 from incrowd.errors import IncrowdError, PrivacyError, SurveyError, UsageError
-from incrowd.estimation.decoders import decoder, question_decoder, reported
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import along_axes
-from incrowd.plans import device
+from incrowd.plans import fixed_channel
 from incrowd.sampling.memory import remembered, remembering
 from incrowd.survey import Choice, Domain, Multi, YesNo
+from tests.oracles.axes import axis_of, k_ary, patterns, records_of, with_one
 
 PEOPLE = 6000
 OPTIONS = ("x", "y", "z")
@@ -43,12 +44,6 @@ def flip(q):
 def bit(zero, one):
     """P(report | answer) of a bit that is 1 with these probabilities."""
     return np.array([[1 - zero, 1 - one], [zero, one]])
-
-
-def k_ary(keep, options):
-    """P(report | answer) of a response that keeps an answer or takes one of the others."""
-    other = (1 - keep) / (options - 1)
-    return np.full((options, options), other) + (keep - other) * np.eye(options)
 
 
 # What the survey says, and P(report | answer) of each bit worked out by hand.
@@ -133,7 +128,7 @@ def test_a_device_from_the_survey_to_the_estimate(name, tmp_path):
     said, matrix = DEVICES[name]
     table = "\n[[table]]\nquestions = ['smokes', 'drinks']"
     plan = incrowd.plan(load(tmp_path, toml(yes_no(said), choice(said) + table)))
-    assert np.allclose(device(plan.survey.question("smokes")).matrix, matrix, atol=1e-9)
+    assert np.allclose(fixed_channel(plan.survey.question("smokes")).matrix, matrix, atol=1e-9)
     reports, bits = collected(plan, answers())
     estimates, truths = incrowd.estimate(plan, reports), incrowd.truth(plan, answers())
     for found, truth in zip(estimates.tables, truths, strict=True):
@@ -218,37 +213,6 @@ mixes = st.lists(pairs, min_size=1, max_size=8).filter(
 )
 
 
-def patterns(bits):
-    return np.array(list(product([0, 1], repeat=bits)))
-
-
-def axis_of(question, channel):
-    """P(report | record) of a question, all reports by all records, and what a record means."""
-    records, meaning = records_of(question)
-    if isinstance(channel, KAry):
-        reports = np.eye(question.bits, dtype=int)
-        law = k_ary(float(channel.matrix[0, 0]), question.bits)
-        return reports, law, meaning
-    reports = patterns(question.bits)
-    law = channel.matrix[reports[:, None, :], records[None, :, :]].prod(axis=2)
-    return reports, law, meaning
-
-
-def records_of(question):
-    bits = question.bits
-    if isinstance(question, YesNo):
-        return np.array([[0], [1]]), np.eye(2)
-    if isinstance(question, Choice):
-        return np.eye(bits, dtype=int), np.eye(bits)
-    records = np.vstack([np.zeros(bits, int), np.eye(bits, dtype=int)])
-    return records, records.T
-
-
-def with_one(bits):
-    """(1, the bits), one column for each row of bits."""
-    return np.vstack([np.ones(len(bits)), bits.T])
-
-
 @given(mixes, st.integers(0, 10**6))
 @settings(max_examples=40, deadline=None)
 def test_axis_by_axis_is_the_explicit_kronecker_product_for_every_mix(mix, seed):
@@ -272,19 +236,21 @@ def test_axis_by_axis_is_the_explicit_kronecker_product_for_every_mix(mix, seed)
         rtol=1e-9,
     )
     sent = along_axes([with_one(records_of(q)[0]) for q, _ in mix], crowd.reshape(sizes))
-    assert np.allclose(along_axes([reported(*pair) for pair in mix], sent), seen, atol=1e-12)
+    assert np.allclose(
+        along_axes([c.reported(q.domain.bits) for q, c in mix], sent), seen, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("question", "channel"), [*product([YES_NO, MULTI], CHANNELS), *KARY])
 def test_a_decoder_undoes_what_a_channel_does(question, channel):
     """C^-1 C = I for the counts of set bits; with half the noise it is not."""
     honest = decoder(question, np.eye(2)).mean
-    found = question_decoder(question, channel).mean @ reported(question, channel)
+    found = question_decoder(question, channel).mean @ channel.reported(question.domain.bits)
     assert np.allclose(found[:, 1:], honest[:, 1:], atol=1e-12)
     assert np.allclose(found[:, 0], honest[:, 0], atol=1e-12)
     if not isinstance(channel, KAry):
         half = np.linalg.inv((channel.matrix + np.eye(2)) / 2)
-        wrong = decoder(question, half).mean @ reported(question, channel)
+        wrong = decoder(question, half).mean @ channel.reported(question.domain.bits)
         assert not np.allclose(wrong, honest, atol=0.02)
 
 
@@ -516,9 +482,9 @@ def test_rounds_repeat_the_permanent_bits_and_only_those(tmp_path):
 def test_permanent_responses_need_a_key_and_ids(tmp_path):
     plan = incrowd.plan(load(tmp_path, toml(choice(MEMOISED), crowd=2)))
     table = answers(3).select(["id", "drinks"])
-    with pytest.raises(UsageError, match=r"--device-key.*drinks has a permanent response"):
+    with pytest.raises(UsageError, match=r"device_key.*drinks has a permanent response"):
         incrowd.randomize(plan, table, id="id")
-    with pytest.raises(UsageError, match=r"--id.*several rows are several devices"):
+    with pytest.raises(UsageError, match=r"id: is missing.*several rows are several devices"):
         incrowd.randomize(plan, table, device_key=KEY)
     assert len(incrowd.randomize(plan, table.slice(0, 1), device_key=KEY)[0]) == 1
 
@@ -549,7 +515,7 @@ def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
     assert plan.guarantee.certified_delta == pytest.approx(alone, rel=1e-9)
     assert certified(Part(THREE, QUARTER), copies=2) > 2 * alone > 0
     if ROUNDS in said:
-        assert certified(Part(THREE, device(plan.survey.question("drinks")))) < 0.9 * alone
+        assert certified(Part(THREE, fixed_channel(plan.survey.question("drinks")))) < 0.9 * alone
     assert "as long as a person's answers" in plan.guarantee.assumption
     assert incrowd.verify(plan).holds
 
@@ -566,7 +532,7 @@ def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path)
     """Next to permanent bits they would be linked from copy to copy and from round to round."""
     old = yes_no('kind = "bit flip", noise = 0.4', "old")
     plan = promised(tmp_path, choice(LOUD_MEMORY), old, copies=3)
-    assert [message.questions for message in plan.messages] == [("old",), ("drinks",)]
+    assert [message.ids for message in plan.messages] == [("old",), ("drinks",)]
     kept = Sent.of(Schema.of([Part(THREE, QUARTER)]))
     fresh = Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.4))]), 3)
     both = certify("blanket", kept.also(fresh), 500, 0.5).delta.upper

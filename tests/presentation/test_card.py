@@ -167,7 +167,7 @@ class TestExample:
         plan = local({"id": "c", "type": "choice", "options": [f"o{i}" for i in range(1000)]})
         (example,) = examples(plan)
         found = int(re.fullmatch(r"1,000 bits, (\d+) of them set", example.report)[1])
-        q = plan.messages[0].channel.q
+        q = plan.messages[0].noise.q
         error = math.sqrt(1000 * q * (1 - q))
         assert abs(found - 1000 * q) < 5 * error + 1
         assert abs(found - 1000 * q / 2) > 5 * error  # half the noise would be found out
@@ -175,7 +175,7 @@ class TestExample:
 
     def test_kinds_of_questions(self):
         found = {example.question: example for example in examples(wide())}
-        channel = wide().channel(wide().messages[-1], "site")
+        channel = wide().messages[-1].channels["site"]
         assert found["site"].record == "bit 1 of 2,000"
         assert found["site"].log_ratio == pytest.approx(channel.epsilon)
         assert found["word"].record == "32 bits, 2 of them set"
@@ -211,8 +211,8 @@ class TestCard:
 
     def test_what_is_sent(self):
         text, message = texts(carded("wide")), wide().messages[-1]
-        assert f"about {1 + 2000 * message.channel.q:,.0f} reports" in text
-        chance = math.floor(message.channel.q * 1e4) / 1e4
+        assert f"about {1 + 2000 * message.noise.q:,.0f} reports" in text
+        chance = math.floor(message.noise.q * 1e4) / 1e4
         assert f"each bit is flipped with probability {chance:.4g}" in text
         own = math.exp(0.1) / (math.exp(0.1) + 2)
         other = 1 / (math.exp(0.1) + 2)

@@ -211,11 +211,11 @@ def test_the_right_number_of_people_is_hardly_ever_impossible(people, copies, ki
     question = {"id": "q", "type": kind, "options": list("abcde"), "apart": True} | more
     plan = planned([question], crowd=1000, copies=copies)
     message, domain = plan.messages[0], plan.survey.questions[0].domain
-    p, q = message.channel.p, message.channel.q
+    p, q = message.noise.p, message.noise.q
     sets = people * copies
 
     def alarms():
-        low, high = sends(plan, message, people)
+        low, high = sends(message, people)
         for chosen in {domain.fewest * sets, domain.most * sets, domain.most * sets // 2}:
             if chosen < domain.fewest * sets:
                 continue

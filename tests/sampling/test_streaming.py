@@ -40,6 +40,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.passes import Disk, shuffled
 from incrowd.sampling.streaming import batch_rows
 from incrowd.workflow.randomize import randomize_files
+from tests.conftest import KINDS, people, plan_of
 
 ALARM = 1e-6
 ROWS = 3000
@@ -146,65 +147,10 @@ def test_branches_of_a_simulation_repeat_and_real_ones_do_not():
 
 # --- whole files -----------------------------------------------------------------------------
 
-KINDS = {
-    "bits": {
-        "question": [
-            {"id": "a", "type": "yesno"},
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-            {"id": "c", "type": "multi", "options": ["u", "v", "w"], "at_most": 2},
-            {"id": "d", "type": "number", "edges": [0, 1, 3.5]},
-        ],
-        "copies": 3,
-    },
-    "messages": {
-        "question": [
-            {"id": "a", "type": "yesno", "optional": True},
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-        ],
-        "message": [{"questions": ["a"], "copies": 2}, {"questions": ["b"]}],
-    },
-    "apart": {
-        "question": [
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"], "apart": True},
-        ],
-    },
-    "k-ary": {
-        "question": [
-            {
-                "id": "b",
-                "type": "choice",
-                "options": ["x", "y", "z"],
-                "randomizer": {"kind": "k-ary", "keep": 0.7},
-            },
-            {"id": "a", "type": "yesno", "randomizer": {"kind": "warner", "spinner": 0.8}},
-        ],
-    },
-    "text": {
-        "question": [
-            {"id": "t", "type": "text", "block": 16, "cohorts": 4},
-            {"id": "a", "type": "yesno"},
-        ],
-    },
-}
-
-
-def plan_of(kind):
-    """Plans with a generous promise, so that few reports tell a lot."""
-    raw = {"name": kind, "crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
-    return incrowd.plan(incrowd.Survey.of(raw | KINDS[kind]))
-
 
 @pytest.fixture(scope="module")
 def plans():
     return {kind: plan_of(kind) for kind in KINDS}
-
-
-def people(rows=ROWS):
-    """Answers in order: whoever comes first says yes, x, u and 0."""
-    late = np.arange(rows) >= rows // 2
-    said = {"a": np.where(late, "no", "yes"), "b": np.where(late, "z", "x")}
-    said |= {"c": np.where(late, "v;w", "u"), "d": np.where(late, "9", "0")}
-    return pa.table(said | {"t": np.where(late, "oslo", "paris")})
 
 
 @pytest.fixture(scope="module", params=["csv", "parquet"])
@@ -245,7 +191,7 @@ def test_every_kind_of_message_keeps_its_law(plans, small, answers, tmp_path, ki
     reports = incrowd.load_reports(tmp_path / "out")
     assert written.reports == tuple(map(len, reports))
     for message, one in zip(made.messages, reports, strict=True):
-        assert (one.plan, one.bits, one.seed) == (made.digest, made.bits(message), 11)
+        assert (one.plan, one.bits, one.seed) == (made.digest, message.bits, 11)
         assert one.people == (ROWS if message.apart else None)
         assert message.apart or len(one) == ROWS * message.copies
     words = {"t": ["oslo", "paris"]} if kind == "text" else None
@@ -461,9 +407,9 @@ def test_permanent_responses_need_ids(small, tmp_path):
     table = people().append_column("id", pa.array(range(ROWS)))
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     arguments = (made, tmp_path / "a.parquet")
-    with pytest.raises(UsageError, match="--device-key"):
+    with pytest.raises(UsageError, match="device_key"):
         randomize_files(*arguments, tmp_path / "r.parquet")
-    with pytest.raises(UsageError, match="--id"):
+    with pytest.raises(UsageError, match="id: is missing"):
         randomize_files(*arguments, tmp_path / "r.parquet", device_key=key)
     assert not (tmp_path / "r.parquet").exists()
     rounds = []

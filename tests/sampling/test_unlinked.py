@@ -134,7 +134,7 @@ def test_the_number_of_people_is_told_and_kept(small, tmp_path):
     """No zero travels, so that the number of reports tells nothing of how many took part."""
     plan, _, reports = small
     (message,) = plan.messages
-    assert (message.apart, message.copies, plan.bits(message), plan.record_bits(message)) == (
+    assert (message.apart, message.copies, message.bits, message.record_bits) == (
         *(True, 1, 4, 10),
     )
     assert reports[0].people == 2000 and len(reports[0]) > 2000
@@ -296,7 +296,7 @@ def test_fifty_thousand_options_end_to_end(many):
     assert np.all(off[:10] < 5)
     marked = np.flatnonzero(found.above_noise())
     assert marked.tolist() == list(range(10))
-    expected = 20_000 + plan.messages[0].channel.q * 50_000 * 20_000
+    expected = 20_000 + plan.messages[0].noise.q * 50_000 * 20_000
     assert abs(len(many.reports[0]) - expected) < 5 * math.sqrt(expected)
     checked = incrowd.verify(plan, many.reports)
     assert checked.impossible == () and checked.plan_holds
@@ -358,7 +358,7 @@ def test_the_noise_for_a_million_people():
     choice moves a one from one bit to another. One percent less noise breaks the promise, and so
     does the noise that one collection by itself would need."""
     plan = incrowd.plan(survey(WORDS[:2000], 1_000_000, 1.0, 1e-6, apart=None))
-    noise = plan.messages[0].channel
+    noise = plan.messages[0].noise
     assert noise.q == pytest.approx(7.54e-5, rel=0.01)
     assert composed_by_hand(*one_bit_pair(noise.q, 10**6), 1.0) <= 1e-6
     assert composed_by_hand(*one_bit_pair(0.99 * noise.q, 10**6), 1.0) > 1e-6
@@ -385,8 +385,8 @@ def one_bit(noise, times=1):
 def test_two_answers_differ_in_so_many_collections(question, times):
     """m of c options against m others: 2m bits, or all of them."""
     plan = incrowd.plan(survey(list("abcdefghij"), **question))
-    assert sent_by(plan) == one_bit(plan.messages[0].channel, times)
-    found = incrowd.certify("blanket", one_bit(plan.messages[0].channel, times), 2000, 2.0)
+    assert sent_by(plan) == one_bit(plan.messages[0].noise, times)
+    found = incrowd.certify("blanket", one_bit(plan.messages[0].noise, times), 2000, 2.0)
     assert plan.guarantee.certified_delta == pytest.approx(found.delta.upper, rel=1e-9)
 
 
@@ -434,7 +434,7 @@ def test_what_travels_apart_has_a_one_way_table_only(small):
     assert together.covariances == together.simultaneous == (None,)
     np.testing.assert_array_equal(together.tables[0].estimate, plainly.tables[0].estimate)
     for method in ("likelihood", "simplex", "consistent"):
-        with pytest.raises(TableError, match=r"home.*travels apart"):
+        with pytest.raises(TableError, match=r"home.*has unlinked bits"):
             incrowd.postprocess(plan, reports, tables=[("home",)], method=method)
 
 

@@ -8,19 +8,7 @@ from hypothesis import strategies as st
 
 from incrowd.errors import SurveyError
 from incrowd.survey import Domain, Survey
-
-GOOD = {
-    "name": "A",
-    "crowd": 100,
-    "privacy": {"epsilon": 2.0, "analysis": "local"},
-    "question": [
-        {"id": "a", "type": "yesno"},
-        {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
-        {"id": "c", "type": "multi", "options": ["u", "v", "w"], "at_most": 2},
-        {"id": "d", "type": "number", "edges": [0, 1, 3.5]},
-    ],
-    "table": [{"questions": ["a", "b"]}],
-}
+from tests.conftest import GOOD
 
 
 def changed(path, value):
@@ -64,11 +52,8 @@ MISTAKES = [
     (("privacy", "epsilon"), float("nan"), "privacy.epsilon: got nan; should be a finite number"),
     (("privacy", "epsilon"), None, "privacy.epsilon: is missing"),
     (("privacy", "delta"), 1.0, "privacy.delta: got 1.0; should be less than 1"),
-    (
-        ("privacy", "analysis"),
-        "magic",
-        "privacy.analysis: got 'magic'; use one of blanket",
-    ),
+    (("privacy", "analysis"), "", "privacy.analysis: got ''; should not be empty"),
+    (("privacy", "analysis"), 3, "privacy.analysis: got 3; should be text in quotation marks"),
     (("privacy", "epsilom"), 2, "did you mean epsilon?"),
     (("question",), [], "question: got []; should have at least 1"),
     (("question", 0, "id"), "", "question[1].id"),

@@ -30,7 +30,7 @@ from incrowd.tally import spark
 from incrowd.tally.files import as_text, of_text
 from incrowd.tally.tally import Tally
 from incrowd.workflow.cluster import count_on_spark
-from tests.sampling.test_streaming import KINDS, people, plan_of
+from tests.conftest import KINDS, people, plan_of
 
 on_spark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 PEOPLE = 2500
@@ -141,7 +141,7 @@ def pretend(monkeypatch, **names):
 
 def test_a_missing_extra_is_named(monkeypatch):
     without(monkeypatch, "pyspark", "pyspark.sql", "pyspark.errors", "py4j", "py4j.protocol")
-    with pytest.raises(UsageError, match=r"--engine: got 'spark'; needs.*pip install 'incrowd\[sp"):
+    with pytest.raises(UsageError, match=r"engine: got 'spark'; needs.*pip install 'incrowd\[sp"):
         next(spark.started().gen)
 
 
@@ -253,7 +253,7 @@ class TestCluster:
 
         cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker finds this file
         plan, folder = plans["bits"], str(tmp_path)
-        header = Collection(plan.digest, 0, plan.bits(plan.messages[0]), packed_of(0)[:0], id="x")
+        header = Collection(plan.digest, 0, plan.messages[0].bits, packed_of(0)[:0], id="x")
 
         def slow(batches):
             for batch in batches:
@@ -278,7 +278,7 @@ class TestCluster:
         plan = plans["bits"]
         monkeypatch.setattr(collection, "group_rows", lambda width: 500)
         packed = np.concatenate([packed_of(number) for number in range(300)])
-        made = Collection(plan.digest, 0, plan.bits(plan.messages[0]), packed, id="y")
+        made = Collection(plan.digest, 0, plan.messages[0].bits, packed, id="y")
         incrowd.save_reports([made], tmp_path / "r.parquet")
         killer = Killer(
             session, lambda: any(0 < stage.numCompletedTasks < 100 for stage in stages(session))

@@ -12,7 +12,7 @@ import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
 from incrowd.presentation.comparisons import interval_words
-from tests.cli.test_commands import run
+from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FIRST, SECOND = "physical_limitation", "self_rated_health"

@@ -5,7 +5,7 @@ import pytest
 
 import incrowd
 from incrowd.workflow.forecast import forecast
-from tests.survey.test_survey import GOOD
+from tests.conftest import GOOD
 
 
 def planned(**changes):
@@ -21,7 +21,7 @@ def test_every_wanted_table_has_a_forecast():
 def test_one_bit_is_vinterbos_loss():
     """c = (p^2 + q^2) / (p - q)^2 for one bit (lemma 4.5), s = 2/3."""
     made = planned()
-    channel = made.messages[0].channel
+    channel = made.messages[0].noise
     c = (channel.p**2 + channel.q**2) / (channel.p - channel.q) ** 2
     table = forecast(made)[0]
     assert table.as_good_as == pytest.approx(3000 / ((c - 2 / 3) / (1 - 2 / 3)))

@@ -109,7 +109,7 @@ def test_a_text_question_is_one_of_the_survey(estimated):
     plan, estimates = estimated
     assert [table.questions for table in estimates.tables] == [("old",)]
     (message,) = plan.messages
-    assert plan.layout(message)["home"] == slice(0, 4 + BLOCK)
+    assert message.layout["home"] == slice(0, 4 + BLOCK)
     assert len(incrowd.truth(plan, answers())) == 1
     assert incrowd.verify(plan).holds
 
@@ -154,7 +154,7 @@ def alike(estimated):
     table = pa.table({"home": ["paris"] * PEOPLE, "old": [True] * PEOPLE})
     packed = incrowd.randomize(plan, table, simulation_seed=4)[0].packed
     bits = np.unpackbits(packed, axis=1, bitorder="little")
-    return plan.messages[0].channel, bits[:, :4] @ (1 << np.arange(4)), bits[:, 4 : 4 + BLOCK]
+    return plan.messages[0].noise, bits[:, :4] @ (1 << np.arange(4)), bits[:, 4 : 4 + BLOCK]
 
 
 def test_cohorts_are_uniform_and_sent_as_they_are(alike):

@@ -4,6 +4,7 @@ A pair of neighboring collections is described by its privacy loss ln(P/Q) under
 orders. The law is built from delta(epsilon) on a grid by connecting the dots (Doroshenko, Ghazi,
 Kamath, Kumar, Manurangsi 2022): the curve between grid points is replaced by its chord in
 e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
+Proof: docs/mathematics.md#composition.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 
 from incrowd.errors import PrivacyError
+from incrowd.numerics.convolution import convolution_error, convolved
+from incrowd.numerics.lattice import Split, gathered, neighbors
+from incrowd.numerics.precision import UNIT
 
 TAIL = 1e-18  # losses beyond are called infinite
-ROUNDOFF = 2.0**-52
 SPARSE, WIDER = 4, 16  # beyond the dense part every 4th point, and wider by a 16th of its place
 MOST_POINTS = 1 << 17
 
@@ -46,17 +48,14 @@ class LossLaw:
     @property
     def doubt(self) -> float:
         """How much of delta only allows for rounding and for tails that were cut."""
-        return self.infinite + ROUNDOFF * math.sqrt(len(self.mass))
+        return self.infinite + UNIT * math.sqrt(len(self.mass))
 
     def times(self, other: LossLaw) -> LossLaw:
         """The loss of two independent collections, on the coarser of their lattices."""
         step = max(self.step, other.step)
         one, other = self.on(step), other.on(step)
-        size = len(one.mass) + len(other.mass) - 1
-        fast = next_fast_len(size, real=True)
-        mass = irfft(rfft(one.mass, fast) * rfft(other.mass, fast), fast)[:size]
-        roundoff = ROUNDOFF * math.sqrt(fast * (one.mass @ one.mass) * (other.mass @ other.mass))
-        infinite = one.infinite + other.infinite + roundoff
+        mass = convolved(one.mass, other.mass)
+        infinite = one.infinite + other.infinite + convolution_error(one.mass, other.mass)
         return _trimmed(step, one.first + other.first, mass, infinite)
 
     def power(self, count: int) -> LossLaw:
@@ -72,21 +71,13 @@ class LossLaw:
         both keep their mass, which can only raise delta."""
         if step == self.step:
             return self
-        losses, place = self.losses, self.losses / step
-        below = np.floor(place)
-        gap = losses - below * step
-        share = np.expm1(-gap) / np.expm1(-step)  # of the upper neighbor
-        first = int(below[0])
-        index = (below - first).astype(np.int64)
-        size = int(index[-1]) + 2
-        mass = np.bincount(index, self.mass * (1 - share), size)
-        mass += np.bincount(index + 1, self.mass * share, size)
+        below, lower, upper = neighbors(self.losses, step, rate=-1.0)
+        first, mass = gathered(Split(below, self.mass * lower, self.mass * upper))
         return LossLaw(step, first, mass, self.infinite)
 
 
 def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> LossLaw:
     """Cut tails that weigh nothing: high losses become infinite, low ones are raised."""
-    mass = np.maximum(mass, 0.0)
     above = np.cumsum(mass[::-1])[::-1]
     keep = max(int(np.searchsorted(-above, -TAIL)), 1)
     infinite += float(above[keep]) if keep < len(above) else 0.0

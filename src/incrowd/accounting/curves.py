@@ -1,19 +1,24 @@
-"""The privacy curve of everything one person sends: one curve for each schema, composed."""
+"""The privacy curve of everything one person sends: one curve for each schema, composed.
+
+Proof: docs/mathematics.md#composition.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from functools import lru_cache, reduce
 from operator import mul
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from incrowd.accounting.candidates import Candidate, blanket_candidates, candidates
 from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
+from incrowd.accounting.pairs import Candidate
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.accounting.worst import largest_bound, likely_worst
+from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
@@ -21,7 +26,24 @@ FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
 MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
 LEAST_SPREAD = 1e-12  # of reports that tell nothing
-MOST_CLASSES = 40  # of pairs of records
+NOTHING = Bounds(0.0, 0.0, 0.0)
+
+
+class Pairs(Hashable, Protocol):
+    """Which pairs of records a curve has to try."""
+
+    def few(self, schema: Schema) -> list[Candidate]:
+        """At most so many that all can be tried at every dot."""
+        ...
+
+    def orders(
+        self, schema: Schema, crowd: int, spread: float
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """The pairs that count in either order, where all losses together spread like that.
+
+        The same list twice where both orders have the same curve.
+        """
+        ...
 
 
 class Dots(NamedTuple):
@@ -44,13 +66,35 @@ class Dots(NamedTuple):
         return Dots(self.forward[even], self.backward[even], 2 * self.step, self.worst)
 
 
-def composed(curves: list[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
+def _composed(curves: list[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
     """All curves, each so many times; small steps first, so that many small ones add up finely."""
     powers = [curve**count for curve, count in curves]
     return reduce(mul, sorted(powers, key=lambda curve: curve.forward.step))
 
 
-def all_dots(analysis: str, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
+def composed_curve(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
+    """The privacy curve of everything one person sends; steps: see `all_dots`."""
+    return _composed([(one.curve, count) for one, count in all_dots(pairs, sent, crowd, steps)])
+
+
+def composed_delta(pairs: Pairs, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
+    """delta of all reports, and the worst pairs in words.
+
+    The composition at two grid steps; the error of connecting the dots is of second order.
+    """
+    if epsilon >= sent.local_epsilon:
+        return NOTHING, "any, since all reports together tell less than epsilon"
+    dots = all_dots(pairs, sent, crowd)
+    curve = _composed([(one.curve, count) for one, count in dots])
+    fine = curve.delta(epsilon)
+    coarse = _composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
+    drop = max(coarse - fine, 0.0)
+    worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
+    lower = max(fine - drop - 2 * curve.doubt, 0.0)
+    return Bounds(lower, max(fine - drop / 3, lower), fine), worst
+
+
+def all_dots(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
 
     A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
@@ -58,7 +102,7 @@ def all_dots(analysis: str, sent: Sent, crowd: int, steps: int = STEPS) -> list[
     Where all losses together lie some standard deviations out, one report's lies out by the share
     of its own deviation in theirs: so far, and a little farther, every dot is computed.
     """
-    spreads = [_spread(analysis, schema, crowd) for schema, _ in sent.reports]
+    spreads = [_spread(pairs, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
     step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
@@ -67,15 +111,8 @@ def all_dots(analysis: str, sent: Sent, crowd: int, steps: int = STEPS) -> list[
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
-        found.append((_dots(analysis, schema, crowd, count, own, dense, enough), count))
+        found.append((_dots(pairs, schema, crowd, count, own, dense, enough), count))
     return found
-
-
-def _candidates(analysis: str, schema: Schema) -> list[Candidate]:
-    """At most so many that all can be tried at every dot."""
-    if analysis == "blanket":
-        return blanket_candidates(schema, MOST_CLASSES)
-    return candidates(analysis, schema)
 
 
 def _rounded(steps: float) -> float:
@@ -84,27 +121,23 @@ def _rounded(steps: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _spread(analysis: str, schema: Schema, crowd: int) -> float:
+def _spread(pairs: Pairs, schema: Schema, crowd: int) -> float:
     """Standard deviation of one report's loss, about: 2.5 times delta(0)."""
-    found = _candidates(analysis, schema)
-    likely = [likely_worst(found, crowd, 0.0)]
+    likely = [likely_worst(pairs.few(schema), crowd, 0.0)]
     return max(2.5 * largest_bound(likely, crowd, 0.0, sharp=False)[0], LEAST_SPREAD)
 
 
 @lru_cache(maxsize=64)
 def _dots(
-    analysis: str, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
+    pairs: Pairs, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
 ) -> Dots:
-    """enough: a delta that needs no more dots. `outlier` chooses at the spread of all copies."""
-    spread = _spread(analysis, schema, crowd)
-    found = _candidates(analysis, schema)
-    if analysis == "outlier":
-        found = [likely_worst(found, crowd, spread * math.sqrt(count))]
+    """enough: a delta that needs no more dots."""
+    spread = _spread(pairs, schema, crowd)
+    found, reverse = pairs.orders(schema, crowd, spread * math.sqrt(count))
     worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
     grid = (crowd, spread / steps, dense, enough)
-    forward = backward = _sampled(found, *grid)
-    if analysis == "outlier" and not _symmetric(found[0].ratios):
-        backward = _sampled([found[0].swapped], *grid)
+    forward = _sampled(found, *grid)
+    backward = forward if reverse is found else _sampled(reverse, *grid)
     length = max(len(forward), len(backward))
     return Dots(_padded(forward, length), _padded(backward, length), spread / steps, worst)
 
@@ -112,15 +145,13 @@ def _dots(
 def _sampled(
     found: list[Candidate], crowd: int, step: float, dense: int, enough: float
 ) -> np.ndarray:
-    """Under the blanket the pairs are all those in either order: the same bounds for both."""
-
     def delta(epsilon: float) -> float:
         return largest_bound(found, crowd, epsilon, sharp=False)[0]
 
     return sampled(delta, step, dense, enough, MOST_GRID)
 
 
-def _symmetric(ratios: Ratios) -> bool:
+def symmetric(ratios: Ratios) -> bool:
     """Whether one pair has the same curve in both orders."""
     return _atoms(ratios) == _atoms(ratios.swapped)
 

@@ -1,7 +1,8 @@
-"""The analysis `enumerate`: exact delta and eta over all collections, for few bits and people.
+"""For the analysis `exact`: exact delta and eta over all collections, for few bits and people.
 
 The law of the multiset of reports, over the count vectors (how many reports of each kind), is
 built up one person at a time, for every multiset of the others' records. `one_bit` does one bit.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations
@@ -25,12 +26,6 @@ MOST_ENTRIES = 1 << 24  # of the tables of all count vectors, 4 bytes each
 MOST_PEOPLE = 500  # depth of the recursion
 ROUNDOFF = 1e-9  # relative; delta is rounded up by it
 TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
-
-ASSUMPTION = (
-    "The shuffler removes every link between a report and its sender, and at least the named "
-    "number of honest people take part, each sending as the plan says. Every collection of their "
-    "answers was tried."
-)
 
 Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
@@ -62,7 +57,7 @@ def enumerate_all(domain: Domain, channel: BitFlip, crowd: int, epsilon: float) 
 
     crowd: N. domain: the records one question allows. Every multiset of the others' records is
     tried, with one of the pairs that differ only by the order of the options (or, if every record
-    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt. DESIGN 3.3.
+    is allowed, by reversed bits). delta is rounded up by 1e-9 of it and its doubt.
     Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700, or if there are too many collections.
     """
     check_epsilon(epsilon)

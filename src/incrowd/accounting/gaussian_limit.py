@@ -8,23 +8,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from incrowd.accounting.schema import Schema, Sent, as_sent
+from incrowd.accounting.schema import Sent
 
 LEAST, MOST = -700.0, 30.0  # logarithms of signals that are told apart
 SMALLEST = 1e-320
 
 
-def signal(sent: Sent | Schema, crowd: int) -> float:
-    """mu of everything one person sends: mu^2 = sum over reports of (prod phi^d - 1) / N.
-
-    For a homogeneous crowd of N, in the large-N limit (DESIGN 3.5); infinite beyond e^350.
-    """
-    logarithm = log_signal(as_sent(sent), crowd)
-    return math.exp(logarithm) if logarithm < 350 else math.inf
-
-
 def log_signal(sent: Sent, crowd: int) -> float:
-    """ln mu, also where mu is no number any more."""
+    """ln mu of everything one person sends, also where mu is no number any more.
+
+    mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
+    docs/mathematics.md#large-crowds.
+    """
     phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.reports])
     copies = np.log([count for _, count in sent.reports])
     large = phis > 30

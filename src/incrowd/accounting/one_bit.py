@@ -1,9 +1,10 @@
-"""The analysis `enumerate` for one bit: exact delta and eta for every collection of the others.
+"""For the analysis `exact`, of one bit: delta and eta for every collection of the others.
 
 Somebody holds 1 or 0; of the others m hold 1 and N - 1 - m hold 0. They send T ones, a sum of two
 binomials, with law f. What matters is whether f(t - 1) / f(t), which rises with t, exceeds
 c = (e^epsilon p - q) / (p - e^epsilon q). Tilting the law of T by c^t, the same for every m,
 puts the mode of each tilted law at its threshold, so that 1e-300 has as many digits as 0.1.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from incrowd.accounting.enumeration import ROUNDOFF, TIE, Case
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
+from incrowd.numerics.binomial import log_binomial
+from incrowd.numerics.convolution import convolved
+from incrowd.numerics.precision import SMALLEST
 
 BLOCK = 64  # collections treated together: they share the law of all but so many people
 SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations and 36 beyond
-SMALLEST = 1e-300
 
 Law = tuple[float, float]  # probabilities of the reports 0 and 1
 Window = tuple[int, np.ndarray]  # the first count and the probabilities from there on
@@ -61,7 +63,7 @@ def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
 
     crowd: N. delta = sum over t of max(0, P[t ones | x] - e^epsilon P[t ones | x']); eta =
     P[ratio > e^epsilon | x]; for x = 0, x' = 1 read both backwards. About 1 s for N = 1e5.
-    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700. DESIGN 3.3.
+    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700.
     """
     tilt = _Tilt.of(channel, crowd, epsilon)
     size = min(BLOCK, crowd)
@@ -169,22 +171,16 @@ class _Tilt:
 
 
 def _binomial(trials: int, miss: float, hit: float) -> Window:
-    """Where Bin(trials, hit) has all but a negligible mass, from the ratios of neighbors."""
+    """Where Bin(trials, hit) has all but a negligible mass."""
     reach = SPREAD * math.sqrt(trials * hit * miss) + REST
     first = max(0, math.floor(trials * hit - reach))
     last = min(trials, math.ceil(trials * hit + reach))
-    count = np.arange(first + 1, last + 1)
-    log_mass = np.append(0.0, np.cumsum(np.log((trials - count + 1) * hit / (count * miss))))
-    mass = np.exp(log_mass - log_mass.max())
-    return first, mass / mass.sum()
+    return first, np.exp(log_binomial(trials, math.log(miss), math.log(hit), first, last))
 
 
 def _convolved(one: Window, other: Window) -> Window:
     """The law of the sum of two independent counts."""
-    length = len(one[1]) + len(other[1]) - 1
-    size = int(next_fast_len(length, real=True))
-    circle = irfft(rfft(one[1], size) * rfft(other[1], size), size)
-    return one[0] + other[0], np.maximum(circle[:length], 0.0)
+    return one[0] + other[0], convolved(one[1], other[1])
 
 
 @lru_cache(maxsize=4)

@@ -24,13 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.channels.bit import Bit
+from incrowd.numerics.precision import PHASE, SMALLEST
 
 LOG_CUT = 40.0  # what is cut has chance, or modulus, e^-40
 CUT = 6 * math.exp(-LOG_CUT)  # both tails, what U and the others' law lose, the frequencies
-ROUNDOFF = 16 * 2.0**-53  # of a phase or an exponent of size 1, with a margin of 8
-ROUNDED_DOWN = 4 * ROUNDOFF  # what a smaller c can have added: (c - 1) E[phi(s + U) / c^s] <= 1
+ROUNDED_DOWN = 4 * PHASE  # what a smaller c can have added: (c - 1) E[phi(s + U) / c^s] <= 1
 LARGEST = 1e290  # of c: where less is known of the report 0, a smaller c bounds delta
-SMALLEST = 1e-300  # below it a bound is this
 DIGITS = 60  # of w, which is a small difference near the local epsilon
 ROWS = 512  # crowds treated together: their table stays in the cache
 NEAR = np.array([-1, 0, 1])  # the mode is one of the three integers nearest to the mean
@@ -80,7 +79,7 @@ class Order:
         weight = _weight(kept, stray, epsilon)
         if weight <= 0:
             return None
-        excess = min(math.expm1(epsilon) / weight, LARGEST) * (1 - ROUNDOFF)
+        excess = min(math.expm1(epsilon) / weight, LARGEST) * (1 - PHASE)
         return cls(*map(float, (kept, lost, stray, rest, weight, excess)))
 
     @property
@@ -165,12 +164,12 @@ def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
     log_scale = totals.sum(axis=1)[:, None] - place * order.log_c
     size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(place) * order.log_c
     with np.errstate(over="ignore"):
-        upper = np.exp(log_scale + ROUNDOFF * size) * np.maximum(drop + error, 0)
-        lower = np.exp(log_scale - ROUNDOFF * size) * np.maximum(drop - error - ROUNDED_DOWN, 0)
-    most = order.weight * (1 + ROUNDOFF)
+        upper = np.exp(log_scale + PHASE * size) * np.maximum(drop + error, 0)
+        lower = np.exp(log_scale - PHASE * size) * np.maximum(drop - error - ROUNDED_DOWN, 0)
+    most = order.weight * (1 + PHASE)
     return np.stack(
         [
-            np.minimum(lower.max(axis=1), 1.0) * order.weight * (1 - ROUNDOFF),
+            np.minimum(lower.max(axis=1), 1.0) * order.weight * (1 - PHASE),
             np.clip(upper.max(axis=1) * most, SMALLEST, min(most, 1.0)),
         ]
     )
@@ -195,5 +194,5 @@ def _drops(
     drop = (np.exp(exponent) @ (kernel[:, None] * shifts)).real
     moved = float((other * stray.hit + same * own.hit).max())
     largest = np.exp(-float(variance.min()) * (1 - np.cos(t)))
-    rounding = ROUNDOFF * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + moved * t)))
+    rounding = PHASE * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + moved * t)))
     return drop, CUT + rounding, center

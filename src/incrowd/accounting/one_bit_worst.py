@@ -7,6 +7,7 @@ first <= m <= last. Anybody can add the reports of people whose answers are know
 
 Intervals of m are halved until the largest such bound agrees with a delta that was found. Where
 delta hardly depends on m there are thousands of intervals, all worked out at once.
+Proof: docs/mathematics.md#enumeration.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
-from incrowd.accounting.one_bit_frequencies import SMALLEST, Order, deltas
+from incrowd.accounting.one_bit_frequencies import Order, deltas
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit import Bit
+from incrowd.numerics.precision import SMALLEST
 
 TOLERANCE = 1e-4  # relative, between the bounds
 FIRST_CELLS, MOST_CELLS = 64, 1 << 15  # intervals to begin with; no more are halved at once

@@ -28,10 +28,7 @@ class Part(NamedTuple):
     @property
     def local_epsilon(self) -> float:
         """The largest log-likelihood ratio of two allowed records, rounded up."""
-        if isinstance(self.channel, KAry):
-            own, other = k_ary_weights(self.channel)
-            return math.log1p((own - other) / other) * (1 + ROUNDING)
-        return _largest_sum(self.domain, *_bit_epsilons(self.channel)) * (1 + ROUNDING)
+        return _largest_sum(self.domain, *self.channel.losses) * (1 + ROUNDING)
 
     @property
     def log_phi(self) -> float:
@@ -39,14 +36,7 @@ class Part(NamedTuple):
 
         Sufficient DP (3.14), for any channel: one more than the chi-square divergence.
         """
-        if isinstance(self.channel, KAry):
-            own, other = k_ary_weights(self.channel)
-            excess = (own - other) ** 2 * (own + other) / (own * other * self.channel.denominator)
-            return math.log1p(excess)
-        (p00, p01), (p10, p11) = self.channel.matrix
-        square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
-        one, zero = math.log1p(square / (p10 * p00)), math.log1p(square / (p11 * p01))
-        return _largest_sum(self.domain, one, zero)
+        return _largest_sum(self.domain, *self.channel.log_phis)
 
 
 def check_part(part: Part) -> None:
@@ -97,7 +87,7 @@ def widened(part: Part) -> Part:
     close one, since then any two records that differ everywhere are allowed or nearly so.
     """
     (bits, fewest, most), channel = part
-    if isinstance(channel, KAry) or fewest or 2 * most <= bits:
+    if fewest or 2 * most <= bits:
         return part
     return Part(Domain(bits, 0, bits), channel)
 
@@ -108,9 +98,9 @@ def at_most_flip(part: Part) -> Part:
     Each bit is post-processing of the bit flip with its local epsilon (Kairouz, Oh, Viswanath
     2015, theorem 3.1), which thus tells at least as much. Raises PrivacyError if that has no noise.
     """
-    if isinstance(part.channel, KAry) or alike(part.channel):
+    if part.channel.of_answers or alike(part.channel):
         return part
-    nearest = BitFlip.from_logit(-max(_bit_epsilons(part.channel))).numerator
+    nearest = BitFlip.from_logit(-max(part.channel.losses)).numerator
     return Part(part.domain, BitFlip(max(nearest - 2, 0)))
 
 
@@ -120,14 +110,6 @@ def alike(channel: AnyChannel) -> bool:
         return True
     numerators = channel.numerators
     return bool(numerators[0, 0] == numerators[1, 1])
-
-
-def k_ary_weights(channel: KAry) -> tuple[int, int]:
-    """P(own option) and P(another option), times the channel's denominator.
-
-    Without its matrix, which is large where options are many.
-    """
-    return channel.keep * (channel.options - 1), DENOMINATOR - channel.keep
 
 
 @lru_cache(maxsize=1024)
@@ -172,12 +154,3 @@ def _log_ratio(one: int, other: int) -> float:
     if one < other:
         return -_log_ratio(other, one)
     return math.log1p((one - other) / other)
-
-
-def _bit_epsilons(channel: AnyChannel) -> tuple[float, float]:
-    """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed."""
-    if isinstance(channel, BitFlip):
-        return channel.epsilon, channel.epsilon
-    if_zero, if_one = channel.log_ratios
-    rising = channel.numerators[1, 1] > channel.numerators[1, 0]
-    return (if_one, if_zero) if rising else (if_zero, if_one)

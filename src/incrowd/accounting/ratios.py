@@ -14,12 +14,11 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrecisionError
 from incrowd.numerics.law import Law
 
 GRAIN = 2.0**-40  # logarithms closer than this share of the largest are one up to rounding
 UNIT = 2.0**-52
-BEYOND_PRECISION = "likelihood ratio"
 LARGEST = 340.0  # squares of ratios have to be numbers too
 MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
 MOST_PAIRS = 1 << 21  # in a product
@@ -74,12 +73,12 @@ class Ratios:
 
         Near A = e^epsilon B all digits of G depend on the last ones of the logarithms, so it is
         taken from their difference, rounded to one side: see `gaps`.
-        Raises PrivacyError if a ratio is beyond double precision.
+        Raises PrecisionError if a ratio is beyond double precision.
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
             allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
-            raise PrivacyError.of(BEYOND_PRECISION, f"e^{largest:.0f}", allowed)
+            raise PrecisionError.of("likelihood ratio", f"e^{largest:.0f}", allowed)
         gap = self.gaps(epsilon, side)
         sign = np.sign(gap)
         size = np.maximum(self.log_a, epsilon + self.log_b) + side * sign * self.error

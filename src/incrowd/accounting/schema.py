@@ -54,7 +54,7 @@ class Sent:
     """Everything one person sends: schemas, and how many independent reports of each.
 
     Every report goes to a collection, and so has a crowd, of its own. Reports of one person that
-    share a collection tell no more, since mixing collections only hides (DESIGN 3.3).
+    share a collection tell no more, since mixing only hides (docs/mathematics.md#composition).
     """
 
     reports: tuple[tuple[Schema, int], ...]
@@ -113,3 +113,11 @@ def check_epsilon(epsilon: float) -> None:
     """Raises PrivacyError unless epsilon is a number of at least 0."""
     if not 0 <= epsilon < 700:
         raise PrivacyError.of("epsilon", epsilon, "should lie between 0 and 700")
+
+
+def check_promise(crowd: int, epsilon: float, delta: float) -> None:
+    """Raises PrivacyError for a crowd, an epsilon or a delta (or eta) out of range."""
+    check_crowd(crowd)
+    check_epsilon(epsilon)
+    if not 0 < delta < 1:
+        raise PrivacyError.of("delta", delta, "should lie strictly between 0 and 1")

@@ -1,17 +1,144 @@
-"""The smallest noise at which something that falls with the noise is small enough."""
+"""The smallest noise, and the smallest epsilon, at which a bound is small enough.
+
+What is sent is a family with one parameter, the noise of a reference bit flip. A bound of delta
+is read as the signal of the Gaussian mechanism that has it: so it becomes nearly linear in the
+logit of the noise, however far out it is, and few bounds have to be worked out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
+from scipy.optimize import brentq
+
+from incrowd.accounting.gaussian_limit import gaussian_signal, log_signal
+from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
+Family = Callable[[BitFlip], Sent | Schema]  # more noise, more privacy
+Bound = Callable[[Sent], float]  # of delta, or eta
 
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
 LONGEST = 3.0  # in logits
 NARROW = 1e-7  # share of its logit below which a bracket is not worth another step
+CLOSE = 1 - 3e-5  # share of the wanted value that ends a search
+MIDDLE = BitFlip(DENOMINATOR // 4)
+PROMISE = InWords("the promise")
+
+
+def smallest(
+    family: Family,
+    crowd: int,
+    epsilon: float,
+    wanted: float,
+    phases: Sequence[tuple[Bound, float]],
+) -> BitFlip:
+    """Search after search, each from where the last one ended, with ever sharper bounds.
+
+    phases: a bound, and the share of the wanted value that is close enough to it.
+    """
+    goal = math.log(gaussian_signal(epsilon, wanted))
+
+    def height(bound: Bound) -> Height:
+        return lambda flip: excess(_unless_beyond(bound, as_sent(family(flip))))
+
+    def excess(found: float) -> float:
+        above = math.log(gaussian_signal(epsilon, found)) - goal
+        return above if found <= wanted else max(above, NARROW)  # signals end before numbers do
+
+    found, slope = _guess(family, crowd, goal)
+    for bound, close in phases:
+        holding, slope = first_below(height(bound), found, slope, -excess(wanted * close))
+        found = holding or MOST
+    if holding is None:
+        raise _unreachable(family, bound, wanted)
+    return found
+
+
+def _unless_beyond(bound: Bound, sent: Sent) -> float:
+    """The bound, or 1 where so little noise is left that double precision ends."""
+    try:
+        return bound(sent)
+    except PrecisionError:
+        return 1.0
+
+
+def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
+    """The noise in the large-N limit, and what its ln signal loses there for a logit."""
+
+    def excess(logit: float) -> float:
+        return log_signal(as_sent(family(BitFlip.from_logit(logit))), crowd) - goal
+
+    low = high = -1.0
+    while excess(high) > 0:
+        if high >= MOST.logit:
+            return MOST, -1.0
+        low, high = high, min(high / 4, MOST.logit)
+    while excess(low) <= 0 and low > LEAST.logit:
+        low, high = max(2 * low, LEAST.logit), low
+    logit = brentq(excess, low, high, xtol=1e-6) if excess(low) > 0 else low
+    slope = (excess(0.99 * logit) - excess(1.01 * logit)) / (-0.02 * logit)
+    return BitFlip.from_logit(logit), min(slope, -1e-3)
+
+
+def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
+    """No noise keeps the promise; says what the most noise gives, and what is fixed."""
+    most = as_sent(family(MOST))
+    fixed = _fixed(family)
+    reached = f"the nearest reachable is {bound(most) / wanted:.3g} times the wanted one"
+    if not fixed:
+        return PrivacyError.of("privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}")
+    allowed = (
+        f"no noise on the other questions keeps it; {reached}, from the fixed randomisers alone "
+        f"({fixed}); give them more noise, or let the promise be weaker"
+    )
+    return PrivacyError.of("privacy", PROMISE, allowed)
+
+
+def _fixed(family: Family) -> str:
+    """The channels that do not change with the noise."""
+    most, less = (as_sent(family(flip)) for flip in (MOST, MIDDLE))
+    changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
+    fixed = {str(part.channel): None for part, _ in most.parts if part not in changing}
+    return ", ".join(fixed)
+
+
+def smallest_local(family: Family, epsilon: float) -> BitFlip:
+    """The smallest noise whose local epsilon is at most epsilon, exactly: by bisection."""
+
+    def found(numerator: int) -> float:
+        return as_sent(family(BitFlip(numerator))).local_epsilon
+
+    failing, holding = 0, MOST.numerator
+    if found(holding) > epsilon:
+        fixed = _fixed(family)
+        alone = f"; the fixed randomisers ({fixed}) give as much by themselves" if fixed else ""
+        reached = f"no noise below 1/2 keeps it: epsilon is {found(holding):.4g} at least{alone}"
+        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), reached)
+    while holding - failing > 1:
+        middle = (failing + holding) // 2
+        failing, holding = (failing, middle) if found(middle) <= epsilon else (middle, holding)
+    return BitFlip(holding)
+
+
+def first_epsilon(bound: Callable[[float], float], delta: float, highest: float) -> float:
+    """Where a falling bound of delta meets `delta`, rounded up."""
+
+    def margin(epsilon: float) -> float:
+        return math.log(max(bound(epsilon), 1e-300) / delta)
+
+    if margin(0.0) <= 0:
+        return 0.0
+    if margin(highest) > 0:
+        raise PrivacyError.of("delta", delta, f"is not reached by any epsilon up to {highest:.3g}")
+    epsilon = brentq(margin, 0.0, highest, xtol=1e-9, rtol=1e-9)
+    while margin(epsilon) > 0:
+        epsilon = epsilon * (1 + 1e-7) + 1e-9
+    return float(epsilon)
 
 
 def first_below(

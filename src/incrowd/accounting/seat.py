@@ -4,6 +4,7 @@ The person in question takes the seat of somebody who sends a report of the comm
 answers. All others may be named: she hides in who is missing. `numerics.modulus_bound` has the
 bound; here are the laws that it needs, of every class of x, x' and another person's z that can be
 the worst. Crowds that are mixed in any way are bounded by the worst single class.
+Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations
@@ -24,16 +25,15 @@ from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_questions
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.numerics.contours import least_bound
-from incrowd.numerics.modulus_bound import Crowd
+from incrowd.numerics.crowd_laws import Crowd
+from incrowd.numerics.precision import PROBABILITY
 from incrowd.survey import Domain
 
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
 MOST_ATOMS = 1 << 22  # of all classes together
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
-ROUNDING = 1e-12  # more than the relative error of gamma, and of epsilon beside a log-ratio
 
 ASSUMPTION = blanket.ASSUMPTION
 
@@ -77,7 +77,9 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
         return Bound(0.0, "none: that much is promised without a crowd")
     found = seats(schema)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
-    without = max(local.delta(ratios, epsilon - ROUNDING * (1 + epsilon)) for ratios in found.apart)
+    without = max(
+        local.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.apart
+    )
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
     return Bound(value, found.words[place])
@@ -111,7 +113,7 @@ def _few_enough(schema: Schema) -> Groups:
 
 def _plain(part: Part) -> Part:
     """The part, or one that tells at least as much if its classes would be too many to list."""
-    if isinstance(part.channel, KAry) or part.domain.fewest:
+    if part.domain.fewest:
         return part
     if part.domain.most > MOST_HELD[alike(part.channel)]:
         part = at_most_flip(part)
@@ -122,7 +124,7 @@ def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
     groups: Groups = {}
     for (domain, given), count in parts:
         channel = as_flip(given) or given
-        free = not isinstance(channel, KAry) and (domain.fewest, domain.most) == (0, domain.bits)
+        free = (domain.fewest, domain.most) == (0, domain.bits)
         question = (FREE_BIT, count * domain.bits) if free else (domain, count)
         groups[channel] = (*groups.get(channel, ()), question)
     return groups
@@ -153,12 +155,12 @@ def _common(groups: Groups) -> float:
         for channel, found in groups.items()
         for domain, count in found
     )
-    return math.exp(log_common) * (1 - ROUNDING)
+    return math.exp(log_common) * (1 - PROBABILITY)
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
     pair = blanket.APART
-    if not isinstance(channel, KAry):
+    if not channel.of_answers:
         pair = blanket.pairs(domain, alike(channel))[0]
     return float(np.exp(blanket.ratios(domain, channel, pair).log_mass).sum())
 

@@ -6,7 +6,7 @@ vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it 
 
 Which classes are left out: those whose G = A - e^epsilon B is below another's in the convex order,
 whatever the other places add (`exceeds`). Sums of independent terms keep that order, and so do
-products with the other places' ratios: docs/empty-seat.md.
+products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, alike, k_ary_weights
+from incrowd.accounting.parts import AnyChannel, alike
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import FREE_BIT
 from incrowd.channels.k_ary import KAry
@@ -59,7 +59,7 @@ def _ratios(
 
 def _k_ary(channel: KAry) -> Iterator[Kind]:
     """Of the reports those that x, x' or z may own, and all others together."""
-    own, other = (math.log(weight / channel.denominator) for weight in k_ary_weights(channel))
+    own, other = (math.log(weight / channel.denominator) for weight in channel.weights)
     named = min(channel.options, 3)
     log_ways = np.zeros(named)
     if channel.options > named:
@@ -75,7 +75,7 @@ def _k_ary(channel: KAry) -> Iterator[Kind]:
 def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
     """The classes of one question (x = x' allowed) that can be the worst, one a row."""
     bits, fewest, most = domain
-    if isinstance(channel, KAry) or domain == FREE_BIT:
+    if channel.of_answers or domain == FREE_BIT:
         return np.eye(len(kinds(channel)), dtype=int)
     if (fewest, most) == (0, bits):
         return of_questions(((FREE_BIT, bits),), channel)
@@ -123,7 +123,7 @@ def _repeated(domain: Domain, channel: AnyChannel, count: int) -> np.ndarray:
 
 def _sums(one: np.ndarray, other: np.ndarray, channel: AnyChannel) -> np.ndarray:
     sums = (one[:, None] + other[None]).reshape(-1, one.shape[1])
-    return np.unique(sums, axis=0) if isinstance(channel, KAry) else largest(sums)
+    return np.unique(sums, axis=0) if channel.of_answers else largest(sums)
 
 
 def largest(classes: np.ndarray) -> np.ndarray:

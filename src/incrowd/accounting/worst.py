@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.accounting.candidate import Candidate
+from incrowd.accounting.pairs import Candidate
 from incrowd.accounting.ratios import Ratios
 from incrowd.numerics.law import Law
 from incrowd.numerics.positive_part import (
@@ -33,8 +33,8 @@ class Worst:
 def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> Bounds:
     """Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma N).
 
-    With the blanket's gamma left in the masses (DESIGN 3.3; Balle et al. 2019, theorem 5.1). It is
-    never above 1, whatever rounding adds.
+    With the blanket's gamma left in the masses (Balle et al. 2019, theorem 5.1). Proof:
+    docs/mathematics.md#the-engine. It is never above 1, whatever rounding adds.
     """
     above = positive_part(ratios.law(epsilon, side=1), crowd, tolerance)
     below, blur = above, ratios.blur(epsilon, crowd)

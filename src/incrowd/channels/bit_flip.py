@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
+from incrowd.numerics.precision import OPERATIONS
 
 DENOMINATOR = 2**32
-ROUNDING = 2.0**-50  # more than the relative error of a division and a logarithm
+ROUNDING = OPERATIONS  # of a logarithm of a ratio
 
 
 @dataclass(frozen=True, order=True)
-class BitFlip:
+class BitFlip(Channel):
     """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
 
     numerator: int
@@ -86,6 +88,11 @@ class BitFlip:
     def epsilon(self) -> float:
         """Local differential privacy of one bit, ln(p/q), rounded up."""
         return math.log1p((self.p - self.q) / self.q) * (1 + ROUNDING)
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The log-likelihood ratios of a bit that is 1 to one that is 0, and reversed: alike."""
+        return self.epsilon, self.epsilon
 
     @property
     def phi(self) -> float:

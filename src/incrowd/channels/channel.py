@@ -1,16 +1,20 @@
-"""What every channel gives, worked out once from its exact probabilities."""
+"""What every channel gives, worked out once from its exact probabilities.
+
+Local epsilon: docs/mathematics.md#the-devices.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import DENOMINATOR, ROUNDING
 from incrowd.errors import IncrowdError, PrivacyError
 
@@ -18,23 +22,7 @@ Matrix = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.object_]  # Python integers: products of stages outgrow 64 bits
 
 
-class Channel(Protocol):
-    """What estimation needs of a channel; `BitFlip` and every `ExactChannel` have it."""
-
-    @property
-    def matrix(self) -> Matrix:
-        """The column-stochastic matrix C[r, x] = P(report r | answer x)."""
-
-    @property
-    def inverse(self) -> Matrix:
-        """The inverse matrix, which makes reports unbiased."""
-
-    @property
-    def epsilon(self) -> float:
-        """Local differential privacy of one report, rounded up."""
-
-
-class ExactChannel(ABC):
+class ExactChannel(Channel):
     """A channel whose probabilities are integers over one denominator."""
 
     @property
@@ -61,7 +49,7 @@ class ExactChannel(ABC):
     def inverse(self) -> Matrix:
         """The inverse matrix, every entry correctly rounded; Vinterbo, section 3.2.
 
-        Raises PrivacyError if some answers cannot be told apart, however many people report.
+        Raises PrivacyError if some answers look alike, however many people report.
         """
         inverse = exact_inverse(self.numerators)
         if inverse is None:
@@ -81,6 +69,13 @@ class ExactChannel(ABC):
     def log_ratios(self) -> list[float]:
         """For each report that is possible, its largest log-likelihood ratio, rounded up."""
         return [_log_ratio(max(row), min(row)) for row in self.numerators if any(row)]
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed."""
+        if_zero, if_one = self.log_ratios
+        rising = self.numerators[1, 1] > self.numerators[1, 0]
+        return (if_one, if_zero) if rising else (if_zero, if_one)
 
     def not_invertible(self) -> IncrowdError:
         """The error for a channel without inverse."""
@@ -138,18 +133,18 @@ def scaled(field: str, probability: float) -> float:
     return probability * DENOMINATOR
 
 
-Device = TypeVar("Device", bound=ExactChannel)
+Some = TypeVar("Some", bound=ExactChannel)
 
 
-def first_within(epsilon: float, devices: Iterable[Device]) -> Device:
-    """The first device that is epsilon-private by itself and not useless.
+def first_within(epsilon: float, channels: Iterable[Some]) -> Some:
+    """The first channel that is epsilon-private by itself and not useless.
 
-    Raises PrivacyError if epsilon is not positive, or smaller than any device's.
+    Raises PrivacyError if epsilon is not positive, or smaller than any channel's.
     """
     if not epsilon > 0:
         raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
-    for device in devices:
-        if 0 < device.epsilon <= epsilon:
-            return device
+    for channel in channels:
+        if 0 < channel.epsilon <= epsilon:
+            return channel
     allowed = "is too small: no multiple of 2^-32 gives so much privacy and any information"
     raise PrivacyError.of("epsilon", epsilon, allowed)

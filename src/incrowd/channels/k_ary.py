@@ -65,11 +65,46 @@ class KAry(ExactChannel):
         keeps = range(most, _least(options) - 1, -1)
         return first_within(epsilon, (cls(keep, options) for keep in keeps))
 
+    of_answers = True
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """P(own option) and P(another option), times the denominator.
+
+        Without the matrix, which is large where options are many.
+        """
+        return self.keep * (self.options - 1), DENOMINATOR - self.keep
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
+        own, other = self.weights
+        return math.log1p((own - other) / other), 0.0
+
+    @property
+    def log_phis(self) -> tuple[float, float]:
+        """ln E[P(s|x) / P(s|x')] of two answers, and 0."""
+        own, other = self.weights
+        excess = (own - other) ** 2 * (own + other) / (own * other * self.denominator)
+        return math.log1p(excess), 0.0
+
+    @property
+    def set_rates(self) -> Matrix:
+        """The chance that a bit of the report is set, for each answer that it can come from."""
+        return np.asarray(self.matrix[0])
+
+    def reported(self, bits: int) -> Matrix:
+        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
+        matrix = np.eye(1 + bits)
+        matrix[1:, 1:] = self.matrix
+        return matrix
+
     @property
     def numerators(self) -> Integers:
         """P(report r | answer x) times `denominator`, shape (options, options)."""
-        result = np.full((self.options, self.options), DENOMINATOR - self.keep, dtype=object)
-        np.fill_diagonal(result, self.keep * (self.options - 1))
+        own, other = self.weights
+        result = np.full((self.options, self.options), other, dtype=object)
+        np.fill_diagonal(result, own)
         return result
 
     @property
@@ -83,7 +118,7 @@ class KAry(ExactChannel):
 
         Raises PrivacyError if all options are equally likely whatever the answer.
         """
-        other, own = DENOMINATOR - self.keep, self.keep * (self.options - 1)
+        own, other = self.weights
         if own == other:
             raise self.not_invertible()
         result = np.full((self.options, self.options), -other / (own - other))

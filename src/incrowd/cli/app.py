@@ -1,37 +1,21 @@
-"""The command line: one function a command, each a thin layer over the public functions."""
+"""The command line as a whole: its help, and what happens to errors and warnings."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import incrowd
-from incrowd.cli import privacy, show
-from incrowd.cli.card import card
-from incrowd.cli.console import progress, say, working
-from incrowd.cli.demo import run
-from incrowd.cli.estimating import compare, estimate, postprocess, tally
-from incrowd.cli.options import (
-    AnswersFile,
-    AsJson,
-    PlanFile,
-    SurveyFile,
-    check_answers,
-    check_reports,
-)
-from incrowd.cli.planning import ledger, plan
-from incrowd.cli.randomizing import randomize
-from incrowd.cli.simulations import simulation
+from incrowd.cli.later import Commands
+from incrowd.cli.names import as_typed
 from incrowd.errors import IncrowdError, IncrowdWarning
 
 app = typer.Typer(
     name="incrowd",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -51,6 +35,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # slow to import
+
         typer.echo(f"incrowd {version('incrowd')}")
         raise typer.Exit()
 
@@ -67,88 +53,11 @@ def _every_command(
     """What comes before the name of a command."""
 
 
-app.command()(plan)
-app.command()(randomize)
-app.command()(estimate)
-app.command()(compare)
-app.command()(postprocess)
-app.command()(tally)
-app.command()(card)
-app.command()(ledger)
-app.add_typer(privacy.app, name="privacy")
+def say(text: str) -> None:
+    """A line on standard error; what prints it is slow to import."""
+    from incrowd.cli.console import say
 
-
-@app.command()
-def verify(
-    plan: PlanFile,
-    reports: Annotated[
-        Path | None, typer.Argument(metavar="REPORTS", help="Reports to check as well.")
-    ] = None,
-    json: AsJson = False,
-) -> None:
-    """Recompute a plan's certificate. Check that reports can come from the plan.
-
-    Exit code 1 if the plan's promise does not hold, the reports cannot come from it, or they were
-    made in a simulation and protect nobody.
-
-    \b
-    Example:
-      incrowd verify plan.json reports.parquet
-    """
-    check_reports(*([reports] if reports else []))
-    made = incrowd.Plan.load(plan)
-    with working("recomputing the certificate"):
-        parts = incrowd.stream_reports(reports, check=True) if reports else None
-        found = incrowd.verify(made, parts)
-    show.verification(made, found, json)
-    if not found.holds:
-        raise typer.Exit(1)
-
-
-@app.command()
-def simulate(
-    survey: SurveyFile,
-    answers: AnswersFile,
-    trials: Annotated[int, typer.Option(help="Collections to draw.")] = 1000,
-    fixed_people: Annotated[
-        bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
-    json: AsJson = False,
-) -> None:
-    """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
-
-    Plans once; each trial draws `crowd` people from the answers with replacement, randomises and
-    estimates.
-
-    \b
-    Example:
-      incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
-    """
-    check_answers(answers)
-    read = incrowd.Survey.load(survey)
-    table = incrowd.load_answers(answers, read)
-    with progress("simulating", trials) as advance:
-        result = incrowd.simulate(
-            read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
-        )
-    simulation(result, json)
-
-
-@app.command()
-def demo(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
-    ] = Path("demo"),
-    json: AsJson = False,
-) -> None:
-    """Run the whole path on real data, and compare with the truth.
-
-    \b
-    Example:
-      incrowd demo -o demo
-    """
-    show.estimates(run(output), json)
+    say(text)
 
 
 def _say_warnings() -> None:
@@ -176,7 +85,7 @@ def guarded(command: typer.Typer, name: str) -> None:
         command(prog_name=name)
     except IncrowdError as error:
         for problem in error.problems:
-            say(f"error: {problem}")
+            say(f"error: {as_typed(problem)}")
         sys.exit(error.exit_code)
     except (OSError, MemoryError) as error:
         say(f"error: {str(error) or 'out of memory'}")

@@ -12,7 +12,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from incrowd.presentation.simulated import marked, simulation_warning
@@ -39,14 +38,6 @@ def printed_as_json(json: bool, facts: Callable[[], dict[str, Any]], seed: int |
     elif seed is not None:
         out.print(Text(simulation_warning(seed), style="bold yellow"))
     return json
-
-
-def table(title: str, *names: str) -> Table:
-    """An empty table for 80 columns: figures on the right, and before them what they are of."""
-    made = Table(title=Text(title))
-    for number, name in enumerate(names):
-        made.add_column(name, justify="right" if number else "left", overflow="fold")
-    return made
 
 
 def say(text: str) -> None:

@@ -5,13 +5,32 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 import incrowd
+from incrowd.cli import show
 from incrowd.cli.console import say
-from incrowd.cli.options import make_folder
+from incrowd.cli.options import AsJson, make_folder
 from incrowd.errors import UsageError
 from incrowd.reports.files import replaced
 from incrowd.workflow.truth import truth
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
+    ] = Path("demo"),
+    json: AsJson = False,
+) -> None:
+    """Run the whole path on real data, and compare with the truth.
+
+    \b
+    Example:
+      incrowd demo -o demo
+    """
+    show.estimates(run(output), json)
 
 
 def run(folder: Path) -> incrowd.Estimates:

@@ -11,7 +11,6 @@ import typer
 
 import incrowd
 from incrowd.cli import show
-from incrowd.cli.comparing import comparison
 from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -182,7 +181,7 @@ def _say_without_joint(estimates: incrowd.Estimates) -> None:
     together = estimates.covariances or estimates.simultaneous
     for item, joint in zip(estimates.tables, together, strict=False):
         if joint is None:
-            say(f"{item.questions[0]} travels apart: its cells have no errors together")
+            say(f"{item.questions[0]} has unlinked bits: its cells have no errors together")
 
 
 def _kind(joined: bool) -> Kind:
@@ -282,4 +281,4 @@ def compare(
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
         )
-    comparison(found, json)
+    show.comparison(found, json)

@@ -62,7 +62,7 @@ def keep(output: Path, *inputs: Path) -> None:
 
 def beside(output: Path | None) -> AbstractContextManager[object]:
     """Where results are shown: on standard error, if the output goes to standard output."""
-    shared = output is not None and is_stream(output) and _is_standard_output(output)
+    shared = output is not None and _is_standard_output(output) and is_stream(output)
     return redirect_stdout(sys.stderr) if shared else nullcontext()
 
 

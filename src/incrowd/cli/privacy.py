@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.assessment import Assessment, Order, assess, curves
 from incrowd.accounting.calibration import (
     smallest_epsilon,
     smallest_noise,
     smallest_noise_for_eta,
 )
-from incrowd.accounting.certificates import ANALYSES
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rounding import rounded_down
-from incrowd.cli.console import out, print_json, say, table, working
+from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson, one_of
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.planner.sent import crowd_channel
+from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.presentation import number_text
+from incrowd.presentation.terminal_tables import table
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
-from incrowd.workflow.privacy import Assessment, Order, assess, curves
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
-NEARLY = 0.01  # share of delta within which its bounds are one figure
+EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="What a noise guarantees in a crowd, by every analysis.",
@@ -45,7 +50,12 @@ Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's c
 Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
 Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
 Analysis = Annotated[
-    str, typer.Option(help=f"One of {', '.join(ANALYSES)}.", autocompletion=one_of(ANALYSES))
+    str,
+    typer.Option(
+        help=f"One of {', '.join(ANALYSES)}.",
+        autocompletion=one_of(ANALYSES),
+        callback=lambda name: EARLIER.get(name, name),
+    ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
 Colluding = Annotated[int | None, typer.Option(min=0, help="People who may work with the analyst.")]
@@ -56,11 +66,11 @@ class Setting:
 
     def __init__(
         self,
-        bits: int | None,
-        survey: Path | None,
-        crowd: int | None,
-        copies: int | None,
-        colluding: int | None,
+        bits: Bits = None,
+        survey: SurveyFile = None,
+        crowd: Crowd = None,
+        copies: Copies = None,
+        colluding: Colluding = None,
     ) -> None:
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
@@ -99,19 +109,31 @@ class Setting:
         if not self.survey:
             return [Part(FREE_BIT, channel)] * self.bits
         questions = self.survey.questions
-        return [Part(d, crowd_channel(q, channel)) for q in questions for d in q.domains]
+        return [Part(d, crowd_channel(q) or channel) for q in questions for d in q.domains]
+
+
+def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of a setting in the place of its first parameter, `setting`."""
+    shared = signature(Setting, eval_str=True).parameters.values()
+    own = tuple(signature(command, eval_str=True).parameters.values())[1:]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        setting = Setting(**{option.name: given.pop(option.name) for option in shared})
+        command(setting, **given)
+
+    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *own)]
+    called.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    return called
 
 
 @app.command()
+@of_a_setting
 def delta(
+    setting: Setting,
     noise: Noise,
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     epsilon: Epsilon = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """Delta (and eta) that a noise gives at epsilon.
@@ -120,20 +142,16 @@ def delta(
     Example:
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
     """
-    setting = Setting(bits, survey, crowd, copies, colluding)
     _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
 
 
 @app.command()
+@of_a_setting
 def epsilon(
+    setting: Setting,
     noise: Noise,
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     delta: Delta = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """The smallest epsilon that a noise gives at delta.
@@ -142,7 +160,7 @@ def epsilon(
     Example:
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
     """
-    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    channel = BitFlip.at_least(noise)
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
 
@@ -153,10 +171,9 @@ def epsilon(
 
 
 @app.command()
+@of_a_setting
 def noise(
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
+    setting: Setting,
     epsilon: Epsilon = None,
     delta: Delta = None,
     eta: Annotated[
@@ -164,8 +181,6 @@ def noise(
         typer.Option(help="Instead of delta: chance that the ratio exceeds e^epsilon."),
     ] = None,
     analysis: Analysis = "blanket",
-    copies: Copies = None,
-    colluding: Colluding = None,
     json: AsJson = False,
 ) -> None:
     """The smallest noise that gives (epsilon, delta), or (epsilon, eta).
@@ -174,7 +189,6 @@ def noise(
     Example:
       incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
     """
-    setting = Setting(bits, survey, crowd, copies, colluding)
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", eta, "goes without --delta")
@@ -188,15 +202,12 @@ def noise(
 
 
 @app.command()
+@of_a_setting
 def curve(
+    setting: Setting,
     noise: Noise,
     output: Annotated[Path, typer.Option("-o", "--output", help="File: .html or .csv.")],
-    bits: Bits = None,
-    survey: SurveyFile = None,
-    crowd: Crowd = None,
     epsilon: Annotated[float, typer.Option(help="Largest epsilon drawn.")] = 3.0,
-    copies: Copies = None,
-    colluding: Colluding = None,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
 ) -> None:
     """Draw delta against epsilon for all analyses.
@@ -210,7 +221,7 @@ def curve(
     if not 0 < epsilon <= LARGEST_EPSILON:
         allowed = f"should be greater than 0 and at most {LARGEST_EPSILON}"
         raise UsageError.of("--epsilon", epsilon, allowed)
-    setting, channel = Setting(bits, survey, crowd, copies, colluding), BitFlip.at_least(noise)
+    channel = BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
         found = curves(setting.sent(channel), setting.crowd, list(epsilons))
@@ -267,24 +278,16 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
         if analysis == asked.analysis:
             found = asked
         else:
-            at = epsilon_of(analysis) if epsilon_of and analysis != "enumerate" else asked.epsilon
+            own = epsilon_of and registered(analysis).scalable
+            at = epsilon_of(analysis) if own else asked.epsilon
             found = assess(analysis, sent, asked.crowd, at)
     except IncrowdError as error:
         return (analysis, "", "", "", str(error.problems[0].allowed))
     return (
         analysis,
         *(number_text.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
-        _what_it_is(found),
+        registered(analysis).kind(found.delta),
     )
-
-
-def _what_it_is(found: Assessment) -> str:
-    """A guarantee, or how much of one the analysis is."""
-    if found.proved or found.analysis != "outlier":
-        return "guarantee" if found.proved else ""
-    if found.delta.upper - found.delta.lower <= NEARLY * found.delta.upper:
-        return "exact for homogeneous crowds; a lower bound"
-    return f"at most, for homogeneous crowds; at least {rounded_down(found.delta.lower)}"
 
 
 def _print_pair(asked: Assessment) -> None:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from incrowd.cli.console import out, print_json, printed_as_json, say, table
+from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.estimation.results import Estimates
 from incrowd.planner.alternatives import Alternative
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.presentation import number_text, terminal
+from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
     warnings,
 )
-from incrowd.presentation.number_text import finite, short_percent
+from incrowd.presentation.number_text import finite
+from incrowd.presentation.terminal_plan import (
+    VISIBLE,
+    alternatives_table,
+    beyond_budget,
+    forecast_table,
+    ledger_lines,
+    message_table,
+)
+from incrowd.presentation.terminal_tables import (
+    comparison_table,
+    postprocessed_table,
+)
 from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
+from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
@@ -40,55 +49,16 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
         print_json(facts | tables | {"alternatives": [way._asdict() for way in others]})
         return
     out.print(made.survey.name, style="bold", markup=False)
-    out.print(_messages(made))
+    out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in (*warnings(made.guarantee), *_beyond_budget(made)):
+    for text in (*warnings(made.guarantee), *beyond_budget(made)):
         say(f"warning: {text}")
-    title = f"what {made.survey.crowd:,} people will tell, if all answers are alike"
-    figures = ("standard error", "visible from", "as good as, asked openly")
-    shown = table(title, "table", *figures)
-    for item in expected:
-        people = f"{item.as_good_as:,.0f} people"
-        error, visible = short_percent(item.standard_error), short_percent(item.visible)
-        shown.add_row(Text(", ".join(item.questions)), error, visible, people)
-    out.print(shown)
-    say(
-        "visible from: the smallest share that is told from zero half of the time (5% for any "
-        "false one in the table)"
-    )
+    expectations = ((t.questions, t.standard_error, t.visible, t.as_good_as) for t in expected)
+    out.print(forecast_table(made.survey.crowd, expectations))
+    say(VISIBLE)
     if others:
-        out.print(_alternatives(made, others))
-
-
-def _beyond_budget(made: Plan) -> Iterator[str]:
-    """What to know of a plan whose set bits that travel apart are more than a person may send."""
-    budget, sent = made.survey.reports_per_person, sum(map(made.reports_each, made.messages))
-    if budget is not None and sent > budget:
-        yield (
-            f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every set bit that travels apart is a report, and the promise takes that "
-            "much noise"
-        )
-
-
-def _alternatives(made: Plan, others: Sequence[Alternative]) -> Table:
-    """The same survey sent in other ways, side by side."""
-    objective = made.survey.objective
-    table = Table(title=f"other ways to send it: {objective} standard error of the wanted tables")
-    for name in ("sent as", "messages", "reports a person", "error", "ratio"):
-        left = name == "sent as"
-        table.add_column(name, justify="left" if left else "right", no_wrap=left)
-    sent, error = sum(message.copies for message in made.messages), plan_error(made)
-    table.add_row("this plan", f"{len(made.messages):,}", f"{sent:,}", short_percent(error), "1.00")
-    for way in others:
-        if way.error is None:
-            table.add_row(way.name, "", "", "no noise keeps the promise", "")
-        else:
-            numbers = (f"{way.messages:,}", f"{way.reports_per_person:,}")
-            ratio = f"{way.error / error:.2f}"
-            table.add_row(way.name, *numbers, short_percent(way.error), ratio)
-    return table
+        out.print(alternatives_table(made, plan_error(made), others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -96,20 +66,8 @@ def ledger(known: Ledger, json: bool) -> None:
     if json:
         print_json({"asked": [_asked_facts(asked, known) for asked in known.asked]})
         return
-    for number, asked in enumerate(known.asked, 1):
-        ids = ", ".join(question.id for question in asked.survey.questions)
-        say(f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})")
-    if not known.asked:
-        say("nothing was asked so far")
-
-
-def _came(asked: Asked, known: Ledger) -> str:
-    """The crowd of a plan that was carried out, beside the planned one."""
-    if asked.digest in known.as_planned:
-        return f"{asked.crowd:,} people as planned, not counted"
-    planned = asked.survey.honest
-    of = "" if asked.crowd == planned else f" of the {planned:,} planned"
-    return f"{asked.crowd:,} people{of}"
+    for line in ledger_lines(known):
+        say(line)
 
 
 def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
@@ -123,22 +81,6 @@ def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
     }
 
 
-def _messages(made: Plan) -> Table:
-    """A line for each message, or for many of them each kind with its number."""
-    grid = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("message", "bits", "noise", "reports from each person"):
-        left = name == "message"
-        grid.add_column(name, justify="left" if left else "right", overflow="fold")
-    for message in made.messages:
-        noise = "its own" if message.channel is None else number_text.noise(message.channel.q, 6)
-        sent = f"{message.copies:,}"
-        if message.apart and message.channel is not None:
-            sent = f"about {made.reports_each(message):,.1f}, one for each set bit"
-        names = ", ".join(message.questions)
-        grid.add_row(Text(names), f"{made.bits(message):,}", noise, sent)
-    return grid
-
-
 def _forecast_facts(item: TableForecast) -> dict[str, Any]:
     facts = dataclasses.asdict(item) | {"questions": list(item.questions)}
     return {k: None if v == float("inf") else v for k, v in facts.items()}
@@ -147,8 +89,8 @@ def _forecast_facts(item: TableForecast) -> dict[str, Any]:
 def plan_facts(made: Plan) -> dict[str, Any]:
     """A plan in a few numbers; those of the message once more outside, if there is only one."""
     messages = [
-        message_facts(made, message)
-        | {"distance": sum(question.distance for question in made.questions(message))}
+        message_facts(message)
+        | {"distance": sum(question.distance for question in message.questions)}
         for message in made.messages
     ]
     names = ("noise", "noise_numerator", "bits", "distance", "copies")
@@ -172,7 +114,7 @@ def plan_facts(made: Plan) -> dict[str, Any]:
 def randomized(made: Plan, written: Written, json: bool) -> None:
     """What was written. Bits, reports and file are given once more outside for one message."""
     messages = [
-        {"questions": list(message.questions), "reports": reports, "bits": made.bits(message)}
+        {"questions": list(message.ids), "reports": reports, "bits": message.bits}
         | {"output": str(file)}
         for message, reports, file in zip(
             made.messages, written.reports, written.files, strict=True
@@ -212,7 +154,8 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
-        out.print(_postprocessed_table(item))
+        title = f"{', '.join(item.questions)}: {item.method}"
+        out.print(postprocessed_table(title, item.answers, item.estimate, item.raw, item.bias))
         if len(item.log_likelihood):
             steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
             say(f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
@@ -226,18 +169,6 @@ def _postprocessed_facts(found: Sequence[Postprocessed]) -> dict[str, Any]:
     guarantees = ({"guarantee": guarantee_facts(item.guarantee)} for item in found)
     items = zip(map(dataclasses.asdict, found), guarantees, strict=True)
     return {"tables": finite([item | guarantee for item, guarantee in items])}
-
-
-def _postprocessed_table(item: Postprocessed) -> Table:
-    figures = ("post-processed", "unbiased", *(["bias"] if item.bias else []))
-    shown = table(f"{', '.join(item.questions)}: {item.method}", "answer", *figures)
-    for place, answer in enumerate(product(*item.answers)):
-        cells = [f"{item.estimate.flat[place]:.4f}", f"{item.raw.flat[place]:.4f}"]
-        if item.bias:
-            bias, error = item.bias.bias.flat[place], item.bias.standard_error.flat[place]
-            cells.append(f"{bias:+.4f} ± {error:.4f}")
-        shown.add_row(Text(" | ".join(answer)), *cells)
-    return shown
 
 
 def estimates(found: Estimates, json: bool) -> None:
@@ -262,30 +193,8 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
         f"crowd {promised.crowd:,}"
     )
     say(guarantee_sentence(promised))
-    _reports_verified(found)
-
-
-def _reports_verified(found: Verification) -> None:
-    """Whether reports can come from a plan."""
-    if found.impossible is not None:
-        for wrong in found.impossible:
-            say(
-                f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
-                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
-                f"{wrong.high:.4%}"
-            )
-        for people in found.impossible_people or ():
-            say(
-                f"message {people.message}: {people.people:,} people send {people.low:,} to "
-                f"{people.high:,} reports; {people.reports:,} were accepted"
-            )
-        cannot = found.impossible or found.impossible_people
-        fit = "cannot come from" if cannot else "can come from"
-        say(f"the {found.reports:,} accepted reports {fit} this plan")
-    if found.rejected:
-        say(f"{found.rejected:,} reports were rejected: no client of the plan can have sent them")
-    if found.missing:
-        say(f"{found.missing:,} people are missing: the promise does not hold for this crowd")
+    for line in _reports_verified(found):
+        say(line)
 
 
 def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
@@ -308,3 +217,46 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
         and [vars(wrong) for wrong in found.impossible_people],
         "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
     }
+
+
+def comparison(found: TwoWay, json: bool) -> None:
+    """What two questions have to do with each other."""
+    if printed_as_json(json, lambda: _comparison_facts(found), found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
+    out.print(comparison_table(comparisons.title(found.questions), found.figures))
+    for note in comparisons.notes(found.figures):
+        say(note)
+
+
+def _comparison_facts(found: TwoWay) -> dict[str, Any]:
+    """No infinity and no nan, null in their place: `unbounded` says on which side there is no
+    limit."""
+    facts: dict[str, Any] = finite(dataclasses.asdict(found))
+    return facts | {"guarantee": found.guarantee.model_dump()}
+
+
+def _reports_verified(found: Verification) -> Iterator[str]:
+    """Whether reports can come from a plan."""
+    if found.impossible is not None:
+        for wrong in found.impossible:
+            yield (
+                f"message {wrong.message}, {wrong.question}, bit {wrong.bit}: set in "
+                f"{wrong.rate:.4%} of the reports; the noise gives {wrong.low:.4%} to "
+                f"{wrong.high:.4%}"
+            )
+        for people in found.impossible_people or ():
+            yield (
+                f"message {people.message}: {people.people:,} people send {people.low:,} to "
+                f"{people.high:,} reports; {people.reports:,} were accepted"
+            )
+        cannot = found.impossible or found.impossible_people
+        fit = "cannot come from" if cannot else "can come from"
+        yield f"the {found.reports:,} accepted reports {fit} this plan"
+    if found.rejected:
+        yield (
+            f"{found.rejected:,} reports were rejected: no client of the plan can have sent them"
+        )
+    if found.missing:
+        yield f"{found.missing:,} people are missing: the promise does not hold for this crowd"

@@ -116,11 +116,11 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     """
     if answers.column_names.count(id) != 1:
         found = ", ".join(answers.column_names) or "no columns"
-        raise AnswersError.of("--id", id, f"needs exactly one column; found {found}")
+        raise AnswersError.of("id", id, f"needs exactly one column; found {found}")
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         allowed = f"is a column of {kind}, not of text; save the ids as text"
-        raise AnswersError.of("--id", id, allowed)
+        raise AnswersError.of("id", id, allowed)
     names = pc.cast(answers[id], pa.string()).combine_chunks()
     missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)
     if missing.any():

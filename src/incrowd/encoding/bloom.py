@@ -5,15 +5,15 @@ block of bits to itself and sets exactly one of them: a text is `hashes` exclusi
 `block` options. A report also shows its cohort c, one of C, which the device draws uniformly and
 independently of the word x; the cohort is not randomised and says nothing of the word.
 
-The guarantee is the blanket's for those choices, with the whole crowd N:
-P((c, s)|x) = P_c(s|x) / C, and P_c sees of x only its places in the cohort. Below it lies
-omega~(c, s) = omega~(s) / C, omega~ that of the choices (DESIGN 3.3), for every word. Its mass
-gamma is theirs, C cancels in G = (P((c, s)|x) - e^eps P((c, s)|x')) / omega(c, s), and under
-omega the cohort is uniform and independent of s. So the law of G is the mean over cohorts of the
-choices' laws for the pairs (x, x') shows there. A pair that differs in every block spreads G
-widest in the convex order (the exchange in `accounting.blanket.pairs`), the mean of narrower laws
-is no wider than it, and sums keep that order: no two words leak more than the farthest two
-answers to the choices.
+The guarantee is the blanket's for those choices, with the whole crowd N: P((c, s)|x) = P_c(s|x) /
+C, and P_c sees of x only its places in the cohort. Below it lies omega~(c, s) = omega~(s) / C,
+omega~ that of the choices (docs/mathematics.md#the-blanket), for every word. Its mass gamma is
+theirs, C cancels in G = (P((c, s)|x) - e^eps P((c, s)|x')) / omega(c, s), and under omega the
+cohort is uniform and independent of s. So the law of G is the mean over cohorts of the choices'
+laws for the pairs (x, x') shows there. A pair that differs in every block spreads G widest in the
+convex order (the exchange in `accounting.blanket.pairs`), the mean of narrower laws is no wider
+than it, and sums keep that order: no two words leak more than the farthest two answers to the
+choices. Proof: docs/mathematics.md#cohorts-and-blocks.
 """
 
 from __future__ import annotations

@@ -75,5 +75,5 @@ def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: n
         ]
         more = len(wrong) - SHOWN
         if more > 0:
-            problems.append(Problem("--id", more, "more rows differ from the first of their id"))
+            problems.append(Problem("id", more, "more rows differ from the first of their id"))
         raise AnswersError(*problems)

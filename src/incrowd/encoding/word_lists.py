@@ -16,8 +16,8 @@ def load_words(path: str | Path) -> tuple[str, ...]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError.of("--words", str(path), f"cannot be read: {error}") from None
+        raise UsageError.of("words", str(path), f"cannot be read: {error}") from None
     found = tuple(dict.fromkeys(word for line in lines if (word := normalize(line))))
     if not found:
-        raise UsageError.of("--words", str(path), "holds no word; write one a line")
+        raise UsageError.of("words", str(path), "holds no word; write one a line")
     return found

@@ -1,4 +1,7 @@
-"""Association of two questions: a test of independence and Cramer's V, valid under the noise."""
+"""Association of two questions: a test of independence and Cramer's V, valid under the noise.
+
+Proof: docs/mathematics.md#ratios-and-lengths.
+"""
 
 from __future__ import annotations
 

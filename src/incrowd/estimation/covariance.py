@@ -4,6 +4,7 @@ A report contributes a product g of debiased values to every cell, and the estim
 g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
 linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
 question acts along its axis of the counts of `incrowd.tally.moments`; nothing is approximated.
+Proof: docs/mathematics.md#estimates.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from incrowd.channels.channel import Channel
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.base import Channel
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
@@ -97,7 +97,7 @@ def question_pair_decoder(
 
     It acts on the counts of `incrowd.tally.moments.pair_moments`.
     """
-    if not isinstance(channel, KAry):
+    if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)
     found = histogram_decoder(question.answers, channel.inverse, margin)
     bits = question.domain.bits

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.channels.channel import Channel
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.base import Channel
 from incrowd.survey import AnyQuestion
 
 
@@ -29,9 +28,8 @@ class Decoder:
 
 def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
     """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel."""
-    if isinstance(channel, KAry):
-        return answer_decoder(question, channel.inverse)
-    return decoder(question, channel.inverse)
+    made = answer_decoder if channel.of_answers else decoder
+    return made(question, channel.inverse)
 
 
 def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
@@ -55,22 +53,6 @@ def answer_decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     nothing = np.zeros((len(inverse), 1))
     mean, square = np.hstack([nothing, inverse]), np.hstack([nothing, inverse**2])
     return Decoder(question.answers, mean, square, float(inverse.min()), float(inverse.max()))
-
-
-def reported(question: AnyQuestion, channel: Channel) -> np.ndarray:
-    """E[(1, the report's bits) | record], linear in (1, the record's bits): shape (1 + L, 1 + L).
-
-    What a channel does to the joint counts of set bits, along the axis of the question.
-    """
-    bits = question.domain.bits
-    matrix = np.eye(1 + bits)
-    if isinstance(channel, KAry):
-        matrix[1:, 1:] = channel.matrix
-        return matrix
-    zero, one = channel.matrix[1]
-    matrix[1:, 0] = zero
-    matrix[1:, 1:] *= one - zero
-    return matrix
 
 
 def _affine(values: np.ndarray, places: np.ndarray, bits: int) -> np.ndarray:

@@ -4,6 +4,7 @@ A ratio r of A to B is held against the data by testing A - r B = 0, whose estim
 normal even where B is near zero and the ratio of the estimates is not. The interval is all r that
 the test does not refuse. It covers with its level at any size, so that nothing need be left out,
 which would show overestimates alone; the price is that it has no end where the data set none.
+Proof: docs/mathematics.md#ratios-and-lengths.
 """
 
 from __future__ import annotations

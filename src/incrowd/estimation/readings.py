@@ -16,7 +16,7 @@ from incrowd.estimation.covariance import (
 )
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 
 Ids = tuple[str, ...]
 
@@ -40,17 +40,18 @@ def table_of(
 def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
     questions = [plan.survey.question(id) for id in ids]
     counts, message = reading.counts, reading.message
-    if message.apart:
-        inverse = plan.channel(message, ids[0]).inverse
+    if isinstance(message, UnlinkedBits):
+        inverse = message.noise.inverse
         answers = questions[0].answers
         return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
     singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
-    decoders = [question_decoder(q, plan.channel(message, q.id)) for q in questions]
+    channels = message.channels
+    decoders = [question_decoder(q, channels[q.id]) for q in questions]
     return estimate_table(ids, decoders, singles, message.copies, noise_only)
 
 
 def travels_jointly(plan: Plan, ids: Ids) -> bool:
-    """Whether reports hold all bits of a table; of a question that travels apart they hold one."""
+    """Whether reports hold all bits of a table; where set bits travel unlinked they hold one."""
     return not any(plan.survey.question(id).travels_apart for id in ids)
 
 
@@ -67,11 +68,9 @@ def joint(
 
 def _joint(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, margin: bool) -> JointEstimate:
     message = reading.message
-    if message.apart:
-        allowed = "travels apart: its errors are independent; covariances are not made"
+    if isinstance(message, UnlinkedBits):
+        allowed = "has unlinked bits: its errors are independent; covariances are not made"
         raise TableError.of("table", ids[0], allowed)
-    decoders = [
-        question_pair_decoder(plan.survey.question(id), plan.channel(message, id), margin)
-        for id in ids
-    ]
+    channels = message.channels
+    decoders = [question_pair_decoder(plan.survey.question(id), channels[id], margin) for id in ids]
     return estimate_joint(ids, decoders, reading.counts, message.copies, noise_only)

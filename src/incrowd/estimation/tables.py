@@ -1,4 +1,7 @@
-"""Unbiased tables with standard errors and intervals. Nothing is clipped or projected here."""
+"""Unbiased tables with standard errors and intervals. Nothing is clipped or projected here.
+
+Proof: docs/mathematics.md#estimates.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ class TableEstimate(Intervals, views.Tabular):
     fixed. people: whose answers these are. errors: whether standard_error and the intervals are
     of the noise alone or of noise plus sampling. influence: how far one malicious sender, who may
     say anything in each report, can move a cell at most; k of them k times as far. Where set bits
-    travel apart, of each false report. p_values: of "nobody gave this answer", where set
-    bits travel apart.
+    travel unlinked, of each false report. p_values: of "nobody gave this answer", where set
+    bits travel unlinked.
     """
 
     questions: tuple[str, ...]
@@ -86,7 +89,7 @@ class TableEstimate(Intervals, views.Tabular):
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
         """Which answers somebody gave: all of them together wrong with `family_wise` at most.
 
-        Bonferroni over the cells. Exact where set bits travel apart; else by the normal quantile
+        Bonferroni over the cells. Exact where set bits travel unlinked; else by the normal quantile
         of the noise, which is all there is in a cell that nobody is in.
         """
         limit = family_wise / self.estimate.size

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.estimation.decoders import decoder, question_decoder, reported
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.tables import NOISE_ONLY, along_axes
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 
 
 def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
@@ -44,10 +44,11 @@ def theoretical_error(
 
 def _second_moment(plan: Plan, message: Message, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """E[g^2] of every cell, g the debiased report of one message."""
-    pairs = [(plan.survey.question(id), plan.channel(message, id)) for id in ids]
-    if message.apart:  # too wide for a matrix: g^2 is linear in the bit
-        low, high = pairs[0][1].inverse[1] ** 2
-        q, p = pairs[0][1].matrix[1]
+    if isinstance(message, UnlinkedBits):  # too wide for a matrix: g^2 is linear in the bit
+        low, high = message.noise.inverse[1] ** 2
+        q, p = message.noise.matrix[1]
         return np.asarray(low + (high - low) * (q + (p - q) * shares[1:]))
-    noisy = along_axes([reported(*pair) for pair in pairs], shares)
+    channels = message.channels
+    pairs = [(plan.survey.question(id), channels[id]) for id in ids]
+    noisy = along_axes([c.reported(q.domain.bits) for q, c in pairs], shares)
     return along_axes([question_decoder(*pair).square for pair in pairs], noisy)

@@ -13,6 +13,7 @@ All lanes compare the first seven digits. One lane in 128 is undecided then; the
 to a word again, and race on in the same way with the digits that follow. Which lanes they are
 depends on earlier draws alone, so that every new word is independent of the past, and words drawn
 after a lane is decided do not change it. Hence lanes are independent, too.
+Proof: docs/mathematics.md#exact-sampling.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ import numpy as np
 
 from incrowd.numerics.lattice import Lattice
 from incrowd.numerics.law import Law
+from incrowd.numerics.precision import EXPONENT_TO_ADD, SMALLEST
 
-LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18 are bounded, not computed
-GRID = 64
-MOST_EXPONENT = 690.0
+LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18, a hundredth of UNIT, are bounded, not computed
+GRID = 64  # exponents tried: between two neighbors the bound is looser by under a hundredth
+WIDEST = 100.0  # times one over a draw's deviation: no sum is bounded best by a larger exponent
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,6 @@ def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray,
     """A grid of s > 0, as far as exp(s X) is a number, and ln E[exp(s X)]."""
     deviation = np.sqrt(law.second_moment + extra_variance)
     widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
-    highest = min(100 / deviation, MOST_EXPONENT / max(float(law.value.max()), 1e-300))
+    highest = min(WIDEST / deviation, EXPONENT_TO_ADD / max(float(law.value.max()), SMALLEST))
     s = np.geomspace(1 / widest, max(highest, 2 / widest), GRID)
     return s, law.cumulant(s) + s**2 * extra_variance / 2

@@ -13,34 +13,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.numerics.chernoff import Reach
-from incrowd.numerics.lattice import Lattice, circle_size, coarsen, inverse, power, transform
+from incrowd.numerics.convolution import circle_size, power
+from incrowd.numerics.lattice import Lattice
 
 
-@dataclass(frozen=True)
-class Tilted:
-    """One draw: tilted lattice masses off zero, the tilt, and how far sums reach."""
+def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
+    """The law of the sum of `count` draws; exact up to the lattice if block >= count.
 
-    draw: Lattice
-    theta: float
-    reach: Reach
-
-    def span(self, count: int, step: float) -> tuple[int, int]:
-        """Lattice indices between which the sum of `count` draws lies."""
-        low, high = self.reach.bounds(max(count, 1))
-        return int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
-
-
-def fold(tilted: Tilted, count: int, block: int) -> Lattice:
-    """The tilted law of the sum of `count` draws; exact up to the lattice if block >= count."""
+    draw: what lies off zero, the rest at zero. reach: how far such sums lie from zero.
+    """
     if block >= count:
-        return _direct(tilted, [count], count)[0]
+        return _direct(draw, reach, [count], count)[0]
     blocks, rest = divmod(count, block)
-    total, unit = _direct(tilted, [rest, block], block)
+    total, unit = _direct(draw, reach, [rest, block], block)
     for digit, size in _digits(blocks, block):
         rest += digit * size
         last = rest == count
-        total, unit = _add(tilted, total, unit, digit, rest if last else 4 * size, last)
+        circle = Circle.around(reach, rest if last else 4 * size, total.step)
+        total, unit = _add(circle, total, unit, digit, last)
     return total
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Points of a lattice from index `low` on, closed to a circle for Fourier transforms."""
+
+    low: int
+    size: int
+
+    @classmethod
+    def around(cls, reach: Reach, count: int, step: float) -> Circle:
+        """Wide enough for the sum of `count` draws."""
+        low, high = reach.bounds(max(count, 1))
+        first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
+        return cls(first, circle_size(first, last))
 
 
 def _digits(number: int, size: int) -> Iterator[tuple[int, int]]:
@@ -51,28 +57,24 @@ def _digits(number: int, size: int) -> Iterator[tuple[int, int]]:
         size *= 4
 
 
-def _direct(tilted: Tilted, counts: list[int], reach: int) -> list[Lattice]:
-    """The sums of so many draws on the finest lattice, on a circle that holds `reach` draws."""
-    step = tilted.draw.step
-    low, high = tilted.span(reach, step)
-    size = circle_size(low, high)
-    one, mass = transform(tilted.draw, size), float(tilted.draw.mass.sum())
-    return [inverse(power(one, mass, count), step, low, size) for count in counts]
+def _direct(draw: Lattice, reach: Reach, counts: list[int], most: int) -> list[Lattice]:
+    """The sums of so many draws on the finest lattice, on a circle that holds `most` draws."""
+    circle = Circle.around(reach, most, draw.step)
+    one, mass = draw.transform(circle.size), float(draw.mass.sum())
+    return [draw.inverse(power(one, mass, count), circle.low, circle.size) for count in counts]
 
 
 def _add(
-    tilted: Tilted, total: Lattice, unit: Lattice, digit: int, reach: int, last: bool
+    circle: Circle, total: Lattice, unit: Lattice, digit: int, last: bool
 ) -> tuple[Lattice, Lattice]:
     """Add `digit` units to the total; unless it is the last time, make the unit four times as
-    large and double the step of both. `reach` draws fit the circle."""
-    low, high = tilted.span(reach, total.step)
-    size = circle_size(low, high)
-    one = transform(unit, size)
+    large and double the step of both."""
+    low, size = circle.low, circle.size
+    one = unit.transform(size)
     two = one * one
     if digit:
         powers = (one, two, two * one)
-        total = inverse(transform(total, size) * powers[digit - 1], total.step, low, size)
+        total = total.inverse(total.transform(size) * powers[digit - 1], low, size)
     if last:
         return total, unit
-    four = inverse(two * two, total.step, low, size)
-    return coarsen(total, tilted.theta), coarsen(four, tilted.theta)
+    return total.coarsened(), unit.inverse(two * two, low, size).coarsened()

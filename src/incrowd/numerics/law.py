@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
+
+from incrowd.numerics.precision import NO_MASS, SMALLEST
 
 
 @dataclass(frozen=True)
 class Law:
     """Atoms `value` with probabilities exp(log_mass); what is missing to `total` lies at zero.
 
-    total: 1 for a probability law, less where an event was set apart (its persons have left).
+    total: 1 for a probability law, less where an event was taken out and is treated by itself.
     """
 
     value: np.ndarray
@@ -28,7 +30,7 @@ class Law:
 
     @property
     def mean(self) -> float:
-        """First moment; what was set apart does not count."""
+        """First moment; what was taken out does not count."""
         return float(self.mass @ self.value)
 
     @property
@@ -36,13 +38,29 @@ class Law:
         """Second moment about zero."""
         return float(self.mass @ self.value**2)
 
+    @property
+    def both_signs(self) -> bool:
+        """Whether there are atoms above and below zero."""
+        return bool((self.value < 0).any() and (self.value > 0).any())
+
     def where(self, chosen: np.ndarray, total: float) -> Law:
         """The chosen atoms only, with a new total."""
         return Law(self.value[chosen], self.log_mass[chosen], total)
 
+    def at_least(self, bottom: float) -> Law:
+        """Values below the bottom raised to it."""
+        return Law(np.maximum(self.value, bottom), self.log_mass, self.total)
+
     def negated(self) -> Law:
         """The law of minus the value."""
         return Law(-self.value, self.log_mass, self.total)
+
+    def with_zero(self) -> tuple[np.ndarray, np.ndarray]:
+        """All values and logarithms of their probabilities, with what lies at zero."""
+        rest = self.total - float(self.mass.sum())
+        if rest <= NO_MASS:
+            return self.value, self.log_mass
+        return np.append(self.value, 0.0), np.append(self.log_mass, np.log(rest))
 
     def cumulant(self, theta: np.ndarray | float) -> np.ndarray:
         """ln E[exp(theta X)] at one or several theta.
@@ -56,15 +74,32 @@ class Law:
             direct = np.log1p(shift)
         if np.all(np.isfinite(direct)):
             return np.asarray(direct)
-        rest = np.log(max(self.total - self.mass.sum(), 1e-300))
-        safe = np.logaddexp(logsumexp(exponent + self.log_mass, axis=-1), rest)
+        rest = np.log(max(self.total - self.mass.sum(), SMALLEST))
+        safe = np.logaddexp(log_sum_exp(exponent + self.log_mass), rest)
         return np.asarray(np.where(np.isfinite(direct), direct, safe))
 
 
-def log_sum_exp(exponents: np.ndarray) -> float:
-    """ln of the sum of exponentials of a vector."""
-    top = float(exponents.max())
-    return top + float(np.log(np.exp(exponents - top).sum()))
+class Mean(NamedTuple):
+    """An upper bound of a mean, and how much of it may be too much, but for a lattice's step."""
+
+    bound: float
+    doubt: float = 0.0
+
+    def plus(self, bound: float, doubt: float = 0.0) -> Mean:
+        """With so much more of each."""
+        return Mean(self.bound + bound, self.doubt + doubt)
+
+
+def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
+    """ln of the sum of exponentials along the last axis; minus infinity for a sum of nothing.
+
+    `scipy.special.logsumexp` does more and takes 45 microseconds where this takes 5, for up to a
+    thousand exponents; a saddlepoint needs about a hundred of them.
+    """
+    top = exponents.max(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
+    return np.asarray(np.where(np.isfinite(top), top + total, top))
 
 
 def saddlepoint(law: Law) -> float:
@@ -72,13 +107,13 @@ def saddlepoint(law: Law) -> float:
 
     The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
     """
-    up, down = law.value > 0, law.value < 0
-    value_up, value_down = law.value[up], law.value[down]
-    log_up = law.log_mass[up] + np.log(value_up)
-    log_down = law.log_mass[down] + np.log(-value_down)
+    halves = [one.where(one.value > 0, 1.0) for one in (law, law.negated())]
+    (up, log_up), (down, log_down) = (
+        (one.value, one.log_mass + np.log(one.value)) for one in halves
+    )
 
     def balance(theta: float) -> float:
-        return log_sum_exp(log_up + theta * value_up) - log_sum_exp(log_down + theta * value_down)
+        return float(log_sum_exp(log_up + theta * up) - log_sum_exp(log_down - theta * down))
 
     step = 1.0 / float(np.abs(law.value).max())
     low, high = -step, step

@@ -8,34 +8,30 @@ records the law of G_z = (P_x - e^epsilon P_x') / P_z under P_z, with M_z(w) = E
           [u (1 - gamma) + (1-u) |M_z(theta + it)|]^n / (theta^2 + t^2)  +  H_z
 
 for any theta > 0, h > 0, 0 < eta < 1 and any cut; H_z is for values above the cut, which M_z then
-leaves out. Both integrals are trapezoidal sums, and these lie above them (docs/empty-seat.md).
-So every `Contour` gives a bound: a bad one is loose, never wrong.
+leaves out. Both integrals are trapezoidal sums, and these lie above them. So every `Contour`
+gives a bound: a bad one is loose, never wrong. Proof: docs/empty-seat.md#the-statement.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.numerics.law import Law
+from incrowd.numerics.crowd_laws import SIDE, Crowd
+from incrowd.numerics.law import log_sum_exp
+from incrowd.numerics.precision import EXPONENT_TO_MULTIPLY, PER_PERSON, SMALLEST, relative
 
+# Chosen by trial: finer sums over u and t and a smaller h change the bound by under a per cent,
+# and take longer in proportion. None of them can make the bound wrong.
 INTERVALS = 40  # of u, the last STRETCH times as long as the first
 STRETCH = 1 + INTERVALS / 4
-SIDE = 21  # points of t > 0, squared; the first is zero
 SMOOTHING = 0.02  # h, in spreads of the sum
-PERIOD = 6.5  # aliases lie so many spreads apart
+PERIOD = 6.5  # aliases lie so many spreads from each other
 FLOOR = 0.01  # a smaller |M(theta + it)| is raised to this share of M(theta)
-NEGLIGIBLE = 1e-17  # so little tilted mass is added to the modulus, whatever its phase
 TAILS = np.geomspace(12, 300, 5)  # t to try for the reports that are missing, over what is spare
 LOWEST = 8.0  # K t
-MOST_EXPONENT = 600.0
-SMALLEST = 1e-300
-ROUNDOFF = 2.0**-50
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class Contour:
 
     theta: where the line of integration crosses the axis. spread: a length, of which h is a share
     and the step of t a multiple of the inverse; best the tilted sum's standard deviation.
-    eta: the last label. cut: values above it are heavy, and treated apart.
+    eta: the last label. cut: values above it are decisive, and bounded by themselves.
     """
 
     theta: float
@@ -63,85 +59,6 @@ class Contour:
         return 2 * math.pi / (PERIOD * self.spread)
 
 
-class Light(NamedTuple):
-    """Values of a law, their probabilities, and what is missing to 1 and has left."""
-
-    value: np.ndarray
-    mass: np.ndarray
-    heavy: float
-
-    def log_moment(self, theta: float) -> float:
-        """ln M(theta); through M - 1, which is often tiny."""
-        with np.errstate(over="ignore"):
-            excess = float(self.mass @ np.expm1(theta * self.value)) - self.heavy
-        return math.log1p(excess) if excess > -1 else -math.inf
-
-    def tilted(self, theta: float) -> np.ndarray:
-        """Probabilities in proportion to mass times exp(theta value)."""
-        exponent = np.log(self.mass) + theta * self.value
-        raised = np.exp(exponent - exponent.max())
-        return np.asarray(raised / raised.sum())
-
-    def moduli(self, theta: float, step: float) -> np.ndarray:
-        """|M(theta + it)| / M(theta) at SIDE^2 points t from zero on.
-
-        Two short tables and their product; negligible masses are added whatever their phase.
-        """
-        tilted = self.tilted(theta)
-        kept = tilted > NEGLIGIBLE
-        value, share = self.value[kept], tilted[kept]
-        fine = np.exp(1j * np.outer(step * np.arange(SIDE), value))
-        coarse = np.exp(1j * np.outer(step * SIDE * np.arange(SIDE), value)) * share
-        # A matrix product would wake the threads of BLAS, which cost more than so small a sum.
-        summed = np.einsum("ik,jk->ij", coarse, fine).ravel()
-        return np.asarray(np.abs(summed) + tilted[~kept].sum())
-
-
-@dataclass(frozen=True)
-class Crowd:
-    """Everything that the bound depends on.
-
-    laws: of G_z for each class z, each complete (its masses add up to 1). common: gamma, or less.
-    others: n. gain: e^epsilon - 1, minus the mean of every law. local: D, or more.
-    """
-
-    laws: Sequence[Law]
-    common: float
-    others: int
-    gain: float
-    local: float
-
-    @cached_property
-    def value(self) -> np.ndarray:
-        """The values of all laws, end to end."""
-        return np.concatenate([law.value for law in self.laws])
-
-    @cached_property
-    def mass(self) -> np.ndarray:
-        """Their probabilities; none so small that it is lost."""
-        return np.asarray(np.maximum(np.concatenate([law.mass for law in self.laws]), SMALLEST))
-
-    @cached_property
-    def ends(self) -> np.ndarray:
-        """Where each law begins, and where the last one ends."""
-        return np.asarray(np.cumsum([0] + [len(law.value) for law in self.laws]))
-
-    def means(self, what: np.ndarray) -> np.ndarray:
-        """Under each law, the mean of a function of the value."""
-        return np.asarray(np.add.reduceat(self.mass * what, self.ends[:-1]))
-
-    def light(self, place: int, cut: float) -> Light:
-        """The law of one class up to the cut."""
-        own = slice(self.ends[place], self.ends[place + 1])
-        value, mass = self.value[own], self.mass[own]
-        kept = value <= cut
-        return Light(value[kept], mass[kept], float(mass[~kept].sum()))
-
-    def unlabeled(self, eta: float) -> float:
-        """The chance that nobody draws a label of at most eta."""
-        return math.exp(self.others * math.log1p(-eta * self.common))
-
-
 def bound(crowd: Crowd, contour: Contour) -> tuple[float, int]:
     """The certified bound of delta with this contour, and the place of the worst class."""
     log_term, place = largest_term(crowd, contour)
@@ -151,10 +68,10 @@ def bound(crowd: Crowd, contour: Contour) -> tuple[float, int]:
 def certified(crowd: Crowd, eta: float, log_term: float) -> float:
     """delta, given ln max T_z.
 
-    Allowed for rounding, relatively: 2^-50 for each of the others four times, since the n-th power
-    multiplies the error of ln M, and 1000 times for everything else.
+    Rounded up by a relative allowance that grows with n, since the n-th power multiplies the error
+    of ln M.
     """
-    slack = 1 + ROUNDOFF * (1000 + 4 * crowd.others)
+    slack = 1 + relative(PER_PERSON * crowd.others)
     total = math.exp(min(log_term, 1.0)) + crowd.unlabeled(eta) * crowd.local
     return min(max(total * slack, SMALLEST), crowd.local)
 
@@ -165,20 +82,20 @@ def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tu
     |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are worked out in the
     order of that bound, until it dismisses the rest.
     """
-    heavy = log_heavy(crowd, contour)
-    ceilings = np.logaddexp(log_ceilings(crowd, contour), heavy)
+    decisive = log_decisive(crowd, contour)
+    ceilings = np.logaddexp(log_ceilings(crowd, contour), decisive)
     largest, worst = -math.inf, 0
     for place in np.argsort(-ceilings):
         if ceilings[place] <= largest or largest > enough:
             break
-        found = log_term(crowd, contour, int(place), float(heavy[place]))
+        found = log_term(crowd, contour, int(place), float(decisive[place]))
         if found > largest:
             largest, worst = found, int(place)
     return largest, worst
 
 
 def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
-    """ln of a quick bound of the light part of every T_z, as int dt/(theta^2 + t^2) = pi/theta."""
+    """ln of a quick bound of every T_z but for H_z, as int dt/(theta^2 + t^2) = pi/theta."""
     with np.errstate(over="ignore"):
         raised = np.expm1(contour.theta * crowd.value)
     excess = crowd.means(np.where(crowd.value > contour.cut, -1.0, raised))
@@ -186,8 +103,8 @@ def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
     return _log_over_labels(crowd, contour.eta, excess) + smoothed - math.log(2 * contour.theta)
 
 
-def log_term(crowd: Crowd, contour: Contour, place: int, heavy: float = -math.inf) -> float:
-    """ln T_z of one class; heavy: ln H_z.
+def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math.inf) -> float:
+    """ln T_z of one class; decisive: ln H_z.
 
     Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta) the power is a sum
     of a_k phi^k, a_k >= 0. For even k phi^k is a characteristic function; so are 1/(theta^2 + t^2)
@@ -196,21 +113,21 @@ def log_term(crowd: Crowd, contour: Contour, place: int, heavy: float = -math.in
     neighbors. So the factor (phi + 1/phi) / 2 makes up for that, and rises if phi is raised.
     """
     theta, h = contour.theta, contour.smoothing
-    law = crowd.light(place, contour.cut)
+    law = crowd.ordinary(place, contour.cut)
     log_moment = law.log_moment(theta)
     if not math.isfinite(log_moment):
-        return math.inf if log_moment > 0 else heavy
+        return math.inf if log_moment > 0 else decisive
     t = contour.step * np.arange(SIDE**2)
     phi = np.clip(law.moduli(theta, contour.step), FLOOR, 1.0)
     powers = _log_over_labels(crowd, contour.eta, np.expm1(log_moment + np.log(phi)))
     both_sides = np.where(t > 0, 2.0, 1.0)
     weight = both_sides * contour.step * (phi + 1 / phi) / 2 / (theta**2 + t**2)
-    log_sum = _log_sum(powers + np.log(weight) - (h * t) ** 2 / 2)
+    log_sum = log_sum_exp(powers + np.log(weight) - (h * t) ** 2 / 2)
     # Beyond the last t: phi and its factor are at most 1 and 1/FLOOR, the sum over 1/t^2 at most
     # 1/t, once for each side.
     past = powers[0] - (h * t[-1]) ** 2 / 2 + math.log(2 / FLOOR / t[-1])
     log_integral = np.logaddexp(log_sum, past) + (h * theta) ** 2 / 2 - math.log(2 * math.pi)
-    return float(np.logaddexp(log_integral, heavy))
+    return float(np.logaddexp(log_integral, decisive))
 
 
 def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray:
@@ -226,10 +143,8 @@ def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray
     base = np.maximum(np.multiply.outer(excess, 1 - u) - crowd.common * u, -1.0)
     with np.errstate(divide="ignore"):  # M = 0, where the power is the chance of never
         exponent = crowd.others * np.log1p(base) + log_weight
-    top = exponent.max(axis=-1)
-    with np.errstate(invalid="ignore"):  # M infinite
-        total = np.exp(exponent - top[..., None]).sum(axis=-1)
-    return np.asarray(np.where(np.isfinite(top), top + np.log(total), math.inf))
+    found = log_sum_exp(exponent)
+    return np.asarray(np.where(np.isfinite(found), found, math.inf))
 
 
 def _labels(eta: float) -> np.ndarray:
@@ -238,15 +153,10 @@ def _labels(eta: float) -> np.ndarray:
     return np.asarray(eta * grown / grown[-1])
 
 
-def _log_sum(exponents: np.ndarray) -> float:
-    top = float(exponents.max())
-    return top + math.log(float(np.exp(exponents - top).sum()))
-
-
-def log_heavy(crowd: Crowd, contour: Contour) -> np.ndarray:
+def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
     """ln H_z of each class: what reports above the cut add.
 
-    E[max(0, S); somebody's value v is heavy] <= E(v + R), R the others' sum, plus what v + R < 0
+    E[max(0, S); somebody's value v is decisive] <= E(v + R), R the others' sum, plus what v + R < 0
     adds, `missing`. R has the mean -(n-1) gain, but for those whose reports do not count: on
     average at most a share (1 - eta gamma)^n + 1/(gamma (n+1)).
     """
@@ -272,6 +182,6 @@ def missing(crowd: Crowd, cut: float) -> float:
         raised = others * float(crowd.means(np.maximum(lowest - crowd.value, 0.0)).max())
         shrunk = np.exp(-t * np.maximum(crowd.value, lowest))
         log_moment = max(0.0, math.log(float(crowd.means(shrunk).max())))
-        exponent = min(others * log_moment - t * cut - 1, MOST_EXPONENT)
+        exponent = min(others * log_moment - t * cut - 1, EXPONENT_TO_MULTIPLY)
         best = min(best, raised + math.exp(exponent) / t)
     return best

@@ -2,9 +2,10 @@
 
 X is zero with some probability and else one of finitely many values. The method keeps the result
 an upper bound at every step: values are split between lattice points so that the mean is kept
-(max(0, .) is convex), values far below are raised, values too heavy for the lattice are treated
+(max(0, .) is convex), values far below are raised, values too large for the lattice are treated
 by max(0, s) = s + max(0, -s), and what leaves the window is bounded by Chernoff. Splitting comes
 first and the exponential tilt after it, so that 1e-80 has as many right digits as 1e-3.
+Proof: docs/mathematics.md#the-lattice.
 """
 
 from __future__ import annotations
@@ -15,38 +16,23 @@ from itertools import chain
 
 import numpy as np
 
-from incrowd.numerics.aim import (
-    COARSEST,
-    FEW_POINTS,
-    Aim,
-    Mean,
-    allowed_variance,
-    bounded_exp,
-    chernoff,
-    log_chernoff,
-    positive_mean,
-    sum_of,
-    take_aim,
-    wanted_step,
-)
-from incrowd.numerics.compositions import compositions, ways, with_zero
-from incrowd.numerics.heavy import NOTHING, SAFE, heavy_apart
-from incrowd.numerics.law import Law, saddlepoint
+from incrowd.numerics.decisive import SAFE, ordinary_and_rest
+from incrowd.numerics.discretization import FEW_POINTS, Discretization, discretize
+from incrowd.numerics.law import Law, Mean
+from incrowd.numerics.multinomial import outcomes, ways
+from incrowd.numerics.precision import LOG_SMALLEST, OPERATIONS, SMALLEST, SUM_OF_OUTCOMES, relative
+from incrowd.numerics.tilted import COARSEST, TiltedLaw
 from incrowd.numerics.two_scales import mean_in_two
 
 TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
 EXACT = 1e-7  # relative looseness reached while the lattice stays small
-WIDER = 6  # times that more is tried to be light
-ROUNDOFF = 2.0**-50
-LEAST_TILT = 1e-3  # over the sum's standard deviation
+WIDER = 6  # times that more values are tried to be ordinary, within four times the limits each
+# Chosen by time, on one core: each keeps what it limits under about a tenth of a second.
 FEW_WAYS = 400_000
-EXACT_ROUNDOFF = 1e-12
 SMALL_CROWD = 2000
-HEAVY_POINTS = 1 << 14  # across all values, at the coarsest step
+WIDE_POINTS = 1 << 14  # across all values, at the coarsest step
 EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
-SMALLEST = 1e-300
-LOG_SMALLEST = math.log(SMALLEST)
-LOG_NEVER = math.log(1e-14)
+NEAR_ZERO = 1e-9  # of its terms: a sum above minus that may be positive but for rounding
 
 
 @dataclass(frozen=True)
@@ -69,35 +55,42 @@ def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
     further while the lattice is small. The lattices are nested and the error is of second order,
     so that a third of the last drop remains. Where the draws can fall in few ways all are tried.
     """
-    if ways(len(with_zero(law)[0]), count) <= FEW_WAYS:
+    if ways(len(law.with_zero()[0]), count) <= FEW_WAYS:
         return _exact(law, count)
-    known, aim = _prepare(law, count, beside=EXACT)
+    known, lattice = _prepared(law, count, beside=EXACT)
     slack = _roundoff(law, count)
-    if aim is None:
+    if lattice is None:
         lower = max(known.bound * (1 - slack) - known.doubt, 0.0)
         return Bounds(lower, known.bound, known.bound * (1 + slack))
-    coarse = known.bound + _quickest(aim, 0).bound
-    for halvings in range(1, aim.most_halvings + 1):
-        rest = _quickest(aim, halvings)
-        fine, doubt = known.bound + rest.bound, known.doubt + rest.doubt
-        drop, coarse = max(coarse - fine, 0.0), fine
-        most = EXACT_POINTS if aim.block >= count else FEW_POINTS
-        cheap = aim.points * 2**halvings < most
-        if drop <= (EXACT if cheap else tolerance) * fine:
-            break
-    lower = max(fine - drop - fine * slack - doubt, 0.0)
-    return Bounds(lower, max(fine - drop / 3, lower), max(fine * (1 + slack), SMALLEST))
+    fine, drop = _refined(known, lattice, tolerance)
+    lower = max(fine.bound - drop - fine.bound * slack - fine.doubt, 0.0)
+    upper = max(fine.bound * (1 + slack), SMALLEST)
+    return Bounds(lower, max(fine.bound - drop / 3, lower), upper)
 
 
 def _exact(law: Law, count: int) -> Bounds:
     """Every way in which the draws can fall; what remains is rounding, of sums and logarithms."""
-    total, scale, log_chance = compositions(*with_zero(law), count)
+    total, scale, log_chance = outcomes(*law.with_zero(), count)
     chance = np.exp(log_chance)
     value = float(chance @ np.maximum(total, 0.0))
-    relative = EXACT_ROUNDOFF + ROUNDOFF * (math.lgamma(count + 2) - log_chance)
-    slack = float((chance * relative) @ np.where(total > -scale * 1e-9, scale, 0.0))
+    relative_error = SUM_OF_OUTCOMES + OPERATIONS * (math.lgamma(count + 2) - log_chance)
+    slack = float((chance * relative_error) @ np.where(total > -scale * NEAR_ZERO, scale, 0.0))
     upper = value + slack
     return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
+
+
+def _refined(known: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
+    """The bound once the step has been halved often enough, and by how much it fell at last."""
+    fine, drop = known.plus(*_quickest(lattice, 0)), math.inf
+    one_lattice = lattice.block >= lattice.tilted.count
+    most = EXACT_POINTS if one_lattice else FEW_POINTS
+    for halvings in range(1, lattice.most_halvings + 1):
+        coarse, fine = fine.bound, known.plus(*_quickest(lattice, halvings))
+        drop = max(coarse - fine.bound, 0.0)
+        cheap = lattice.points * 2**halvings < most
+        if drop <= (EXACT if cheap else tolerance) * fine.bound:
+            break
+    return fine, drop
 
 
 def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
@@ -106,122 +99,92 @@ def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
     sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
     is enough and quicker where the bound is far out in the tail and will hardly count.
     """
-    known, aim = _prepare(law, count, sharp, beside=COARSEST)
-    value = known.bound if aim is None else max(known.bound + _quickest(aim, 0).bound, SMALLEST)
+    known, lattice = _prepared(law, count, sharp, beside=COARSEST)
+    value = known.bound
+    if lattice is not None:
+        value = max(value + _quickest(lattice, 0).bound, SMALLEST)
     return value * (1 + _roundoff(law, count))
 
 
 def chernoff_bound(law: Law, count: int) -> float:
     """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, for a first look.
 
-    theta is the saddlepoint.
+    At the saddlepoint.
     """
-    known, light, theta, cumulant = _saddle(law, count)
-    rest = chernoff(count, theta, cumulant) if light else 0.0
+    known, tilted = _tilted(law, count)
+    rest = tilted.chernoff if tilted else 0.0
     return (known.bound + rest) * (1 + _roundoff(law, count))
 
 
-def _saddle(law: Law, count: int) -> tuple[Mean, Law | None, float, float]:
-    """What is known in closed form, the law of the rest (if any), its tilt and its cumulant.
+def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
+    """What is known in closed form, and the tilted law of the rest, if any.
 
     The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
     """
-    light, known = _without_heavy(law, count)
-    if light.mean > 0:
-        known = known.plus(count * light.mean * math.pow(light.total, count - 1))
-        light = light.negated()
-    if not (light.value > 0).any():
-        return known, None, 0.0, 0.0
-    theta, cumulant = _tilt(light, count)
-    raised = _raised(light, count, theta, cumulant)
-    return known, raised, theta, float(raised.cumulant(theta))
+    ordinary, known = _without_decisive(law, count)
+    if ordinary.mean > 0:
+        known = known.plus(count * ordinary.mean * math.pow(ordinary.total, count - 1))
+        ordinary = ordinary.negated()
+    if not (ordinary.value > 0).any():
+        return known, None
+    return known, TiltedLaw.at_saddlepoint(ordinary, count).raised()
 
 
-def _without_heavy(law: Law, count: int) -> tuple[Law, Mean]:
-    """The light values, and what the heavy ones add.
+def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
+    """The ordinary values, and what the decisive ones add.
 
-    Ever heavier ones are set apart, until it is nearly certain that one of them decides. Where it
-    never is, all stay in if a lattice holds them, and else a bound has to do.
+    Ever larger ones are called decisive, until it is nearly certain that one of them decides.
+    Where it never is, all stay in if a lattice holds them, and else a bound has to do.
     """
-    tries = (heavy_apart(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
+    tries = (ordinary_and_rest(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
     first = next(tries)
-    for light, known in chain([first], tries):
+    for ordinary, known in chain([first], tries):
         if known.doubt <= EXACT * known.bound:
-            return light, known
-    return (law, NOTHING) if _fits(law, count) else first
-
-
-def _raised(law: Law, count: int, theta: float, cumulant: float) -> Law:
-    """Values that a tilted sum never meets are raised to where it still hardly does."""
-    below = max(float(law.mass[law.value < 0].sum()), SMALLEST)
-    bottom = (LOG_NEVER + cumulant - math.log(count * below)) / theta
-    return Law(np.maximum(law.value, min(bottom, 0.0)), law.log_mass, law.total)
-
-
-def _tilt(law: Law, count: int) -> tuple[float, float]:
-    """The saddlepoint, or a little more where it is nearly zero, and the cumulant there.
-
-    No more than leaves the sum's total about as it is: a rare heavy value grows exponentially.
-    """
-    saddle, theta = saddlepoint(law), LEAST_TILT / math.sqrt(count * law.second_moment)
-    while theta > saddle and count * float(law.cumulant(theta)) > 1:
-        theta /= 2
-    theta = max(theta, saddle)
-    return theta, float(law.cumulant(theta))
+            return ordinary, known
+    return (law, Mean(0.0)) if _fits(law, count) else first
 
 
 def _fits(law: Law, count: int) -> bool:
-    """Whether a lattice of moderate size holds the heavy values too: then nothing is set apart.
+    """Whether a lattice of moderate size holds the largest values too: then all are ordinary.
 
     Asked of small crowds only, in which a dozen standard deviations are not yet safe.
     """
     law = law.negated() if law.mean > 0 else law
-    if count > SMALL_CROWD or not ((law.value < 0).any() and (law.value > 0).any()):
+    if count > SMALL_CROWD or not law.both_signs:
         return False
-    theta, cumulant = _tilt(law, count)
-    step = wanted_step(law, theta, cumulant, allowed_variance(law, count, theta, cumulant))
-    return float(np.ptp(law.value)) <= HEAVY_POINTS * step
+    tilted = TiltedLaw.at_saddlepoint(law, count)
+    return float(np.ptp(law.value)) <= WIDE_POINTS * tilted.widest_step(tilted.spare_variance())
 
 
-def _prepare(
+def _prepared(
     law: Law, count: int, sharp: bool = True, beside: float = 0.0
-) -> tuple[Mean, Aim | None]:
+) -> tuple[Mean, Discretization | None]:
     """What is known in closed form, and how to compute the rest, if it counts.
 
     beside: the share of what is known up to which a bound of the rest is good enough.
     """
-    known, light, theta, cumulant = _saddle(law, count)
-    if light is None:
+    known, tilted = _tilted(law, count)
+    if tilted is None:
         return known, None
-    log_rest = log_chernoff(count, theta, cumulant)
-    if log_rest < max(LOG_SMALLEST, _log(beside * known.bound)):
-        return known.plus(*[max(math.exp(log_rest), SMALLEST)] * 2), None
-    allowed = allowed_variance(light, count, theta, cumulant, sharp)
-    return known, take_aim(light, count, theta, cumulant, allowed)
+    if tilted.log_chernoff < max(LOG_SMALLEST, _log(beside * known.bound)):
+        return known.plus(*[max(math.exp(tilted.log_chernoff), SMALLEST)] * 2), None
+    return known, discretize(tilted, tilted.spare_variance(sharp))
 
 
 def _log(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def _quickest(aim: Aim, halvings: int) -> Mean:
+def _quickest(lattice: Discretization, halvings: int) -> Mean:
     """E[max(0, S)] from one lattice, or from two if one is large and they are small.
 
     Where no lattice is fine enough the closed form is better: a bound, and nothing else.
     """
-    in_two = mean_in_two(aim, halvings) if aim.points > FEW_POINTS else None
-    mean = in_two or _folded(aim, halvings)
-    return mean if mean.bound <= aim.chernoff else Mean(aim.chernoff, aim.chernoff)
-
-
-def _folded(aim: Aim, halvings: int) -> Mean:
-    """E[max(0, S)] from the lattice law of the sum, the step halved some times."""
-    total, cumulant = sum_of(aim, halvings)
-    scale = bounded_exp(aim.count * cumulant)
-    outside = scale * aim.outside
-    return Mean(scale * positive_mean(total, aim.theta) + outside, outside)
+    in_two = mean_in_two(lattice, halvings) if lattice.points > FEW_POINTS else None
+    mean, closed = in_two or lattice.positive_mean(halvings), lattice.tilted.chernoff
+    return mean if mean.bound <= closed else Mean(closed, closed)
 
 
 def _roundoff(law: Law, count: int) -> float:
-    """Relative allowance for double precision: N times that of one draw's mass, plus the FFTs."""
-    return ROUNDOFF * (1000 + count * float(law.mass.sum()))
+    """Relative allowance for double precision: that of a draw counts by its mass off zero."""
+    return relative(count * float(law.mass.sum()))

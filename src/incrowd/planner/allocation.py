@@ -1,9 +1,10 @@
 """Copies and noise for given messages: volume against precision, in the large-N limit.
 
 k reports of a message of distance d leak mu^2 = k (phi^d - 1) / N, and with v = 1 / (phi - 1) the
-noise of a table falls with k and grows with v (DESIGN 3.5). Here all messages together leak a
-given sum, nobody sends more than a given number of reports, and the largest standard error of the
-wanted tables, or their mean, is as small as can be. What is certified comes later.
+noise of a table falls with k and grows with v (docs/mathematics.md#large-crowds). Here all
+messages together leak a given sum, nobody sends more than a given number of reports, and the
+largest standard error of the wanted tables, or their mean, is as small as can be. What is
+certified comes later.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from incrowd.planner.expectation import Axis, noise_variance, sampling_variance
 
 LEAST_V, MOST_V = 1e-7, 1e8
-COARSE, FINE = 300, 4000  # values of v to try: 12 percent apart for a search, one in the end
+COARSE, FINE = 300, 4000  # values of v to try: steps of 12 percent for a search, one in the end
 # Between which the price lies: of the largest error it is the error itself.
 PRICES = {"largest": (1e-8, 1e4), "mean": (1e-20, 1e12)}
 TOLLS = (1e-20, 1e20)
@@ -32,9 +33,9 @@ class Load(NamedTuple):
 
     distance: bits in which two answers can differ, with the planner's noise. fixed: ln of the
     product of phi^d over the questions with a randomizer of their own. times: collections that
-    each copy makes up (where set bits travel apart, the distance; else 1). copies: the numbers
+    each copy makes up (where set bits travel unlinked, the distance; else 1). copies: the numbers
     that may be chosen. tables: the axes of every wanted table that this message is to tell.
-    most_v: the most noise; where set bits travel apart, each flip of the noise is a report.
+    most_v: the most noise; where set bits travel unlinked, each flip of the noise is a report.
     """
 
     distance: int

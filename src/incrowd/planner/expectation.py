@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.decoders import question_decoder, reported
-from incrowd.plans import Message, QuestionChannel, device
+from incrowd.estimation.decoders import question_decoder
+from incrowd.plans import Message, QuestionChannel, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
 
@@ -51,7 +51,7 @@ def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
     if channel is None:
         return Axis(float(guess.max()), len(question.answers))
     decoder, record = question_decoder(question, channel), _record(question, guess)
-    second = decoder.square @ reported(question, channel) @ record
+    second = decoder.square @ channel.reported(question.domain.bits) @ record
     place = int(np.argmax(second - guess))
     return Axis(float(guess[place]), len(question.answers), float(second[place]))
 
@@ -81,12 +81,12 @@ def sampling_variance(axes: Sequence[Axis]) -> float:
 
 def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
     """What to expect of a table's questions."""
-    return [axis(question, device(question)) for question in map(survey.question, ids)]
+    return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
 def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The noise variance of a table's largest expected cell, times the number of reports."""
-    flip = message.channel
+    flip = message.noise
     v = 1 / flip.excess if flip is not None else 0.0
     return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
 
@@ -101,9 +101,7 @@ def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[st
 
     A table that several messages hold is combined from them by inverse variance.
     """
-    return 1 / sum(
-        weight(survey, message, ids) for message in messages if set(ids) <= set(message.questions)
-    )
+    return 1 / sum(weight(survey, message, ids) for message in messages if message.holds(ids))
 
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:

@@ -13,9 +13,9 @@ import numpy as np
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.expectation import Axis, axis
-from incrowd.planner.sent import crowd_channel
-from incrowd.plans import device
-from incrowd.plans.grouping import apart, memoised, together
+from incrowd.plans import fixed_channel
+from incrowd.plans.fixed_channels import crowd_channel
+from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.survey import AnyQuestion, Group, Survey
 
 Ids = frozenset[str]
@@ -44,7 +44,7 @@ class Search(NamedTuple):
     @classmethod
     def of(cls, survey: Survey, signal: float, budget: int) -> Search:
         """A search that has not begun."""
-        axes = {q.id: axis(q, device(q)) for q in survey.questions}
+        axes = {q.id: axis(q, fixed_channel(q)) for q in survey.questions}
         tables = tuple(dict.fromkeys(map(frozenset, survey.wanted)))
         return cls(survey, signal, budget, axes, tables, {})
 
@@ -101,7 +101,7 @@ class Search(NamedTuple):
         """A message and the tables it is to tell, as the allocation sees it."""
         questions = [self.survey.question(id) for id in group]
         distance = sum(q.distance for q in questions if q.randomizer is None)
-        fixed = sum(_log_phi(q) for q in questions if q.randomizer)
+        fixed = sum(map(_log_phi, questions))
         tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
         load = Load(
             distance, fixed, self.survey.rows_per_person, copies, tuple(sorted(tables, key=repr))
@@ -117,14 +117,14 @@ class Search(NamedTuple):
 
 
 def _most_v(survey: Survey, question: AnyQuestion, copies: int) -> float:
-    """The most noise of a question that travels apart, so that its set bits keep to the budget.
+    """The most noise of a question whose set bits travel unlinked, so that they keep to the budget.
 
-    What the other messages leave at least is shared evenly by the questions that travel apart.
+    What the other messages leave at least is shared evenly by all such questions.
     """
     if survey.reports_per_person is None:
         return math.inf
     others = bool(together(survey)) + bool(memoised(survey))
-    each = (survey.reports_per_person - others) / len(apart(survey)) / copies
+    each = (survey.reports_per_person - others) / len(unlinked(survey)) / copies
     flips = each - sum(domain.most for domain in question.domains)
     if flips <= 0:
         return 0.0
@@ -157,12 +157,12 @@ def best_groups(
     Questions are put into blocks, first each alone; a message is the union of the blocks that a
     wanted table touches, so that blocks of one give a message a table, and one block gives one
     joint report. Step by step the two blocks are merged that leave the smallest error, down to
-    one block. Questions that travel apart stay alone. The limit flatters messages of many bits,
-    so the accountant has to choose: the best of all steps is followed by the finest that fits,
-    the joint report, both also with one copy, and the best of fewer and of more messages.
+    one block. Questions with unlinked set bits stay alone. The limit flatters messages of many
+    bits, so the accountant has to choose: the best of all steps is followed by the finest that
+    fits, the joint report, both also with one copy, and the best of fewer and of more messages.
     """
     search = Search.of(survey, signal, budget)
-    alone = [frozenset(ids) for ids in (memoised(survey), *apart(survey)) if ids]
+    alone = [frozenset(ids) for ids in (memoised(survey), *unlinked(survey)) if ids]
     blocks = [frozenset({id}) for id in together(survey)]
 
     def tried(blocks: Sequence[Ids], copies: int | None = None) -> Step:
@@ -214,7 +214,7 @@ def _worth_certifying(
 
 
 def copy_points(most: int) -> tuple[int, ...]:
-    """Numbers of copies to try: all small ones, then about a tenth apart."""
+    """Numbers of copies to try: all small ones, then each about a tenth more."""
     points = np.geomspace(1, max(most, 1), COPY_POINTS).round().astype(int)
     return tuple(int(point) for point in np.unique(points))
 
@@ -236,7 +236,8 @@ def _homes(groups: Sequence[Ids], tables: Iterable[Ids]) -> dict[Ids, list[Ids]]
 
 def _log_phi(question: AnyQuestion) -> float:
     """d ln phi of a randomizer of the question's own; of one that is no bit flip, its epsilon."""
-    channel = crowd_channel(question, None)
-    if isinstance(channel, BitFlip):
-        return question.distance * math.log1p(channel.excess)
-    return channel.epsilon * question.distance
+    channel = crowd_channel(question)
+    if channel is None:
+        return 0.0
+    log_phi = math.log1p(channel.excess) if isinstance(channel, BitFlip) else channel.epsilon
+    return question.distance * log_phi

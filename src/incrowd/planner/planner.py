@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 
+from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import InWords, PrivacyError
+from incrowd.errors import InWords, PlanError, PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, best_groups, fixed_groups
 from incrowd.planner.large_crowd import large_crowd_signal
 from incrowd.planner.sent import sent, sent_by
-from incrowd.plans import Asked, Guarantee, Message, Plan
-from incrowd.plans.grouping import apart, grouping, memoised, together
-from incrowd.survey import Survey
+from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
+from incrowd.plans.grouping import grouping, memoised, together, unlinked
+from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
 
@@ -30,8 +32,9 @@ def make_plan(
     earlier: what the same people were asked before; the promise covers it as well. The large-N
     limit says which messages are worth a try and how they share what may leak; the accountant
     settles for each the smallest noise that keeps the promise; the sharpest is the plan. Raises
-    PrivacyError if none keeps it.
+    PrivacyError if none keeps it, or if no plan can rest on the analysis.
     """
+    by = plannable(survey.privacy.analysis)
     crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
     _check_spent(survey, earlier, crowd)
     messages, error = None, math.inf
@@ -43,8 +46,8 @@ def make_plan(
             messages, error = tried, expected_error(survey, tried)
     assert messages is not None
     everything = _with_earlier(survey, messages, earlier)
-    certificate = certify(survey.privacy.analysis, everything, crowd, survey.privacy.epsilon)
-    delta = 0.0 if survey.privacy.analysis == "local" else survey.privacy.delta
+    certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
+    delta = by.promised_delta(survey.privacy.delta)
     guarantee = _guarantee(survey, certificate, delta, crowd, everything.local_epsilon)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
 
@@ -55,7 +58,7 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
     The earlier rounds count as they were: with the crowd that came, not the one that was planned.
     """
     privacy = survey.privacy
-    if not earlier or privacy.analysis == "local":
+    if not earlier or not analysis(privacy.analysis).shuffled:
         return
     before = reduce(Sent.also, [sent(asked.survey, asked.messages) for asked in earlier])
     if crowd >= 2:
@@ -76,10 +79,10 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
     )
 
 
-def _leaked(analysis: str, before: Sent, crowd: int, delta: float) -> str:
+def _leaked(by: str, before: Sent, crowd: int, delta: float) -> str:
     """What some rounds have spent, in a crowd."""
     try:
-        epsilon = smallest_epsilon(analysis, before, crowd, delta)
+        epsilon = smallest_epsilon(by, before, crowd, delta)
     except PrivacyError:  # no epsilon reaches that delta: what is left is the local guarantee
         return f"epsilon {before.local_epsilon:.4g}"
     return f"epsilon {min(epsilon, before.local_epsilon):.4g} at delta {delta:g}"
@@ -122,9 +125,9 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     found = best_groups(survey, signal, budget, progress)
     if found:
         return found
-    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *apart(survey)))
+    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
     if budget < least:
-        allowed = f"questions apart or memoised need messages of their own: allow {least}"
+        allowed = f"unlinked bits and memoised questions need messages of their own: allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)
@@ -150,23 +153,29 @@ def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Mes
     leak = math.expm1(min(loads[first] * math.log1p(reference.excess), 600.0))
     found = []
     for i, (ids, share, distance) in enumerate(zip(chosen.groups, shares, loads, strict=True)):
-        noise: int | None = None
+        noise: BitFlip | None = None
         if i == first and distance:
-            noise = reference.numerator
+            noise = reference
         elif distance:
             excess = math.expm1(math.log1p(planned[i] * (leak / planned[first])) / distance)
-            noise = BitFlip.from_excess(excess).numerator
-        apart = any(survey.question(id).travels_apart for id in ids)
-        found.append(
-            Message(questions=ids, noise_numerator=noise, copies=share.copies, apart=apart)
-        )
+            noise = BitFlip.from_excess(excess)
+        found.append(_message(tuple(map(survey.question, ids)), noise, share.copies))
     return tuple(found)
+
+
+def _message(
+    questions: tuple[AnyQuestion, ...], noise: BitFlip | None, copies: int
+) -> JointReport | UnlinkedBits:
+    if noise is None:
+        return JointReport(questions=questions, copies=copies)
+    kind = UnlinkedBits if any(q.travels_apart for q in questions) else JointReport
+    return kind(questions=questions, noise_numerator=noise.numerator, copies=copies)
 
 
 def _distance(survey: Survey, ids: Sequence[str]) -> int:
     """Bits with the planner's noise in which two records of a message can differ.
 
-    Set bits that travel apart are collections of one bit.
+    Set bits that travel unlinked are collections of one bit.
     """
     questions = [survey.question(id) for id in ids]
     if any(question.travels_apart for question in questions):
@@ -174,9 +183,9 @@ def _distance(survey: Survey, ids: Sequence[str]) -> int:
     return sum(question.distance for question in questions if question.randomizer is None)
 
 
-def assumption(survey: Survey, certificate: Certificate) -> str:
-    """What the guarantee of a survey rests on: what the analysis assumes, and the survey itself."""
-    said = [certificate.assumption]
+def assumption(survey: Survey, assumed: str) -> str:
+    """What the guarantee of a survey rests on: what its analysis assumes, and the survey itself."""
+    said = [assumed]
     if survey.rows_per_person > 1:
         said.append(f"No person stands in more than {survey.rows_per_person} rows of the answers.")
     if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
@@ -197,14 +206,37 @@ def _guarantee(
         certified_delta=certificate.delta.upper,
         crowd=crowd,
         proved=certificate.proved,
-        assumption=assumption(survey, certificate),
+        assumption=assumption(survey, certificate.assumption),
         worst=certificate.worst,
         local_epsilon=local,
     )
 
 
+def analysis_of(plan: Plan) -> Analysis:
+    """The analysis of a plan. Raises PlanError if it promises something else than the plan."""
+    guarantee, privacy = plan.guarantee, plan.survey.privacy
+    try:
+        by = plannable(guarantee.analysis)
+    except PrivacyError as error:
+        problem = error.problems[0]
+        field = "plan.guarantee.analysis"
+        raise PlanError.of(field, guarantee.analysis, problem.allowed) from None
+    for field, found, right in (
+        ("proved", guarantee.proved, by.proved),
+        ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
+    ):
+        if found != right:
+            allowed = f"the analysis {by.name} makes it {right}"
+            raise PlanError.of(f"plan.guarantee.{field}", found, allowed)
+    return by
+
+
 def recertify(plan: Plan) -> Certificate:
-    """The plan's certificate, computed anew from its noise, copies and crowd."""
+    """The plan's certificate, computed anew from its noise, copies and crowd.
+
+    Raises PlanError as `analysis_of` does.
+    """
+    analysis_of(plan)
     guarantee = plan.guarantee
     return certify(guarantee.analysis, sent_by(plan), guarantee.crowd, guarantee.epsilon)
 
@@ -214,19 +246,19 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
 
     A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
     For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
-    reached, what remains is the local guarantee.
+    reached, what remains is the local guarantee. Raises PlanError as `analysis_of` does.
     """
+    by = analysis_of(plan)
     planned, crowd = plan.guarantee, plan.survey.hidden(people)
     if crowd >= planned.crowd:
         return planned
     everything = sent_by(plan)
     local = everything.local_epsilon
-    try:
-        epsilon = smallest_epsilon(planned.analysis, everything, crowd, planned.delta or 0.5)
-        if planned.analysis != "local" and epsilon < local:
-            certificate = certify(planned.analysis, everything, crowd, epsilon)
-            return _guarantee(plan.survey, certificate, planned.delta, crowd, local)
-    except PrivacyError:
-        pass
-    certificate = certify("local", everything, 2, min(local, HIGHEST))
+    with suppress(PrivacyError):
+        if by.shuffled:
+            epsilon = smallest_epsilon(by.name, everything, crowd, planned.delta)
+            if epsilon < local:
+                certificate = certify(by.name, everything, crowd, epsilon)
+                return _guarantee(plan.survey, certificate, planned.delta, crowd, local)
+    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
     return _guarantee(plan.survey, certificate, 0.0, max(crowd, 1), local)

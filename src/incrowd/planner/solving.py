@@ -44,10 +44,9 @@ def solve(
     if no value in a wide range gives the error, saying which error is nearest.
     """
     if unknown not in UNKNOWNS:
-        allowed = f"use one of {', '.join(UNKNOWNS)}, error"
-        raise UsageError.of("--solve", unknown, allowed)
+        raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
     if not 0 < error < 1:
-        raise UsageError.of("--error", error, "should lie between 0 and 1: a proportion")
+        raise UsageError.of("error", error, "should lie between 0 and 1: a proportion")
     aim, best = error, None
     for _ in range(STEPS):
         value = _in_the_limit(survey, unknown, aim, error)
@@ -61,7 +60,7 @@ def solve(
             break
         aim *= error * (1 - CLOSE / 2) / found
     if best is None:
-        raise PrivacyError.of("--error", error, "is not reached after several corrections")
+        raise PrivacyError.of("error", error, "is not reached after several corrections")
     return best
 
 
@@ -80,8 +79,8 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
             f"no {unknown} up to {math.exp(high):.3g} reaches it; the nearest is {nearest:.3g}"
         )
         if unknown != "crowd":
-            allowed += "; ask more people (--solve crowd), or for fewer tables"
-        raise PrivacyError.of("--error", error, allowed)
+            allowed += "; ask more people (unknown='crowd'), or for fewer tables"
+        raise PrivacyError.of("error", error, allowed)
     return math.exp(float(brentq(excess, low, high, xtol=1e-4)))
 
 

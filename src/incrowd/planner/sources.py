@@ -1,4 +1,7 @@
-"""Where a table can be read: in every message that holds its questions."""
+"""Where a table can be read: in every message that holds its questions.
+
+Proof: docs/mathematics.md#several-messages.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     found = tuple(
         Source(number, message, weight(plan.survey, message, ids))
         for number, message in enumerate(plan.messages)
-        if set(ids) <= set(message.questions)
+        if message.holds(ids)
     )
     if not found:
-        together = "; ".join(", ".join(message.questions) for message in plan.messages)
+        together = "; ".join(", ".join(message.ids) for message in plan.messages)
         allowed = f"no message holds all of them; these travel together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return found

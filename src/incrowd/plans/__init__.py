@@ -1,6 +1,16 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
-from incrowd.plans.fixed_channels import QuestionChannel, device
-from incrowd.plans.plan import Asked, Guarantee, Message, Plan
+from incrowd.plans.fixed_channels import QuestionChannel, fixed_channel
+from incrowd.plans.message import JointReport, Message, UnlinkedBits
+from incrowd.plans.plan import Asked, Guarantee, Plan
 
-__all__ = ["Asked", "Guarantee", "Message", "Plan", "QuestionChannel", "device"]
+__all__ = [
+    "Asked",
+    "Guarantee",
+    "JointReport",
+    "Message",
+    "Plan",
+    "QuestionChannel",
+    "UnlinkedBits",
+    "fixed_channel",
+]

@@ -20,7 +20,7 @@ QuestionChannel = BitFlip | ExactChannel
 
 
 @lru_cache(maxsize=1024)
-def device(question: AnyQuestion) -> QuestionChannel | None:
+def fixed_channel(question: AnyQuestion) -> QuestionChannel | None:
     """The channel of each of the question's bits (k-ary: of the answer), None if none is fixed.
 
     A device that amounts to a bit flip with q < 1/2 is given as one. Raises PrivacyError if the
@@ -38,6 +38,14 @@ def device(question: AnyQuestion) -> QuestionChannel | None:
         problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]
         raise PrivacyError(*problems) from None
     return _as_flip(made)
+
+
+def crowd_channel(question: AnyQuestion) -> QuestionChannel | None:
+    """The noise that a crowd may count on: of memoised responses the permanent stage alone."""
+    channel = fixed_channel(question)
+    if question.memoised and isinstance(channel, Rappor):
+        return channel.crowd_noise
+    return channel
 
 
 def _check_private(made: QuestionChannel) -> None:

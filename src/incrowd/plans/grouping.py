@@ -12,15 +12,15 @@ Ids = tuple[str, ...]
 def grouping(survey: Survey) -> tuple[Group, ...] | None:
     """The messages that the survey fixes; None if it leaves them to the planner.
 
-    Without a word about messages one report holds all questions, except for those that travel
-    apart, each of them a message of its own, and for those with memoised responses, which share
-    one: repeated in every round, they would link the other answers of a person.
+    Without a word about messages one report holds all questions, except for those whose set bits
+    travel unlinked, each of them a message of its own, and for those with memoised responses,
+    which share one: repeated in every round, they would link the other answers of a person.
     """
     if survey.messages:
         return survey.messages
     if survey.reports_per_person is not None:
         return None
-    groups = (together(survey), memoised(survey), *apart(survey))
+    groups = (together(survey), memoised(survey), *unlinked(survey))
     return tuple(Group(questions=ids, copies=survey.copies) for ids in groups if ids)
 
 
@@ -34,8 +34,8 @@ def memoised(survey: Survey) -> Ids:
     return tuple(q.id for q in survey.questions if q.memoised)
 
 
-def apart(survey: Survey) -> tuple[Ids, ...]:
-    """The questions that travel apart, each alone."""
+def unlinked(survey: Survey) -> tuple[Ids, ...]:
+    """The questions whose set bits travel unlinked, each alone."""
     return tuple((q.id,) for q in survey.questions if q.travels_apart)
 
 
@@ -50,9 +50,9 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
     for ids in survey.wanted:
         if not any(set(ids) <= set(questions) for questions, _ in groups):
             yield f"no message holds the table {', '.join(ids)}"
-    alone = set().union(*apart(survey))
+    alone = set().union(*unlinked(survey))
     if any(alone & set(questions) and len(questions) > 1 for questions, _ in groups):
-        yield "a question that travels apart stands with another one"
+        yield "a question whose set bits travel unlinked stands with another one"
     kept = set(memoised(survey))
     if any(kept & set(questions) and not kept >= set(questions) for questions, _ in groups):
         yield "a memoised question stands with another one"

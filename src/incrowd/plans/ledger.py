@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from incrowd.errors import InWords, PlanError, PlanFileError, SurveyError
 from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
+from incrowd.plans.message import place
 from incrowd.plans.plan import Asked, Plan
 
 FORMAT: Final = "incrowd ledger 2"
@@ -64,8 +65,8 @@ class Ledger(BaseModel):
             content = _as_new(data, name) if data["format"] == OLD_FORMAT else _unedited(data)
             return cls.model_validate(content)
         except ValidationError as error:
-            place = ".".join(map(str, ("ledger", *error.errors()[0]["loc"])))
-            why = f"holds no ledger, {place} is wrong; {_MAKE}"
+            field = place("ledger", error.errors()[0]["loc"])
+            why = f"holds no ledger, {field} is wrong; {_MAKE}"
             raise PlanFileError.of("ledger", name, why) from None
         except (SurveyError, ValueError, KeyError, TypeError):
             raise PlanFileError.of("ledger", name, f"holds no ledger; {_MAKE}") from None
@@ -93,7 +94,7 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
         why = f"does not say of {name!r} what the ledger says"
     else:
         return
-    raise PlanError.of("plan", plan.digest, f"{why}; plan it with --ledger")
+    raise PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
 
 
 def _unedited(data: dict[str, Any]) -> dict[str, Any]:

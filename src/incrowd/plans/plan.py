@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd import views
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import canonical, digest_of, read_json
-from incrowd.plans.fixed_channels import QuestionChannel, device
 from incrowd.plans.grouping import grouping_problems, memoised
-from incrowd.survey import AnyQuestion, Survey
+from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
+from incrowd.survey import Survey
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 1"
@@ -24,25 +22,6 @@ FORMAT: Final = "incrowd plan 1"
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Message(_Frozen):
-    """The questions that travel together in one report, and the noise on each of their bits.
-
-    noise_numerator: over 2^32; None if every question has a randomizer of its own. copies: how
-    many independent reports a person sends. apart: each set bit of the one question is a report
-    of its own, and a report is the number of its bit.
-    """
-
-    questions: tuple[str, ...] = Field(min_length=1)
-    noise_numerator: int | None = Field(default=None, gt=0, lt=DENOMINATOR // 2)
-    copies: int = Field(default=1, ge=1)
-    apart: bool = False
-
-    @property
-    def channel(self) -> BitFlip | None:
-        """What happens to each bit of the questions without a randomizer of their own."""
-        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
 
 
 class Guarantee(_Frozen):
@@ -56,7 +35,7 @@ class Guarantee(_Frozen):
     (with delta 0) of all that a person sends if nobody hides it.
     """
 
-    analysis: Literal["blanket", "outlier", "local"]
+    analysis: str = Field(min_length=1)
     epsilon: float = Field(ge=0)
     delta: float = Field(ge=0, lt=1)
     certified_delta: float = Field(ge=0, le=1)
@@ -69,20 +48,14 @@ class Guarantee(_Frozen):
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
     """Why some messages do not follow from a survey."""
-    known = {question.id for question in survey.questions}
+    known = set(survey.questions)
     for message in messages:
-        if not set(message.questions) <= known or len(set(message.questions)) < len(
-            message.questions
-        ):
-            yield "a message names no question of the survey, or one twice"
+        if not set(message.questions) <= known or len(set(message.ids)) < len(message.ids):
+            yield UNKNOWN_QUESTION
             return
-    yield from grouping_problems(survey, [(m.questions, m.copies) for m in messages])
+    yield from grouping_problems(survey, [(m.ids, m.copies) for m in messages])
     for message in messages:
-        questions = [survey.question(id) for id in message.questions]
-        if message.apart != any(q.travels_apart for q in questions):
-            yield "messages.apart"
-        if (message.noise_numerator is None) != all(q.randomizer for q in questions):
-            yield "messages.noise_numerator"
+        yield from message.problems()
 
 
 class Asked(_Frozen):
@@ -94,7 +67,7 @@ class Asked(_Frozen):
     digest: str
     crowd: int = Field(ge=1)
     survey: Survey
-    messages: tuple[Message, ...] = Field(min_length=1)
+    messages: Messages
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Asked:
@@ -114,7 +87,7 @@ class Plan(views.Notebook, _Frozen):
 
     format: Literal["incrowd plan 1"] = FORMAT
     survey: Survey
-    messages: tuple[Message, ...] = Field(min_length=1)
+    messages: Messages
     guarantee: Guarantee
     earlier: tuple[Asked, ...] = ()
 
@@ -131,9 +104,8 @@ class Plan(views.Notebook, _Frozen):
             "analysis": (promise.analysis, survey.privacy.analysis),
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
             "crowd": (promise.crowd, crowd),
-            "proved": (promise.proved, promise.analysis != "outlier"),
         }
-        if promise.analysis != "local":
+        if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)
         for field, (found, right) in wanted.items():
             if found != right:
@@ -147,35 +119,6 @@ class Plan(views.Notebook, _Frozen):
         return f"Plan({self.survey.name!r}, {said}, crowd={promise.crowd:,}, {sent})"
 
     __str__ = __repr__
-
-    def questions(self, message: Message) -> tuple[AnyQuestion, ...]:
-        """The questions of a message, in the order of their bits."""
-        return tuple(self.survey.question(id) for id in message.questions)
-
-    def channel(self, message: Message, id: str) -> QuestionChannel:
-        """What happens to each bit of a question in that message (k-ary: to the answer)."""
-        return device(self.survey.question(id)) or BitFlip(message.noise_numerator or 0)
-
-    def layout(self, message: Message) -> dict[str, slice]:
-        """Which bits of the message's reports (if apart, of a record) hold which question."""
-        ends = list(accumulate(question.bits for question in self.questions(message)))
-        return dict(zip(message.questions, map(slice, [0, *ends], ends), strict=False))
-
-    def record_bits(self, message: Message) -> int:
-        """The number of bits in one record of the message's questions."""
-        return sum(question.bits for question in self.questions(message))
-
-    def bits(self, message: Message) -> int:
-        """The number of bits in one report: a whole record, or the number of one set bit."""
-        bits = self.record_bits(message)
-        return max(1, (bits - 1).bit_length()) if message.apart else bits
-
-    def reports_each(self, message: Message) -> float:
-        """How many reports of a message a person sends; of set bits that travel apart, about."""
-        if not message.apart or message.channel is None:
-            return float(message.copies)
-        set_bits = sum(d.most for q in self.questions(message) for d in q.domains)
-        return message.copies * (set_bits + self.record_bits(message) * message.channel.q)
 
     @property
     def memoised(self) -> tuple[str, ...]:
@@ -246,7 +189,7 @@ class Plan(views.Notebook, _Frozen):
             raise PlanError(*problems) from None
         except ValidationError as error:
             first = error.errors()[0]
-            field = ".".join(map(str, ("plan", *first["loc"])))
+            field = place("plan", first["loc"])
             value = first["input"] if first["loc"] else InWords("as a whole")
             raise PlanError.of(field, value, f"{wording(first)}; {_EDITED}") from None
 

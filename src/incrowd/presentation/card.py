@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
+from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.card_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.data import guarantee_facts, message_facts
@@ -88,17 +89,7 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
 def formula(promise: Guarantee) -> str:
     """The inequality that is promised, for whom."""
     factor, delta = f"e^{bound(promise.epsilon, 12)}", bound(promise.delta, 12)
-    if promise.analysis == "local":
-        return (
-            "For all answers x and x′ of one person, and every set S of what that person can send: "
-            f"P[sent(x) ∈ S] ≤ {factor} · P[sent(x′) ∈ S]."
-        )
-    crowds = "" if promise.proved else ", the others having given one and the same answer"
-    return (
-        f"For all answers D and D′ of the crowd that differ in one person's{crowds}, and every set "
-        "S of what can be published: "
-        f"P[published(D) ∈ S] ≤ {factor} · P[published(D′) ∈ S] + {delta}."
-    )
+    return analysis(promise.analysis).formula(factor, delta)
 
 
 _SENT = (
@@ -133,8 +124,8 @@ def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Sectio
 
 def _several(plan: Plan) -> Iterator[str]:
     """What has to be known where one person sends several reports."""
-    if sum(message.copies + message.apart for message in plan.messages) > 1:
-        unlinked = "" if plan.guarantee.analysis == "local" else _UNLINKED
+    if sum(message.reports_each for message in plan.messages) > 1:
+        unlinked = _UNLINKED if analysis(plan.guarantee.analysis).shuffled else ""
         yield f"{_TOGETHER}{unlinked}."
 
 
@@ -172,7 +163,7 @@ def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,
         "questions": [{"id": q.id, "answers": answers(q)} for q in plan.survey.questions],
-        "messages": [message_facts(plan, message) for message in plan.messages],
+        "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
         "who_sees_what": dict(who_sees_what(plan)),
         "rests_on": dict(rests_on(plan)),

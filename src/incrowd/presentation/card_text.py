@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from incrowd.accounting.analyses import analysis
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
-from incrowd.plans import Message, Plan, QuestionChannel
-from incrowd.presentation.example import factor
+from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
 from incrowd.presentation.guarantees import without_shuffler
-from incrowd.presentation.number_text import bound, noise
+from incrowd.presentation.number_text import bound, factor, noise
 from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
 
 Row = tuple[str, ...]
@@ -62,34 +61,35 @@ def sent(plan: Plan) -> Iterator[Row]:
     alone: dict[Line, list[str]] = {}
     lines: list[tuple[list[str], Line]] = []
     for message in plan.messages:
-        how = (_reports(plan, message), _noise(plan, message))
-        if len(message.questions) > 1:
-            lines.append((list(message.questions), how))
+        how = (_reports(message), _noise(message))
+        if len(message.ids) > 1:
+            lines.append((list(message.ids), how))
         elif how in alone:
-            alone[how] += message.questions
+            alone[how] += message.ids
         else:
-            alone[how] = list(message.questions)
+            alone[how] = list(message.ids)
             lines.append((alone[how], how))
     for ids, how in lines:
         each = "each alone: " if len(ids) > 1 and alone.get(how) is ids else ""
         yield f"{each}{', '.join(ids)}", *how
 
 
-def _reports(plan: Plan, message: Message) -> str:
-    if message.apart and message.channel is not None:
-        about = plan.reports_each(message)
+def _reports(message: Message) -> str:
+    if isinstance(message, UnlinkedBits):
+        about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
-    bits, copies = plan.bits(message), message.copies
+    bits, copies = message.bits, message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
 
 
-def _noise(plan: Plan, message: Message) -> str:
+def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.channel is None else [channel_words(message.channel)]
-    for question in plan.questions(message):
+    said = [] if message.noise is None else [channel_words(message.noise)]
+    channels = message.channels
+    for question in message.questions:
         if question.randomizer:
             kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
-            words = channel_words(plan.channel(message, question.id))
+            words = channel_words(channels[question.id])
             said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
     return "; ".join(said)
 
@@ -101,7 +101,7 @@ def channel_words(channel: QuestionChannel) -> str:
     if isinstance(channel, Rappor) and channel.instantaneous:
         permanent, instantaneous = channel.permanent, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
-    if isinstance(channel, KAry):
+    if channel.of_answers:
         own, other = channel.matrix[0, :2]
         kept, others = bound(own, 4), noise(other)
         return f"the answer is sent with probability {kept}, each other one with {others}"
@@ -124,7 +124,7 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
         "Device, or who holds the answers",
         f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
     )
-    if plan.guarantee.analysis == "local":
+    if not analysis(plan.guarantee.analysis).shuffled:
         yield "Shuffler", "None is relied on: what is sent may bear a name."
         yield "Analyst", "Every report, perhaps with its sender's name; never an answer."
     else:
@@ -146,7 +146,7 @@ def rests_on(plan: Plan) -> Iterator[Line]:
     promise = plan.guarantee
     yield "Assumption", promise.assumption
     yield "Crowd", _crowd(plan)
-    if promise.analysis != "local":
+    if analysis(promise.analysis).shuffled:
         odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
         yield "If the shuffler fails", without_shuffler(promise) + odds
     yield "One person is", _person(plan.survey.rows_per_person)
@@ -161,7 +161,7 @@ def rests_on(plan: Plan) -> Iterator[Line]:
 
 def _crowd(plan: Plan) -> str:
     survey, promise = plan.survey, plan.guarantee
-    if promise.analysis == "local":
+    if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
     said = f"{survey.crowd:,} people, none of whom may work with the analyst."
     if survey.colluding:

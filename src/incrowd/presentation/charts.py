@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 import vl_convert
+from markupsafe import Markup, escape
 from rich.cells import cell_len
 
 from incrowd.presentation.data import Shown
@@ -22,7 +22,7 @@ MOST_CELLS = 200
 
 _TEXT = {"labelFont": FONT, "labelFontSize": 12, "titleFont": FONT, "titleFontSize": 12}
 _QUIET = {"domain": False, "ticks": False, "titleColor": MUTED, "titleFontWeight": "normal"}
-_CONFIG = {
+CONFIG: dict[str, Any] = {
     "aria": False,
     "background": None,
     "font": FONT,
@@ -36,11 +36,6 @@ _CONFIG = {
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
 
 
-def config() -> dict[str, Any]:
-    """How charts look, for others that draw."""
-    return _CONFIG
-
-
 class Size(NamedTuple):
     """Pixels: the whole width of a chart, and what the labels down the side may take of it."""
 
@@ -52,24 +47,28 @@ WIDE = Size(total=560, most_labels=200)
 NARROW = Size(total=346, most_labels=130)
 
 
-def chart_svg(item: Shown, size: Size, label: str) -> str:
+def chart_svg(item: Shown, size: Size, label: str) -> Markup:
     """One table as an <svg> element: point and interval for each cell, and the truth if known.
 
     The last question runs down the side; the answers to the others head small multiples that
     share one axis. label: what a screen reader says, plain text. Needs no script and no network.
     """
     spec = _chart(item, size).to_dict(validate=False)  # its parts were, when they were made
-    svg = vl_convert.vegalite_to_svg(spec, config=_CONFIG, allowed_base_urls=[])
-    return inline(svg, label)
+    return drawn(spec, label)
 
 
-def inline(svg: str, label: str) -> str:
+def drawn(spec: dict[str, Any], label: str) -> Markup:
+    """A specification of Vega-Lite as an <svg> element, with that label."""
+    return inline(vl_convert.vegalite_to_svg(spec, config=CONFIG, allowed_base_urls=[]), label)
+
+
+def inline(svg: str, label: str) -> Markup:
     """Make the picture scale with the page, and name it for those who cannot see it."""
     view = re.search(r'viewBox="[^"]*"', svg)
     width = re.search(r'width="([\d.]+)"', svg)
     body = _UNSEEN.sub("", svg[svg.index(">") + 1 :])
-    name = html.escape(label)
-    return (
+    name = escape(label)
+    return Markup(
         f'<svg {view and view[0]} style="width:{width and width[1]}px" role="img" '
         f'aria-label="{name}"><title>{name}</title>{body}'
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import altair as alt
 import numpy as np
-import vl_convert
+from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, INK, MUTED, config, inline
+from incrowd.presentation.charts import ACCENT, INK, MUTED, drawn
 from incrowd.presentation.number_text import bound
-from incrowd.presentation.style import style_sheet
+from incrowd.presentation.shell import rendered
 
 FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv
 
@@ -20,25 +18,15 @@ def curve_page(title: str, epsilons: np.ndarray, found: dict[str, np.ndarray]) -
 
     epsilons: shape (points,). found: certified bounds of delta of each analysis, same shape.
     """
-    name = escape(title)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{name}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>What the noise guarantees</h1>\n<p>{name}</p>\n{_svg(epsilons, found)}\n{_READ}"
-        f"{_table(epsilons, found)}</main>\n</body>\n</html>\n"
-    )
+    rows = [
+        (f"{epsilon:.4g}", *(bound(deltas[i], 4) for deltas in found.values()))
+        for i, epsilon in enumerate(epsilons)
+    ]
+    names, chart = ("epsilon", *found), _svg(epsilons, found)
+    return rendered("curves.html", title=title, chart=chart, names=names, rows=rows)
 
 
-_READ = (
-    "<p>Each line is the certified delta at that epsilon: <b>blanket</b> is a guarantee for every "
-    "collection in which the whole crowd is honest; <b>local</b> trusts nobody; <b>outlier</b> is "
-    "exact for homogeneous crowds and a lower bound on the worst case, so no guarantee.</p>\n"
-)
-
-
-def _svg(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> str:
+def _svg(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> Markup:
     rows = [
         {"epsilon": float(e), "delta": float(d), "analysis": analysis}
         for analysis, deltas in found.items()
@@ -61,18 +49,4 @@ def _svg(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> str:
         )
         .properties(width=560, height=340)
     )
-    svg = vl_convert.vegalite_to_svg(
-        chart.to_dict(validate=False), config=config(), allowed_base_urls=[]
-    )
-    return inline(svg, "delta against epsilon for each analysis")
-
-
-def _table(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("epsilon", *found))
-    body = "".join(
-        f"<tr><td>{epsilon:.4g}</td>"
-        + "".join(f"<td>{bound(deltas[i], 4)}</td>" for deltas in found.values())
-        + "</tr>\n"
-        for i, epsilon in enumerate(epsilons)
-    )
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+    return drawn(chart.to_dict(validate=False), "delta against epsilon for each analysis")

@@ -15,7 +15,7 @@ from incrowd.channels.rappor import Rappor
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.plans import Guarantee, Message, Plan, QuestionChannel
+from incrowd.plans import Guarantee, Message, QuestionChannel
 from incrowd.presentation.chosen import chosen_level
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.simulated import marked, marked_table
@@ -28,7 +28,7 @@ ALLOWED = "; their intervals are wider, to allow for the choice"
 class Cell(NamedTuple):
     """One cell of a table: the answers, one of each question, and proportions of the people.
 
-    above_noise: only of questions that travel apart, whether nobody having given this answer can
+    above_noise: only where set bits travel unlinked, whether nobody having given this answer can
     be refused, all answers together wrong with 5%.
     """
 
@@ -101,13 +101,13 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        apart = estimates.plan.survey.question(table.questions[0]).travels_apart
-        yield Shown(table, _cells(table, truth, apart))
+        unlinked = estimates.plan.survey.question(table.questions[0]).travels_apart
+        yield Shown(table, _cells(table, truth, unlinked))
 
 
-def _cells(table: TableEstimate, truth: np.ndarray | None, apart: bool) -> tuple[Cell, ...]:
+def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tuple[Cell, ...]:
     unknown = np.full(table.estimate.shape, None)
-    marks = table.above_noise() if apart else unknown
+    marks = table.above_noise() if unlinked else unknown
     true = unknown if truth is None else truth
     columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
     values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)
@@ -122,7 +122,7 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
     more outside of `messages` if there is one message. truth is there only if known.
     """
     messages = [
-        message_facts(estimates.plan, message)
+        message_facts(message)
         | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
@@ -147,19 +147,19 @@ def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
     return guarantee.model_dump(mode="json") | {"sentence": guarantee_sentence(guarantee)}
 
 
-def message_facts(plan: Plan, message: Message) -> dict[str, Any]:
+def message_facts(message: Message) -> dict[str, Any]:
     """What travels in a message, as JSON-ready data."""
-    channel = message.channel
+    noise, channels = message.noise, message.channels
     return {
-        "questions": list(message.questions),
-        "bits": plan.bits(message),
-        "noise": None if channel is None else channel.q,
+        "questions": list(message.ids),
+        "bits": message.bits,
+        "noise": None if noise is None else noise.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
         "apart": message.apart,
         "randomizers": {
-            question.id: _device_facts(question.randomizer, plan.channel(message, question.id))
-            for question in plan.questions(message)
+            question.id: _device_facts(question.randomizer, channels[question.id])
+            for question in message.questions
             if question.randomizer
         },
     }

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
 from incrowd.encoding.bloom import places
-from incrowd.plans import Message, Plan, QuestionChannel
-from incrowd.presentation.number_text import rounded_up
+from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Text, YesNo
 
 SHOWN_BITS = 24  # longer records are described by their set bits
@@ -39,13 +38,6 @@ class Example(NamedTuple):
         return f"{factor(self.log_ratio)} to 1"
 
 
-def factor(log_ratio: float) -> str:
-    """e^log_ratio for people, rounded up: a power of ten where it is too long to read."""
-    if log_ratio < math.log(1e6):
-        return rounded_up(math.exp(log_ratio))
-    return f"10^{math.ceil(log_ratio / math.log(10))}"
-
-
 def examples(plan: Plan) -> tuple[Example, ...]:
     """The first answer to a question, and what may be sent in its place.
 
@@ -53,20 +45,21 @@ def examples(plan: Plan) -> tuple[Example, ...]:
     the first; in the first message that holds it. The flips are pseudorandom numbers of the plan's
     digest, with the plan's own probabilities: they are the same every time.
     """
-    holding = {id: message for message in reversed(plan.messages) for id in message.questions}
+    holding = {id: message for message in reversed(plan.messages) for id in message.ids}
+    channels = {id: c for message in reversed(plan.messages) for id, c in message.channels.items()}
     kinds: dict[object, AnyQuestion] = {}
     for question in plan.survey.questions:
-        channel = plan.channel(holding[question.id], question.id)
+        channel = channels[question.id]
         kinds.setdefault((question.domains, channel, question.travels_apart), question)
     return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
 
 
 def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
-    channel = plan.channel(message, question.id)
-    if message.apart:
+    channel = message.channels[question.id]
+    if isinstance(message, UnlinkedBits):
         return _bit_number(question, channel)
-    if isinstance(channel, KAry):
-        return _k_ary(plan, question, channel)
+    if channel.of_answers:
+        return _whole_answer(plan, question, channel)
     answer, record = _record(question)
     ones = channel.matrix[1][record]  # the chance of each bit to be sent as 1
     report = (_draws(plan, question.id, len(record)) < ones).astype(int)
@@ -92,14 +85,14 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 
 
 def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
-    """A set bit that travels apart: the own bit is sent with chance p, any other one with q."""
+    """A set bit that travels unlinked: the own bit is sent with chance p, any other one with q."""
     q, p = channel.matrix[1]
     number = f"bit 1 of {question.bits:,}"
     answer = question.answers[0]
     return Example(question.id, answer, number, f"“{number} is set”", math.log(p / q))
 
 
-def _k_ary(plan: Plan, question: AnyQuestion, channel: KAry) -> Example:
+def _whole_answer(plan: Plan, question: AnyQuestion, channel: QuestionChannel) -> Example:
     """The answer itself, or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import altair as alt
 import pyarrow as pa
-import vl_convert
+from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, INK, config, inline
+from incrowd.presentation.charts import ACCENT, INK, drawn
 from incrowd.presentation.number_text import short_percent
-from incrowd.presentation.style import style_sheet
+from incrowd.presentation.shell import rendered
 
 Points = Sequence[tuple[float, float]]
 
@@ -39,23 +38,16 @@ def frontier_page(
     """
     sent, epsilon, error = chosen
     what = f"standard error, {objective} of the wanted tables"
-    name = escape(title)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{name}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>What a sharper answer costs</h1>\n<p>{name}. Every point is a certified plan; the "
-        "diamond is the survey as it stands.</p>\n"
-        f"<h2>More reports from each person</h2>\n"
-        f"{_svg(reports, 'reports a person may send', what, (sent, error))}\n"
-        f"<h2>Less privacy</h2>\n{_svg(epsilons, 'epsilon', what, (epsilon, error))}\n"
-        f"{_numbers('reports a person', reports)}{_numbers('epsilon', epsilons)}"
-        "</main>\n</body>\n</html>\n"
+    sending = "reports a person may send"
+    charts = (
+        ("More reports from each person", _svg(reports, sending, what, (sent, error))),
+        ("Less privacy", _svg(epsilons, "epsilon", what, (epsilon, error))),
     )
+    tables = (("reports a person", _texts(reports)), ("epsilon", _texts(epsilons)))
+    return rendered("frontier.html", title=title, charts=charts, tables=tables)
 
 
-def _svg(points: Points, across: str, up: str, chosen: tuple[float, float]) -> str:
+def _svg(points: Points, across: str, up: str, chosen: tuple[float, float]) -> Markup:
     rows = [{"x": x, "y": 100 * y} for x, y in points]
     x = alt.X("x", type="quantitative", scale=alt.Scale(type="log")).title(across)
     scale = alt.Scale(type="log", nice=False, padding=8)
@@ -71,13 +63,8 @@ def _svg(points: Points, across: str, up: str, chosen: tuple[float, float]) -> s
         .encode(x=x, y=y)
     )
     chart = alt.layer(line, mark).properties(width=560, height=280)
-    svg = vl_convert.vegalite_to_svg(
-        chart.to_dict(validate=False), config=config(), allowed_base_urls=[]
-    )
-    return inline(svg, f"{up} against {across}")
+    return drawn(chart.to_dict(validate=False), f"{up} against {across}")
 
 
-def _numbers(name: str, points: Points) -> str:
-    rows = "".join(f"<tr><td>{x:,.4g}</td><td>{short_percent(y)}</td></tr>\n" for x, y in points)
-    head = f"<tr><th>{name}</th><th>standard error</th></tr>"
-    return f"<table><thead>{head}</thead>\n<tbody>\n{rows}</tbody></table>\n"
+def _texts(points: Points) -> list[tuple[str, str]]:
+    return [(f"{x:,.4g}", short_percent(y)) for x, y in points]

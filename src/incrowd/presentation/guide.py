@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
@@ -41,13 +40,8 @@ _TRUTH = (
 _TRUTH_SAMPLE = " Intervals that allow for sampling as well cover them more often than stated."
 
 
-def guide(estimates: Estimates) -> str:
-    """The section "How to read this page", as HTML."""
-    parts = (f"<h3>{title}</h3>\n<p>{escape(text)}</p>\n" for title, text in _parts(estimates))
-    return f'<section class="words">\n<h2>How to read this page</h2>\n{"".join(parts)}</section>\n'
-
-
-def _parts(estimates: Estimates) -> Iterator[tuple[str, str]]:
+def guide(estimates: Estimates) -> Iterator[tuple[str, str]]:
+    """The parts of the section "How to read this page": headings and texts."""
     several = any(isinstance(question, Multi) for question in estimates.plan.survey.questions)
     yield "What randomised means", _randomised(estimates)
     yield "What the intervals mean", _intervals(estimates)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.presentation.number_text import noise
 
 
 def message_texts(plan: Plan) -> tuple[str, ...]:
     """A line for each message; of a single one without its questions."""
     if len(plan.messages) == 1:
-        return (message_text(plan, plan.messages[0]),)
-    return tuple(
-        f"{', '.join(message.questions)}: {message_text(plan, message)}"
-        for message in plan.messages
-    )
+        return (message_text(plan.messages[0]),)
+    return tuple(f"{', '.join(message.ids)}: {message_text(message)}" for message in plan.messages)
 
 
-def message_text(plan: Plan, message: Message) -> str:
+def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
-    if message.apart:
-        assert message.channel is not None
+    if isinstance(message, UnlinkedBits):
         return (
-            f"{noise(message.channel.q, 3)} on each bit; each set bit is a report of its own{times}"
+            f"{noise(message.noise.q, 3)} on each bit; each set bit is a report of its own{times}"
         )
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
-        for question in plan.questions(message)
+        for question in message.questions
         if question.randomizer
     ]
-    if message.channel is None:
+    if message.noise is None:
         return f"{', '.join(fixed)}{times}"
     others = f", but {', '.join(fixed)}" if fixed else ""
-    return f"each bit was flipped with probability {noise(message.channel.q)}{others}{times}"
+    return f"each bit was flipped with probability {noise(message.noise.q)}{others}{times}"

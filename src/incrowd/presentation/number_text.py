@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
 from typing import Any, Protocol
 
 import numpy as np
 
-from incrowd.channels import rounding as channel_words
+from incrowd.channels.rounding import rounded_down, rounded_up
 
 
 class HasError(Protocol):
@@ -47,22 +46,24 @@ def short_percent(proportion: float) -> str:
 
 def bound(value: float, significant: int = 3) -> str:
     """A bound on what is lost, as epsilon or delta: never below the real one, "1e-06" for 1e-6."""
-    return channel_words.rounded_up(value, significant)
+    return rounded_up(value, significant)
+
+
+def factor(log_ratio: float) -> str:
+    """e^log_ratio for people, rounded up: "7.39", "2,981", "10^20" where it is too long to read."""
+    if log_ratio < math.log(1e6):
+        return written_out(math.exp(log_ratio))
+    return f"10^{math.ceil(log_ratio / math.log(10))}"
+
+
+def written_out(value: float) -> str:
+    """A bound with three digits or all of its whole ones, never below the real one: "2,981"."""
+    return rounded_up(value, 3, whole=True)
 
 
 def noise(q: float, significant: int = 4) -> str:
     """A chance that protects, as q: never above the real one."""
-    return channel_words.rounded_down(q, significant)
-
-
-def rounded_up(value: float, significant: int = 3) -> str:
-    """A positive number with so many significant digits, or all of its whole ones, rounded up.
-
-    A privacy figure may look weaker than it is, never stronger: 2980.96 is "2,981".
-    """
-    exact = Decimal(value)
-    step = Decimal(1).scaleb(min(exact.adjusted() - significant + 1, 0))
-    return f"{exact.quantize(step, ROUND_CEILING):,f}"
+    return rounded_down(q, significant)
 
 
 def finite(value: Any) -> Any:

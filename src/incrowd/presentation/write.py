@@ -33,7 +33,7 @@ def check_ending(path: str | Path) -> str:
     """
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
-        raise UsageError.of("-o", str(path), f"should end in one of {', '.join(_WRITERS)}")
+        raise UsageError.of("path", str(path), f"should end in one of {', '.join(_WRITERS)}")
     return ending
 
 

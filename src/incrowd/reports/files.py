@@ -60,7 +60,7 @@ def is_stream(path: str | Path) -> bool:
     except OSError:
         return False  # it does not exist, or making a file beside it will say what is wrong
     if kind in _KINDS:
-        raise UsageError.of("-o", str(path), f"{_KINDS[kind]}; name a file")
+        raise UsageError.of("path", str(path), f"{_KINDS[kind]}; name a file")
     return kind in (stat.S_IFIFO, stat.S_IFCHR)
 
 
@@ -115,7 +115,7 @@ def _writable(path: str | Path) -> Iterator[None]:
 
 def unwritable(path: str | Path, error: OSError) -> IncrowdError:
     """The error for an output that the system refuses."""
-    return UsageError.of("-o", str(path), f"cannot be written: {error.strerror or error}")
+    return UsageError.of("path", str(path), f"cannot be written: {error.strerror or error}")
 
 
 def _umask() -> int:

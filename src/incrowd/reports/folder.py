@@ -60,10 +60,10 @@ def new_folder(path: str | Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError.of(
-            "-o", str(path), f"is no folder to write to: {error.strerror}"
+            "path", str(path), f"is no folder to write to: {error.strerror}"
         ) from None
     if any(folder.glob(f"*{ENDING}")):
-        raise UsageError.of("-o", str(path), "holds reports already; name another folder")
+        raise UsageError.of("path", str(path), "holds reports already; name another folder")
     return folder
 
 

@@ -53,7 +53,7 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             allowed = f"cannot be locked: {error.strerror}"
-            raise UsageError.of("-o", str(path), allowed) from None
+            raise UsageError.of("file", str(path), allowed) from None
         if _try_lock(handle) and _is_at(handle, place):
             return handle
         os.close(handle)

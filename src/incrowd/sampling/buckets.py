@@ -3,13 +3,8 @@
 Each report goes to a bucket drawn for it alone; each bucket is shuffled in memory (one that is
 still too large is spread over buckets again); then the buckets follow one another.
 
-Every order of the reports is equally likely. Proof: number the reports in the order in which they
-are made. What is drawn are independent buckets, all of one law, and then, given how many reports
-a bucket got, an order of it that is uniform and independent of all else. If the reports were
-numbered in another way, the draws would have the same joint law. So the order of the output has
-the same probability after any renumbering, and by renumbering each order becomes each other one:
-all have the same probability. The argument holds as well for orders that were made in this way
-inside a bucket. Nothing in the output says where a bucket ends.
+Every order of the reports is equally likely: docs/mathematics.md#buckets. Nothing in the output
+says where a bucket ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Exact gaps between rare flips: work grows with the flips, not with the bits."""
+"""Exact gaps between rare flips: work grows with the flips, not with the bits.
+
+Proof: docs/mathematics.md#exact-sampling.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Keystream:
         if simulation_seed is None:
             return cls.from_system()
         if simulation_seed < 0:
-            raise UsageError.of("seed", simulation_seed, "should be at least 0")
+            raise UsageError.of("simulation_seed", simulation_seed, "should be at least 0")
         return cls.for_simulation(simulation_seed)
 
     @property

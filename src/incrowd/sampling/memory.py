@@ -32,12 +32,12 @@ def remembering(
         return None
     if key is None:
         allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
-        raise UsageError.of("--device-key", MISSING, allowed)
+        raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
         if rows == 1:
             return Memory([key])
         allowed = "several rows are several devices; name the column that tells them apart"
-        raise UsageError.of("--id", MISSING, allowed)
+        raise UsageError.of("id", MISSING, allowed)
     return Memory([key.derive(name) for name in names])
 
 
@@ -47,12 +47,12 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     A response depends on the device, the survey's name, the noise, the questions it travels with,
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
-    bits = np.unpackbits(records, axis=1, count=plan.bits(message), bitorder="little")
-    for id, place in plan.layout(message).items():
+    bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
+    for id, place in message.layout.items():
         randomizer = plan.survey.question(id).randomizer
         if randomizer is None or not randomizer.memoised:
             continue
-        noise = _permanent(plan, message, id)
+        noise = _permanent(message, id)
         series = _series(plan, message, noise)
         for row, key in enumerate(memory.keys):
             answer = bits[row, place]
@@ -68,13 +68,13 @@ def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
     another message: responses that stand in two of them would link both reports of a person.
     """
     questions = "; ".join(
-        f"{question.id}: {', '.join(question.answers)}" for question in plan.questions(message)
+        f"{question.id}: {', '.join(question.answers)}" for question in message.questions
     )
     return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"
 
 
-def _permanent(plan: Plan, message: Message, id: str) -> BitFlip:
-    channel = plan.channel(message, id)
+def _permanent(message: Message, id: str) -> BitFlip:
+    channel = message.channels[id]
     if isinstance(channel, Rappor):
         return channel.permanent
     assert isinstance(channel, BitFlip)  # one-time RAPPOR is a bit flip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.channels.rappor import Rappor
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembered
 from incrowd.sampling.responses import uniform_below
@@ -31,19 +31,19 @@ def randomize_records(
     if memory is not None:
         records = remembered(plan, message, records, memory)
     copied = np.tile(records, (copies or message.copies, 1))
-    parts = segments(plan, message, fresh=memory is None)
-    return respond(copied, plan.bits(message), parts, keystream)
+    parts = segments(message, fresh=memory is None)
+    return respond(copied, message.bits, parts, keystream)
 
 
-def segments(plan: Plan, message: Message, fresh: bool = True) -> list[Segment]:
+def segments(message: Message, fresh: bool = True) -> list[Segment]:
     """Which bits of the message's records go through which channel.
 
     The bits that tell the cohort of a text question go as they are. fresh: whether permanent
     responses are still to be drawn; if not, only the instantaneous stage is left of them.
     """
     found: list[Segment] = []
-    for id, place in plan.layout(message).items():
-        question, channel = plan.survey.question(id), plan.channel(message, id)
+    places, channels = message.layout.values(), message.channels.values()
+    for question, place, channel in zip(message.questions, places, channels, strict=True):
         if isinstance(question, Text):
             place = slice(place.start + question.cohort_bits, place.stop)
         if not fresh and question.randomizer is not None and question.randomizer.memoised:
@@ -54,11 +54,9 @@ def segments(plan: Plan, message: Message, fresh: bool = True) -> list[Segment]:
     return merged(found)
 
 
-def draw_cohorts(
-    plan: Plan, message: Message, people: int, keystream: Keystream
-) -> dict[str, np.ndarray]:
+def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:
     """A cohort for each person and text question, all equally likely."""
-    texts = [question for question in plan.questions(message) if isinstance(question, Text)]
+    texts = [question for question in message.questions if isinstance(question, Text)]
     return {q.id: uniform_below(q.cohorts, people, keystream) for q in texts}
 
 
@@ -66,12 +64,12 @@ def randomize_unlinked(
     rows: np.ndarray,
     places: np.ndarray,
     people: int,
-    plan: Plan,
-    message: Message,
+    message: UnlinkedBits,
     keystream: Keystream,
 ) -> np.ndarray:
     """The set bits of each copy, as reports. rows, places: as for `set_bits`."""
-    shape, noise = (people, plan.record_bits(message)), message.channel
-    assert noise is not None
-    copies = [set_bits(rows, places, shape, noise, keystream) for _ in range(message.copies)]
-    return as_reports(np.concatenate(copies), plan.bits(message))
+    shape = people, message.record_bits
+    copies = [
+        set_bits(rows, places, shape, message.noise, keystream) for _ in range(message.copies)
+    ]
+    return as_reports(np.concatenate(copies), message.bits)

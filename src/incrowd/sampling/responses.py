@@ -1,4 +1,7 @@
-"""Exact sampling of the channels that are more than a bit flip. No floating point."""
+"""Exact sampling of the channels that are more than a bit flip. No floating point.
+
+Proof: docs/mathematics.md#exact-sampling.
+"""
 
 from __future__ import annotations
 

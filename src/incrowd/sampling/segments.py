@@ -8,7 +8,6 @@ import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.channel import ExactChannel
-from incrowd.channels.k_ary import KAry
 from incrowd.sampling.flip import Packed, flip
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.responses import respond_with_bits, respond_with_options
@@ -38,7 +37,7 @@ def respond(
 def _through(bits: np.ndarray, channel: BitFlip | ExactChannel, keystream: Keystream) -> np.ndarray:
     """Bits of one segment, 0 and 1, shape (rows, bits of the segment)."""
     width = bits.shape[1]
-    if isinstance(channel, KAry):
+    if not isinstance(channel, BitFlip) and channel.of_answers:
         options = respond_with_options(bits.argmax(axis=1), channel, keystream)
         return np.asarray(options[:, None] == np.arange(width), np.uint8)
     packed = np.packbits(bits, axis=1, bitorder="little")

@@ -1,4 +1,4 @@
-"""Exactly uniform permutations."""
+"""Exactly uniform permutations. Proof: docs/mathematics.md#buckets."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files
 from incrowd.sampling.flip import packed_width
@@ -18,7 +18,7 @@ from incrowd.sampling.passes import Disk, Draw, Tables, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
-NUMBER_BYTES = 32  # of a report whose set bits travel apart, while they are drawn
+NUMBER_BYTES = 32  # of an unlinked set bit while they are drawn
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
@@ -54,7 +54,7 @@ def in_two_passes(
     with new_files(output, len(plan.messages)) as files, ExitStack() as open_files:
         disk = Disk(next(iter(files.values())).parent, open_files)
         with bar(f"randomising, {unit}", size) as done:
-            widths = [packed_width(plan.bits(message)) for message in plan.messages]
+            widths = [packed_width(message.bits) for message in plan.messages]
             rows, buckets = spread_answers(draw, widths, tables, keystream, disk, done)
         reports = tuple(sum(map(len, each)) for each in buckets)
         with bar("shuffling, reports", sum(reports)) as done:
@@ -71,21 +71,20 @@ def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
 
 def batch_rows(plan: Plan) -> int:
     """How many people are randomised at a time, so that a batch takes bounded memory."""
-    most = max(_bytes_each(plan, message) for message in plan.messages)
+    most = max(_bytes_each(message) for message in plan.messages)
     return int(min(BATCH_ROWS, max(1, BATCH_BYTES // most)))
 
 
-def _bytes_each(plan: Plan, message: Message) -> float:
-    """Of one person's reports while they are drawn; of set bits that travel apart on average."""
-    if message.apart:
-        return NUMBER_BYTES * plan.reports_each(message)
-    return message.copies * plan.record_bits(message)
+def _bytes_each(message: Message) -> float:
+    """Of one person's reports while they are drawn; of unlinked set bits on average."""
+    each = NUMBER_BYTES if isinstance(message, UnlinkedBits) else message.bits
+    return each * message.reports_each
 
 
 def header(plan: Plan, number: int, people: int, keystream: Keystream) -> Collection:
     """All of a collection but its reports. people: whose reports it will hold."""
     message = plan.messages[number]
-    bits = plan.bits(message)
+    bits = message.bits
     return Collection(
         plan=plan.digest,
         message=number,
@@ -93,5 +92,5 @@ def header(plan: Plan, number: int, people: int, keystream: Keystream) -> Collec
         packed=np.empty((0, packed_width(bits)), np.uint8),
         seed=keystream.seed,
         id=keystream.words(ID_BYTES // 8).tobytes().hex(),
-        people=people if message.apart else None,
+        people=message.declared(people),
     )

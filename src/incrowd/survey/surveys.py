@@ -1,4 +1,7 @@
-"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in."""
+"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in.
+
+Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,15 @@ MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 class Privacy(Frozen):
     """The wanted guarantee. `delta` is not used by the analysis `local`.
 
+    Which analyses there are is known to the accountant; planning looks `analysis` up.
+
     `blanket` is a guarantee for every collection in which enough honest people take part;
     `outlier` is the papers' analysis, exact for homogeneous crowds and no guarantee.
     """
 
     epsilon: FiniteFloat = Field(gt=0, strict=True)
     delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
-    analysis: Literal["blanket", "outlier", "local"] = "blanket"
+    analysis: str = Field(default="blanket", min_length=1, strict=True)
 
 
 class Table(Frozen):

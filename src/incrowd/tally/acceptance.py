@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
 from incrowd.errors import InWords, ReportsError
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 
@@ -26,40 +25,40 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
             "reports", InWords(f"message {reports.message}"), "is none of the plan's"
         )
     message = plan.messages[reports.message]
-    bits = plan.bits(message)
+    bits = message.bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
         raise ReportsError.of("reports", InWords(f"{reports.bits} bits"), f"need {bits} bits")
-    if message.apart and reports.people is None:
-        allowed = "say how many people took part; their set bits travel apart"
+    if reports.people is None and message.declared(0) is not None:
+        allowed = "say how many people took part; their set bits travel unlinked"
         raise ReportsError.of("reports", InWords("a file that does not"), f"should {allowed}")
     return message
 
 
-def accepted(plan: Plan, message: Message, packed: np.ndarray) -> np.ndarray:
+def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
     """The reports that a client of the plan can send, uint8, same width.
 
     No client sets a padding bit, gives a k-ary response of two options, or names a bit that the
     question does not have. All else is possible, since every bit can be flipped.
     """
-    for possible in _conditions(plan, message, packed):
+    for possible in _conditions(message, packed):
         if not possible.all():
-            return accepted(plan, message, packed[possible])
+            return accepted(message, packed[possible])
     return packed
 
 
-def _conditions(plan: Plan, message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
+def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
     """For each condition the reports that meet it."""
-    if message.apart:
-        yield places(packed) < plan.record_bits(message)
+    if isinstance(message, UnlinkedBits):
+        yield places(packed) < message.record_bits
         return
-    if spare := plan.bits(message) % 8:
+    if spare := message.bits % 8:
         yield packed[:, -1] < 1 << spare
-    alone = [id for id in message.questions if isinstance(plan.channel(message, id), KAry)]
-    for bits in (plan.layout(message)[id] for id in alone):
-        yield extract(packed, np.arange(bits.start, bits.stop)).sum(axis=1) == 1
+    for bits, channel in zip(message.layout.values(), message.channels.values(), strict=True):
+        if channel.of_answers:
+            yield extract(packed, np.arange(bits.start, bits.stop)).sum(axis=1) == 1
 
 
 def places(packed: np.ndarray) -> np.ndarray:
-    """The numbers of the set bits in reports that travel apart, int64, shape (reports,)."""
+    """The numbers of the set bits in unlinked reports, int64, shape (reports,)."""
     weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
     return np.asarray(packed @ weights)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError
-from incrowd.plans import Message, Plan
+from incrowd.plans import JointReport, Message, Plan, UnlinkedBits
 from incrowd.survey import Text
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 
@@ -18,7 +18,7 @@ FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on eit
 
 
 class Sends(NamedTuple):
-    """Between how many reports some people can send, where set bits travel apart."""
+    """Between how many reports some people can send, where set bits travel unlinked."""
 
     low: float
     high: float
@@ -39,26 +39,28 @@ def check_possible(plan: Plan, tally: Tally) -> None:
 def check_people(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError if the people are more than can have sent so few reports.
 
-    Where set bits travel apart the number of people is stated, and the guarantee counts on it.
+    Where set bits travel unlinked the number of people is stated, and the guarantee counts on it.
     tally: of all reports of its messages, not of parts.
     """
     for number, counts in tally.messages.items():
         message = plan.messages[number]
-        if message.apart and counts.accepted < (low := sends(plan, message, counts.declared).low):
+        if not isinstance(message, UnlinkedBits):
+            continue
+        low = sends(message, counts.declared).low
+        if counts.accepted < low:
             sent = f"send at least {math.ceil(low):,} reports, and {counts.accepted:,} came"
             raise _impossible(number, f"{counts.declared:,} people {sent}")
 
 
-def sends(plan: Plan, message: Message, people: int) -> Sends:
-    """How many reports so many people send of a message whose set bits travel apart.
+def sends(message: UnlinkedBits, people: int) -> Sends:
+    """How many unlinked set bits so many people send.
 
     Every bit is set by itself, with probability p if the person chose it and q if not; so the
     variance is the same whatever people answer, and the mean lies between two bounds. Beyond by
     Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability is
     below FALSE_ALARM on each side.
     """
-    assert message.channel is not None
-    domain, p, q = plan.questions(message)[0].domain, message.channel.p, message.channel.q
+    domain, p, q = message.question.domain, message.noise.p, message.noise.q
     sets = people * message.copies
     log = -math.log(FALSE_ALARM)
     slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * sets * domain.bits * p * q)
@@ -75,9 +77,9 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
     """What cannot be in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
         yield "counts fewer than no reports"
-    if counts.declared and not message.apart:
+    if counts.declared and isinstance(message, JointReport):
         yield "says how many people took part, where the reports tell"
-    held = {ids for ids in tally.tables if set(ids) <= set(message.questions)}
+    held = {ids for ids in tally.tables if message.holds(ids)}
     if set(counts.tables) != held:
         yield "does not count the tables that the tally names"
     else:
@@ -86,7 +88,7 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
                 yield f"{', '.join(ids)} has counts of another shape"
             elif not _adds_up(plan, message, ids, table, counts, tally.kind):
                 yield f"{', '.join(ids)} has counts that do not fit {counts.accepted:,} reports"
-        if tally.kind == "singles" and not message.apart and not _agree(counts):
+        if tally.kind == "singles" and not _agree(counts):
             yield "has tables that do not agree with each other"
 
 
@@ -96,7 +98,7 @@ def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...
     if isinstance(question, Text):
         return (question.cohorts, 1 + question.bits - question.cohort_bits)
     widths = [plan.survey.question(id).bits for id in ids]
-    if message.apart or kind == "singles":
+    if isinstance(message, UnlinkedBits) or kind == "singles":
         return tuple(1 + width for width in widths)
     if kind == "pairs":
         return tuple(1 + width + width * (width - 1) // 2 for width in widths)
@@ -109,7 +111,7 @@ def _adds_up(
     """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
     if table.min() < 0 or table.max() > max(counts.accepted, counts.declared * message.copies):
         return False
-    if message.apart:
+    if isinstance(message, UnlinkedBits):
         sets = counts.declared * message.copies
         return bool(table[0] == sets and table[1:].sum() == counts.accepted)
     if isinstance(plan.survey.question(ids[0]), Text):

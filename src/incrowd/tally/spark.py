@@ -120,18 +120,18 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
         from pyspark.sql import SparkSession
     except ImportError as error:
         allowed = f"needs the extra `spark` ({error}); {INSTALL}"
-        raise UsageError.of("--engine", "spark", allowed) from None
+        raise UsageError.of("engine", "spark", allowed) from None
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
-        raise UsageError.of("--engine", "spark", "needs Java 17 or newer; install it")
+        raise UsageError.of("engine", "spark", "needs Java 17 or newer; install it")
     if SparkSession.getActiveSession() is not None:
         allowed = "another Spark session is running here; stop it, or give it to count_files"
-        raise UsageError.of("--master", master, allowed)
+        raise UsageError.of("master", master, allowed)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("incrowd").config("spark.log.level", "OFF")
     try:
         session = builder.master(master).getOrCreate()
     except (Py4JError, PySparkException) as error:
-        raise UsageError.of("--master", master, f"does not start: {_reason(error)}") from None
+        raise UsageError.of("master", master, f"does not start: {_reason(error)}") from None
     try:
         yield session
     finally:

@@ -14,7 +14,7 @@ import numpy as np
 from incrowd import views
 from incrowd.errors import ReportsError
 from incrowd.kernels.counts import count_bits
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.acceptance import accepted, check_origin, places
@@ -30,7 +30,7 @@ class MessageTally:
     """The counts of one message.
 
     accepted, rejected: reports that a client of the plan can have sent, and those that none can.
-    declared: people who took part, as the collections say, where set bits travel apart; else 0.
+    declared: people who took part, as the collections say, where set bits travel unlinked; else 0.
     tables: joint counts by the questions' ids, as in `incrowd.tally.moments`; of a text question
     the counts in each cohort.
     """
@@ -51,7 +51,7 @@ class MessageTally:
 
     def people(self, message: Message) -> int:
         """Who took part: accepted reports divided by copies, rounded down, or as declared."""
-        return self.declared if message.apart else self.accepted // message.copies
+        return message.people(self.accepted, self.declared)
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     Raises ReportsError if it is of another plan.
     """
     message = check_origin(plan, part)
-    packed = accepted(plan, message, part.packed)
-    declared = (part.people or 0) if message.apart else 0
+    packed = accepted(message, part.packed)
+    declared = message.declared(part.people or 0) or 0
     counts = MessageTally(
         accepted=len(packed),
         rejected=len(part) - len(packed),
@@ -144,10 +144,10 @@ def _tables(
     plan: Plan, message: Message, packed: np.ndarray, declared: int, wanted: Tally
 ) -> Iterator[tuple[Ids, np.ndarray]]:
     """The counts of every wanted table that the message holds."""
-    layout = plan.layout(message)
+    layout = message.layout
     held = [ids for ids in wanted.tables if set(ids) <= set(layout)]
-    if message.apart:
-        options = np.bincount(places(packed), minlength=plan.record_bits(message))
+    if isinstance(message, UnlinkedBits):
+        options = np.bincount(places(packed), minlength=message.record_bits)
         yield from ((ids, np.append(declared * message.copies, options)) for ids in held)
         return
     totals = count_bits(packed, 8 * packed.shape[1])

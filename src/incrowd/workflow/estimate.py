@@ -68,7 +68,7 @@ def estimate(
     tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of questions that travel apart there are neither.) Raises ReportsError if the reports
+    cells. (Of unlinked bits there are neither.) Raises ReportsError if the reports
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """
@@ -169,7 +169,7 @@ def _nothing_of(number: int) -> IncrowdError:
 def _too_few(plan: Plan) -> str:
     return (
         f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, or "
-        "use --accept-smaller-crowd (accept_smaller_crowd=True) to recompute a weaker guarantee"
+        "use accept_smaller_crowd=True to recompute a weaker guarantee"
     )
 
 
@@ -191,5 +191,5 @@ def _words(plan: Plan, counted: Tally, id: str, candidates: Sequence[str]) -> Wo
     found = max(readings(plan, counted, (id,)), key=lambda reading: reading.weight)
     names = [normalize(word) for word in candidates]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
-    inverse = plan.channel(found.message, id).inverse
+    inverse = found.message.channels[id].inverse
     return estimate_words(names, places, found.counts, inverse, found.message.copies)

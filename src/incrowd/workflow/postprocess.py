@@ -8,7 +8,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
@@ -18,7 +17,7 @@ from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.readings import joint
 from incrowd.estimation.tables import along_axes
 from incrowd.planner.sources import Ids, Source, check_tables, sources
-from incrowd.plans import Guarantee, Plan
+from incrowd.plans import Guarantee, Plan, UnlinkedBits
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count, readings
@@ -70,11 +69,13 @@ def postprocess(
     checked_method(method)
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
-        raise UsageError.of("--bootstrap", bootstrap, allowed)
+        raise UsageError.of("bootstrap", bootstrap, allowed)
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = "is a text question or travels apart; post-processing is for joint reports"
+            allowed = (
+                "is a text question or has unlinked bits; post-processing is for joint reports"
+            )
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
@@ -90,7 +91,7 @@ def checked_method(name: str) -> Method:
     for method in METHODS:
         if name == method:
             return method
-    raise UsageError.of("--method", name, f"use one of {', '.join(METHODS)}")
+    raise UsageError.of("method", name, f"use one of {', '.join(METHODS)}")
 
 
 def _consistent(
@@ -163,15 +164,15 @@ def _patterns(plan: Plan, counted: Tally, source: Source, ids: Ids) -> Patterns:
     """The histogram of report patterns, and for each question its channel and a left inverse.
 
     Of a k-ary response the patterns are the options. Raises TableError for a question that
-    travels apart: its bits are never seen together.
+    travels unlinked: its bits are never seen together.
     """
-    if source.message.apart:
-        raise TableError.of("table", ids[0], "travels apart: only its one-way estimate is made")
+    if isinstance(source.message, UnlinkedBits):
+        raise TableError.of("table", ids[0], "has unlinked bits: only its one-way estimate is made")
     histogram = counted.messages[source.number].tables[ids]
     channels, inverses = [], []
     for axis, question in enumerate(map(plan.survey.question, ids)):
-        channel = plan.channel(source.message, question.id)
-        if isinstance(channel, KAry):
+        channel = source.message.channels[question.id]
+        if channel.of_answers:
             histogram = histogram.take(_one_hot(question), axis=axis)
             channels.append(channel.matrix)
             inverses.append(channel.inverse)

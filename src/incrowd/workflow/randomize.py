@@ -14,7 +14,7 @@ from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
 from incrowd.errors import AnswersError, Problem
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
@@ -78,16 +78,16 @@ def randomize_message(
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
     permanent responses; without it all stages are drawn afresh, as in a single round.
     """
-    if message.apart:
-        wide = people.encoded[message.questions[0]]
-        return randomize_unlinked(wide.rows, wide.places, people.number, plan, message, keystream)
-    questions = plan.questions(message)
+    if isinstance(message, UnlinkedBits):
+        wide = people.encoded[message.question.id]
+        return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
+    questions = message.questions
     if not any(isinstance(question, Text) for question in questions):
         records = pack(questions, people.encoded, people.number)
         return randomize_records(records, plan, message, keystream, memory)
     copies = []
     for _ in range(message.copies):
-        cohorts = draw_cohorts(plan, message, people.number, keystream)
+        cohorts = draw_cohorts(message, people.number, keystream)
         records = pack(questions, people.encoded, people.number, cohorts)
         copies.append(randomize_records(records, plan, message, keystream, memory, copies=1))
     return np.concatenate(copies)

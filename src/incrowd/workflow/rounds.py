@@ -39,8 +39,8 @@ def note(
     of too few messages or of a simulation, PlanError if the ledger does not take the plan.
     """
     if (reports is None) != as_planned:
-        found = MISSING if reports is None else "and --as-planned"
-        raise UsageError.of("reports", found, _REPORTS_OR_PLANNED)
+        field, found = ("reports", MISSING) if reports is None else ("as_planned", True)
+        raise UsageError.of(field, found, _REPORTS_OR_PLANNED)
     people = None if reports is None else _came(plan, reports)
     noted = Ledger()
 
@@ -63,5 +63,5 @@ def _came(plan: Plan, reports: Reports | Tally) -> int:
 
 _REPORTS_OR_PLANNED = (
     "name the reports that arrived, or their tally: a smaller crowd than planned leaks more, and "
-    "later plans have to know; or, if as many came as planned, --as-planned (as_planned=True)"
+    "later plans have to know; or, if as many came as planned, as_planned=True"
 )

@@ -16,7 +16,7 @@ from incrowd.estimation.readings import table_of
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.truth import theoretical_error, true_table
 from incrowd.planner.sources import sources
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
@@ -127,9 +127,9 @@ class Trial(NamedTuple):
         text = {q.id for q in made.survey.questions if isinstance(q, Text)}
 
         def packed(message: Message) -> np.ndarray | None:
-            if message.apart or text & set(message.questions):
+            if isinstance(message, UnlinkedBits) or text & set(message.ids):
                 return None
-            return pack(made.questions(message), people.encoded, people.number)
+            return pack(message.questions, people.encoded, people.number)
 
         records = tuple(packed(message) for message in made.messages)
         wanted = tuple(ids for ids in made.survey.wanted if ids[0] not in text)
@@ -160,11 +160,11 @@ class Trial(NamedTuple):
         return Collection(
             plan=self.plan.digest,
             message=number,
-            bits=self.plan.bits(message),
+            bits=message.bits,
             packed=packed,
             seed=keystream.seed,
             id=str(number),
-            people=len(drawn) if message.apart else None,
+            people=message.declared(len(drawn)),
         )
 
 

@@ -1,4 +1,4 @@
-"""Plan (+ reports) -> does it hold?"""
+"""Plan (+ reports) -> does it hold? Proof: docs/mathematics.md#what-reports-can-be."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
-from incrowd.channels.k_ary import KAry
-from incrowd.planner.planner import assumption, recertify
+from incrowd.planner.planner import analysis_of, assumption, recertify
 from incrowd.planner.sent import sent_by
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.tally.consistency import sends
 from incrowd.tally.tally import MessageTally
@@ -39,7 +38,7 @@ class Impossible:
 
 @dataclass(frozen=True)
 class ImpossiblePeople:
-    """A number of people that does not fit the reports of a message (from 1), set bits apart.
+    """A number of people that does not fit the reports of a message (from 1) of unlinked set bits.
 
     low, high: how many reports so many people can send.
     """
@@ -83,16 +82,16 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     """Recompute a plan's certificate; check that reports can come from it.
 
     The reports' digest and length must be the plan's, and every bit's rate between its bounds
-    within its sampling error; so must the number of reports where set bits travel apart. Raises
+    within its sampling error; so must the number of reports where set bits travel unlinked. Raises
     ReportsError for another plan's reports.
     """
-    certificate = recertify(plan)
+    by, certificate = analysis_of(plan), recertify(plan)
     promise = plan.guarantee
     holds = (
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and assumption(plan.survey, certificate) == _reworded(promise.assumption)
+        and promise.assumption in (assumption(plan.survey, said) for said in by.assumptions)
     )
     if reports is None:
         return Verification(certificate, holds)
@@ -120,19 +119,14 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
 
 def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[ImpossiblePeople]:
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True)):
-        if message.apart:
-            low, high = sends(plan, message, counts.declared)
+        if isinstance(message, UnlinkedBits):
+            low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)
             if not bounds[0] <= counts.accepted <= bounds[1]:
                 yield ImpossiblePeople(number + 1, counts.declared, counts.accepted, *bounds)
 
 
 NOTHING = MessageTally(0, 0, 0, {})
-
-
-def _reworded(assumption: str) -> str:
-    """The assumption of a plan made before the shuffler had its name, in the words of today."""
-    return assumption.replace("anonymiser", "shuffler")
 
 
 def _impossible(
@@ -142,15 +136,15 @@ def _impossible(
 
     The spread is largest at the bounds themselves. All bits of the plan share the false alarm.
     """
-    bits = sum(plan.record_bits(m) for m in plan.messages)
+    bits = sum(m.record_bits for m in plan.messages)
     quantile = -float(ndtri(FALSE_ALARM / (2 * bits)))
     found = []
-    for id in message.questions:
+    for id, channel in message.channels.items():
         if (id,) not in counts.tables:
             continue
         table = np.atleast_2d(counts.tables[(id,)]).sum(axis=0)
         reports = max(int(table[0]), 1)
-        low, high = _bounds(plan, message, id)
+        low, high = _bounds(channel)
         slack = [quantile * np.sqrt(r * (1 - r) / reports) + 1 / reports for r in (low, high)]
         rates = table[1:] / reports
         wrong = (rates < low - slack[0]) | (rates > high + slack[1])
@@ -161,8 +155,7 @@ def _impossible(
     return found
 
 
-def _bounds(plan: Plan, message: Message, id: str) -> tuple[float, float]:
-    """The rates a bit of the question can have, whatever people answer."""
-    channel = plan.channel(message, id)
-    rates = channel.matrix[0] if isinstance(channel, KAry) else channel.matrix[1]
+def _bounds(channel: QuestionChannel) -> tuple[float, float]:
+    """The rates a bit of a question can have, whatever people answer."""
+    rates = channel.set_rates
     return float(rates.min()), float(rates.max())

@@ -7,25 +7,13 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
-from incrowd.numerics.law import Law
-
-NOTHING = 1e-12  # so much probability is none
-
-
-def with_zero(law: Law) -> tuple[np.ndarray, np.ndarray]:
-    """All values and logarithms of their probabilities, with what lies at zero."""
-    rest = law.total - float(law.mass.sum())
-    if rest <= NOTHING:
-        return law.value, law.log_mass
-    return np.append(law.value, 0.0), np.append(law.log_mass, math.log(rest))
-
 
 def ways(values: int, count: int) -> int:
     """In how many ways `count` draws can fall on so many values."""
     return math.comb(count + values - 1, count)
 
 
-def compositions(
+def outcomes(
     value: np.ndarray, log_mass: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each way: the sum, the sum of absolute values, the logarithm of its probability."""

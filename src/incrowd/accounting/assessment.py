@@ -7,19 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.accounting.candidates import candidates, papers_pair
-from incrowd.accounting.certificates import (
-    ASSUMPTIONS,
-    PROVED,
-    SCALABLE,
-    certify,
-    delta_bound,
-)
-from incrowd.accounting.enumerated import enumerate_sent
-from incrowd.accounting.eta import eta, largest_eta, pair_eta
+from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.eta import pair_eta
+from incrowd.accounting.pairs import papers_pair
 from incrowd.accounting.ratios import Ratios
-from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd
-from incrowd.accounting.worst import delta, worst_delta
+from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
+from incrowd.accounting.worst import delta
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import Bounds
 
@@ -59,28 +53,17 @@ def assess(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> As
     """delta and eta at epsilon for everything a person sends, by one analysis.
 
     crowd: honest people. Raises PrivacyError for values out of range, an unknown analysis, or a
-    crowd too large to enumerate.
+    crowd too large for `exact`.
     """
+    by, sent = registered(analysis), as_sent(sent)
     check_crowd(crowd)
-    sent = as_sent(sent)
-    bounds, chance, worst = _figures(analysis, sent, crowd, epsilon)
+    check_epsilon(epsilon)
+    (bounds, worst), chance = by.figures(sent, crowd, epsilon)
     presence, absence = (_papers_order(sent, first, crowd, epsilon) for first in (True, False))
-    said = (worst, ASSUMPTIONS[analysis], PROVED[analysis])
+    said = (worst, by.assumption, by.proved)
     return Assessment(
-        analysis, epsilon, crowd, sent.copies, bounds, chance, *said, presence, absence
+        by.name, epsilon, crowd, sent.copies, bounds, chance, *said, presence, absence
     )
-
-
-def _figures(analysis: str, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, float, str]:
-    """delta, eta and the worst case; where one computation gives both, it is made once."""
-    if analysis == "enumerate":
-        return enumerate_sent(sent, crowd, epsilon)
-    if analysis == "outlier" and sent.single is not None:
-        worst = worst_delta(candidates(analysis, sent.single), crowd, epsilon)
-        chance = largest_eta(worst.candidate.ratios, sent.single, crowd, epsilon)
-        return worst.delta, chance, worst.candidate.words
-    certificate = certify(analysis, sent, crowd, epsilon)
-    return certificate.delta, eta(analysis, sent, crowd, epsilon), certificate.worst
 
 
 def _papers_order(sent: Sent, presence: bool, crowd: int, epsilon: float) -> Order | None:
@@ -96,7 +79,9 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 
 def curves(sent: Sent | Schema, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
+    sent = as_sent(sent)
     return {
-        analysis: np.array([delta_bound(analysis, sent, crowd, e) for e in epsilons])
-        for analysis in SCALABLE
+        name: np.array([by.bound(sent, crowd, epsilon) for epsilon in epsilons])
+        for name, by in ANALYSES.items()
+        if by.scalable
     }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from incrowd.accounting import outlier
+from incrowd.accounting import outlier_ratios
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Schema
 from incrowd.accounting.worst import delta
@@ -27,7 +27,7 @@ def test_both_orders_of_the_opposite_pair(q, crowd, epsilon):
     channel = BitFlip.at_least(q)
     for relation, oracle in (((BITS, 0, 0), presence), ((0, BITS, 0), absence)):
         truth = oracle(channel.q, BITS, crowd, epsilon)
-        found = delta(outlier.ratios(channel, relation), crowd, epsilon)
+        found = delta(outlier_ratios.ratios(channel, relation), crowd, epsilon)
         assert found.lower <= truth * (1 + GRID) + 1e-9
         assert truth * (1 - GRID) - 1e-9 <= found.upper
         assert found.upper <= truth * (1 + 1e-4) + 1e-9
@@ -46,9 +46,11 @@ def test_both_orders_of_the_opposite_pair(q, crowd, epsilon):
 def test_other_relations_by_simulation(q, crowd, relation):
     channel, generator = BitFlip.at_least(q), np.random.default_rng(20)
     mean, error = simulated(channel.q, relation, crowd, 0.54, 100_000, generator)
-    found = delta(outlier.ratios(channel, relation), crowd, 0.54)
+    found = delta(outlier_ratios.ratios(channel, relation), crowd, 0.54)
     assert abs(found.estimate - mean) <= DEVIATIONS * error
-    wrong = delta(outlier.ratios(channel, relation), crowd * 5 // 4, 0.54)  # too large a crowd
+    wrong = delta(
+        outlier_ratios.ratios(channel, relation), crowd * 5 // 4, 0.54
+    )  # too large a crowd
     assert abs(wrong.estimate - mean) > DEVIATIONS * error
 
 
@@ -61,16 +63,16 @@ def test_the_worst_of_all_relations():
 
 
 def test_what_only_bounds_is_no_lower_bound(monkeypatch):
-    """Without setting values apart the lattice is too coarse: then upper and lower say so."""
+    """Where no value counts as decisive the lattice is too coarse: then upper and lower say so."""
     channel, truth = BitFlip.at_least(0.44), presence(0.44, BITS, 100, 0.3)
     monkeypatch.setattr("incrowd.numerics.positive_part.SAFE", np.inf)
-    found = delta(outlier.ratios(channel, (BITS, 0, 0)), 100, 0.3)
+    found = delta(outlier_ratios.ratios(channel, (BITS, 0, 0)), 100, 0.3)
     assert found.lower <= truth <= found.upper
     assert found.upper - found.lower > 1e-3 * truth
 
 
-def test_a_heavy_value_that_seldom_decides():
-    """Heavy values of both signs: the bound and the lower bound hold the enumerated value."""
+def test_a_large_value_that_seldom_decides():
+    """Large values of both signs: the bound and the lower bound hold the enumerated value."""
     law = Law(np.array([1e6, -1e6, 1.0, -1.0]), np.log([2e-3, 3e-3, 0.3, 0.4]))
     people = 12
     found = positive_part(law, people)
@@ -106,11 +108,11 @@ def blanket_by_numbers(q, bits, crowd, epsilon, most=3):
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.54, 1.0, 1.5])
-def test_a_low_value_beside_a_heavy_one_counts(epsilon):
+def test_a_low_value_beside_a_decisive_one_counts(epsilon):
     """The blanket of 64 bits in a crowd of 70: reports that are very likely for one record cancel.
 
-    Where low values were raised beside heavy ones, the bound was up to half a percent too high, and
-    the lower one was above the truth."""
+    Where low values were raised beside decisive ones, the bound was up to half a percent too
+    high, and the lower one was above the truth."""
     channel = BitFlip.at_least(0.43799)
     bits = Schema.uniform([FREE_BIT] * 64, channel)
     found = certify("blanket", bits, 70, epsilon).delta

@@ -1,4 +1,7 @@
-"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd."""
+"""The ratios of one pair of records without a crowd, for the analysis `local`.
+
+Proof: docs/mathematics.md#the-devices.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest, k_ary_weights
+from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest
 from incrowd.accounting.ratios import UNIT, Ratios, product
-from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.survey import Domain
 
 ROUNDOFF = 1e-12  # relative, of probabilities
-
-ASSUMPTION = "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
-
-
-def epsilon(channel: BitFlip, distance: int, copies: int = 1) -> float:
-    """d k ln(p/q), rounded up; d the largest Hamming distance of two allowed records.
-
-    Pure differential privacy (delta = 0) of everything one person sends. Sufficient DP (4.1),
-    with the distance in the place of L.
-    """
-    return math.nextafter(distance * copies * channel.epsilon, math.inf)
-
-
-def noise(wanted: float, distance: int, copies: int = 1) -> BitFlip:
-    """The smallest noise n / 2^32 for which `epsilon` is at most `wanted`. Sufficient DP (4.2).
-
-    Raises PrivacyError if no noise below 1/2 reaches it.
-    """
-    channel = BitFlip.from_epsilon(wanted / (distance * copies))
-    while epsilon(channel, distance, copies) > wanted:
-        channel = BitFlip(channel.numerator + 1)
-    return channel
-
 
 Apart = tuple[int, int]  # |x minus x'|, |x' minus x|
 
@@ -48,7 +27,7 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
     and one of them where a bit tells as much in either order.
     """
     found = farthest(domain)
-    return (max(found, key=sum),) if isinstance(channel, KAry) or alike(channel) else found
+    return (max(found, key=sum),) if channel.of_answers or alike(channel) else found
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +44,7 @@ def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
 
 
 def _k_ary(channel: KAry) -> Ratios:
-    own, other = k_ary_weights(channel)
+    own, other = channel.weights
     ratio = math.log1p((own - other) / other)
     ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
     log_a = np.array([ratio, -ratio, 0.0][: channel.options])

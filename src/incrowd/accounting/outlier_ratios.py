@@ -1,8 +1,8 @@
-"""The analysis `outlier`: a crowd in which everybody else holds the same record z.
+"""The ratios of three records x, x' and z, for the analysis `outlier`.
 
-Exact for such homogeneous crowds, and a lower bound on the worst case: mixed crowds can be worse.
-It is the papers' analysis ("hiding an outlier"), but over every relation of x, x' and z, and in
-both orders.
+Everybody else holds the same record z. Exact for such homogeneous crowds, and a lower bound on the
+worst case: mixed crowds can be worse. Every relation of x, x' and z, and both orders, are tried.
+Proof: docs/mathematics.md#the-worst-pairs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,6 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.survey import Domain
 
 Relation = tuple[int, int, int]  # bits in which only x, only x', both differ from the crowd's z
-
-ASSUMPTION = (
-    "This is exact for homogeneous crowds, in which everybody else holds the same record; a lower "
-    "bound on the worst case, so no guarantee; and the shuffler removes every link between a "
-    "report and its sender."
-)
 
 
 def ratios(channel: BitFlip, relation: Relation) -> Ratios:

@@ -1,8 +1,9 @@
-"""The analysis `blanket`: a guarantee for every collection (Balle, Bell, Gascon, Nissim 2019).
+"""The ratios of a pair of records for the analysis `blanket`.
 
 Every allowed record sends the report s with at least the probability omega(s) = min over records
 of P(s|record). The crowd's common part is a blanket of Bin(N - 1, gamma) reports drawn from
 omega / gamma, whatever its answers are.
+Proof: docs/mathematics.md#the-blanket, docs/mathematics.md#the-worst-pairs.
 """
 
 from __future__ import annotations
@@ -13,20 +14,16 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, bit_log_ratios, k_ary_weights
+from incrowd.accounting.parts import AnyChannel, bit_log_ratios
 from incrowd.accounting.ratios import UNIT, Ratios, merged
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
+from incrowd.numerics.binomial import log_binomial
 from incrowd.survey import Domain
 
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
 APART: Pair = (1, 1, 0)  # two options of a choice
 MOST_KINDS = 1 << 22  # kinds of reports of one question
-
-ASSUMPTION = (
-    "The shuffler removes every link between a report and its sender, and the whole crowd of "
-    "honest people sends as the plan says; nothing is assumed about their answers."
-)
 
 
 @lru_cache(maxsize=1024)
@@ -77,7 +74,7 @@ def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
 @lru_cache(maxsize=1024)
 def _k_ary(channel: KAry) -> Ratios:
     """The reports x, x' and all others: whatever is reported, some record makes it unlikely."""
-    own, other = k_ary_weights(channel)
+    own, other = channel.weights
     ratio = math.log1p((own - other) / other)
     ways = np.array([1, 1, channel.options - 2][: channel.options])
     log_mass = math.log(other / channel.denominator) + np.log(ways)
@@ -102,7 +99,7 @@ def _bits(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     least = _least(domain, held, held_and_set)[counts.sum(axis=0)]
     from_x = held * (pair[0] + pair[2]) + held_and_set * (in_x + in_both)
     from_other = held * (pair[1] + pair[2]) + held_and_set * (in_other + in_both)
-    laws = [_log_binomial(size, p00, p10)[n] for size, n in zip(sizes, counts, strict=True)]
+    laws = [log_binomial(size, p00, p10)[n] for size, n in zip(sizes, counts, strict=True)]
     error = 16 * UNIT * domain.bits * (abs(held) + abs(held_and_set))
     log_mass = least + np.sum(laws, axis=0)
     return merged(Ratios(from_x - least, from_other - least, log_mass, error))
@@ -127,13 +124,3 @@ def _least(domain: Domain, held: float, held_and_set: float) -> np.ndarray:
     fewest_common, most_common = np.maximum(0, size + set_bits - bits), np.minimum(size, set_bits)
     extremes = np.minimum(held_and_set * fewest_common, held_and_set * most_common)
     return np.asarray((held * size + extremes).min(axis=1))
-
-
-def _log_binomial(trials: int, log_zero: float, log_one: float) -> np.ndarray:
-    """ln of the law of a count, added up from its mode, where the digits matter."""
-    shown = np.arange(1, trials + 1)
-    steps = np.log((trials - shown + 1) / shown) + (log_one - log_zero)
-    mode = int((steps > 0).sum())
-    down, up = -np.cumsum(steps[:mode][::-1])[::-1], np.cumsum(steps[mode:])
-    log_mass = np.concatenate([down, [0.0], up])
-    return np.asarray(log_mass - np.log(np.exp(log_mass).sum()))

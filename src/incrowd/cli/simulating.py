@@ -1,20 +1,47 @@
-"""How good the estimates of a simulation were, for people or machines."""
+"""The command that tries a survey out: `simulate`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
+import typer
 from scipy.special import ndtri
 
-from incrowd.cli.console import out, printed_as_json, say
+import incrowd
+from incrowd.cli.console import out, printed_as_json, progress, say
+from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers
+from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.workflow.simulate import Simulation, TableQuality
 
-FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
-SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
+
+def simulate(
+    survey: SurveyFile,
+    answers: AnswersFile,
+    trials: Annotated[int, typer.Option(help="Collections to draw.")] = 1000,
+    fixed_people: Annotated[
+        bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
+
+    Plans once; each trial draws `crowd` people from the answers with replacement, randomises and
+    estimates.
+
+    \b
+    Example:
+      incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
+    """
+    check_answers(answers)
+    read = incrowd.Survey.load(survey)
+    table = incrowd.load_answers(answers, read)
+    with progress("simulating", trials) as advance:
+        result = incrowd.simulate(
+            read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
+        )
+    simulation(result, json)
 
 
 def simulation(result: Simulation, json: bool) -> None:
@@ -23,30 +50,8 @@ def simulation(result: Simulation, json: bool) -> None:
         return
     people = "people fixed" if result.fixed_people else "people drawn"
     title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
-    grid = Table(title=title, box=None, header_style="dim", padding=(0, 1, 0, 0))
-    grid.add_column("table", overflow="fold")
-    for name in FIGURES:
-        grid.add_column(name, justify="right", no_wrap=True)
-    for quality in result.tables:
-        grid.add_row(Text("\n".join(quality.questions)), *_line(_quality(quality)))
-    out.print(grid)
-    accuracy = (0.95 * 0.05 / result.trials) ** 0.5
-    say(
-        "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once; one of them is known to ±{accuracy:.1%}. bias: the "
-        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
-        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
-        "variance."
-    )
-
-
-def _line(facts: dict[str, Any]) -> Iterator[str]:
-    """The figures of a table, in percent but for the last; they fit 80 columns."""
-    for name in ("coverage", "worst_coverage", "joint_coverage"):
-        yield f"{100 * facts[name]:.1f}"
-    for name in ("max_abs_bias", "bias_limit", *SPREADS):
-        yield f"{100 * facts[name]:.3g}"
-    yield f"{facts['efficiency']:.2f}"
+    out.print(simulation_table(title, map(_quality, result.tables)))
+    say(simulation_legend(result.trials))
 
 
 def simulation_facts(result: Simulation) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+"""Commands that are loaded when they are run: a list of them needs none of what they work with."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+# The command -> where its function is, and what the list of all commands says of it.
+COMMANDS = {
+    "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
+    "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
+    "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
+    "compare": ("estimating:compare", "Compare groups, with errors."),
+    "postprocess": (
+        "estimating:postprocess",
+        "Shares that look like proportions, by a named, biased method.",
+    ),
+    "tally": ("estimating:tally", "Count reports where they lie."),
+    "card": ("card:card", "Write a page about a plan, for a review board."),
+    "ledger": ("planning:ledger", "Note that a plan was carried out, and who came."),
+    "verify": ("verifying:verify", "Recompute a plan's certificate."),
+    "simulate": ("simulating:simulate", "Check a survey on known answers."),
+    "demo": ("demo:demo", "Run the whole path on real data, and compare with the truth."),
+    "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
+}
+
+
+class Later(TyperCommand):
+    """The name of a command and a line about it; the command itself takes its arguments."""
+
+    def __init__(self, name: str) -> None:
+        self.place, line = COMMANDS[name]
+        super().__init__(name, help=line)
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
+        """The context of the command that was meant, which is loaded now."""
+        return self.loaded().make_context(info_name, args, *rest, **more)
+
+    def loaded(self) -> Any:
+        """The command itself."""
+        module, _, name = self.place.partition(":")
+        found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(self.name)(found)
+            found = alone
+        return typer.main.get_command(found)
+
+
+class Commands(TyperGroup):
+    """All commands, none of them loaded."""
+
+    def __init__(self, *, commands: object = None, **attributes: Any) -> None:
+        super().__init__(commands=[Later(name) for name in COMMANDS], **attributes)

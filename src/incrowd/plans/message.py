@@ -1,0 +1,216 @@
+"""What a person sends: one report of all answers, or each set bit as a report of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_serializer,
+)
+
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.plans.fixed_channels import QuestionChannel, crowd_channel, fixed_channel
+from incrowd.survey import AnyQuestion, Domain
+from incrowd.survey.questions import Question
+
+FREE_BIT = Domain(1, 0, 1)
+
+Numerator = Annotated[int, Field(gt=0, lt=DENOMINATOR // 2)]
+Parts = list[tuple[Domain, QuestionChannel]]
+
+
+class _Message(BaseModel):
+    """What both kinds have. A file names the questions; the survey knows them.
+
+    noise_numerator: the planner's noise over 2^32, on each bit of the questions without a
+    randomizer of their own. copies: how many independent times a person sends it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    questions: tuple[Question, ...] = Field(min_length=1)
+    noise_numerator: Numerator | None = None
+    copies: int = Field(default=1, ge=1)
+
+    @field_serializer("questions")
+    def _named(self, questions: tuple[AnyQuestion, ...]) -> tuple[str, ...]:
+        return tuple(question.id for question in questions)
+
+    @property
+    def noise(self) -> BitFlip | None:
+        """The planner's noise; None if every question has a randomizer of its own."""
+        return None if self.noise_numerator is None else BitFlip(self.noise_numerator)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the questions, in the order of their bits."""
+        return tuple(question.id for question in self.questions)
+
+    def holds(self, ids: Iterable[str]) -> bool:
+        """Whether all these questions are in it."""
+        return set(ids) <= set(self.ids)
+
+    @property
+    def channels(self) -> dict[str, QuestionChannel]:
+        """What happens to each bit of a question (k-ary: to the answer)."""
+        found = ((q.id, fixed_channel(q) or self.noise) for q in self.questions)
+        return {id: channel for id, channel in found if channel}
+
+    @property
+    def layout(self) -> dict[str, slice]:
+        """Which bits of a record hold which question."""
+        ends = list(accumulate(question.bits for question in self.questions))
+        return dict(zip(self.ids, map(slice, [0, *ends], ends), strict=False))
+
+    @property
+    def record_bits(self) -> int:
+        """The number of bits in one record of the questions."""
+        return sum(question.bits for question in self.questions)
+
+
+class JointReport(_Message):
+    """The answers to some questions travel together, as the bits of one report."""
+
+    apart: Literal[False] = False
+
+    @property
+    def bits(self) -> int:
+        """The number of bits in one report: a whole record."""
+        return self.record_bits
+
+    @property
+    def reports_each(self) -> float:
+        """How many reports a person sends."""
+        return float(self.copies)
+
+    @property
+    def parts(self) -> Parts:
+        """What a crowd counts on in one report: independent records, and the channel of each."""
+        found = ((question, crowd_channel(question) or self.noise) for question in self.questions)
+        return [(domain, channel) for q, channel in found if channel for domain in q.domains]
+
+    @property
+    def repeats(self) -> int:
+        """Of how many independent reports of `parts` a person's are made up.
+
+        Memoised responses are the same in all copies and rounds, so that their permanent bits
+        once tell at least as much.
+        """
+        return 1 if all(question.memoised for question in self.questions) else self.copies
+
+    def people(self, accepted: int, declared: int) -> int:
+        """Who took part: accepted reports divided by copies, rounded down."""
+        return accepted // self.copies
+
+    def declared(self, people: int) -> int | None:
+        """Collections do not say who took part: the number of reports tells."""
+        return None
+
+    def problems(self) -> Iterator[str]:
+        """The fields that do not fit the questions."""
+        if any(question.travels_apart for question in self.questions):
+            yield "messages.apart"
+        if (self.noise_numerator is None) != all(q.randomizer for q in self.questions):
+            yield "messages.noise_numerator"
+
+
+class UnlinkedBits(_Message):
+    """Each bit that is set after the noise is a report of its own: the number of that bit.
+
+    All are set bits of one question, and no report says which others the same person sent.
+    """
+
+    noise_numerator: Numerator
+    apart: Literal[True] = True
+
+    @property
+    def question(self) -> AnyQuestion:
+        """The only question."""
+        return self.questions[0]
+
+    @property
+    def noise(self) -> BitFlip:
+        """The planner's noise."""
+        return BitFlip(self.noise_numerator)
+
+    @property
+    def bits(self) -> int:
+        """The number of bits in one report: the number of one set bit."""
+        return max(1, (self.record_bits - 1).bit_length())
+
+    @property
+    def reports_each(self) -> float:
+        """About how many reports a person sends."""
+        set_bits = sum(domain.most for domain in self.question.domains)
+        return self.copies * (set_bits + self.record_bits * self.noise.q)
+
+    @property
+    def parts(self) -> Parts:
+        """What a crowd counts on in one report: each bit is a collection of its own."""
+        return [(FREE_BIT, self.noise)]
+
+    @property
+    def repeats(self) -> int:
+        """Of how many independent reports of `parts` a person's are made up: two answers differ
+        in so many bits."""
+        return self.question.distance * self.copies
+
+    def people(self, accepted: int, declared: int) -> int:
+        """Who took part: as declared, since the number of reports does not tell."""
+        return declared
+
+    def declared(self, people: int) -> int | None:
+        """What a collection has to say of who took part."""
+        return people
+
+    def problems(self) -> Iterator[str]:
+        """The fields that do not fit the questions."""
+        if [question.travels_apart for question in self.questions] != [True]:
+            yield "messages.apart"
+
+
+Message = JointReport | UnlinkedBits
+
+
+UNKNOWN_QUESTION = "a message names no question of the survey, or one twice"
+
+
+def _knowing(messages: Any, info: ValidationInfo) -> Any:
+    """Messages as a file has them, with the survey's questions in the place of their ids.
+
+    Raises ValueError for an id that no question has.
+    """
+    survey = info.data.get("survey")
+    if survey is None or not isinstance(messages, list | tuple):
+        return messages
+    known = {question.id: question for question in survey.questions}
+    return [_with_questions(message, known) for message in messages]
+
+
+def _with_questions(message: Any, known: Mapping[str, AnyQuestion]) -> Any:
+    if not isinstance(message, dict) or not isinstance(message.get("questions"), list | tuple):
+        return message
+    ids = message["questions"]
+    if not all(isinstance(id, str) and id in known for id in ids):
+        raise ValueError(UNKNOWN_QUESTION)
+    return {**message, "questions": tuple(known[id] for id in ids)}
+
+
+Messages = Annotated[
+    tuple[Annotated[Message, Field(discriminator="apart")], ...],
+    Field(min_length=1),
+    BeforeValidator(_knowing),
+]
+
+
+def place(file: str, found: Sequence[int | str]) -> str:
+    """Where in a file of that kind an error was found; the kind of a message is no place."""
+    return re.sub(r"(messages\.\d+)\.[01]\b", r"\1", ".".join(map(str, (file, *found))))

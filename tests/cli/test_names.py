@@ -1,0 +1,105 @@
+"""The library names its parameters, the command line its options; both mean the same."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import incrowd
+from incrowd.cli.app import guarded
+from incrowd.cli.later import COMMANDS, Later
+from incrowd.cli.names import OPTIONS, as_typed
+from incrowd.errors import Problem, UsageError
+from incrowd.plans.ledger import Ledger
+
+SOURCE = Path(incrowd.__file__).parent
+LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
+
+
+def survey():
+    question = {"id": "a", "type": "yesno"}
+    privacy = {"epsilon": 1.0, "delta": 1e-6}
+    return incrowd.Survey.of(
+        {"name": "s", "crowd": 1000, "privacy": privacy, "question": [question]}
+    )
+
+
+def of_a_problem(tree):
+    """The texts that an error is made of: of the calls of Problem(...) and ....of(...)."""
+    for node in ast.walk(tree):
+        made = isinstance(node, ast.Call) and ast.unparse(node.func)
+        if made and (made == "Problem" or made.endswith("Error.of")):
+            texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+            yield from (text for text in texts if isinstance(text, str))
+
+
+@pytest.mark.parametrize("file", LIBRARY, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_no_error_of_the_library_names_an_option(file):
+    texts = of_a_problem(ast.parse(file.read_text()))
+    assert [text for text in texts if OPTION.search(text)] == []
+
+
+def test_an_option_would_be_seen():
+    for field, allowed in (("-o", "is a file"), ("crowd", "use --accept-smaller-crowd for less")):
+        tree = ast.parse(f"raise UsageError.of({field!r}, 1, {allowed!r})")
+        assert [text for text in of_a_problem(tree) if OPTION.search(text)]
+
+
+def test_every_option_of_the_list_exists():
+    found = set()
+    for name in COMMANDS:
+        command = Later(name).loaded()
+        for one in getattr(command, "commands", {"": command}).values():
+            found |= {option for parameter in one.params for option in parameter.opts}
+    assert set(OPTIONS.values()) <= found
+
+
+@pytest.mark.parametrize(
+    ("allowed", "typed"),
+    [
+        ("use accept_smaller_crowd=True to go on", "use --accept-smaller-crowd to go on"),
+        ("ask more people (unknown='crowd')", "ask more people (--solve crowd)"),
+        ("plan it with earlier=LEDGER", "plan it with --ledger LEDGER"),
+        ("an error of 0.1; my_error=True", "an error of 0.1; my_error=True"),
+    ],
+)
+def test_arguments_become_options(allowed, typed):
+    assert as_typed(Problem("crowd", 1, allowed)) == Problem("crowd", 1, typed)
+
+
+# A call of the library that is refused, what it says, and what the command line says of it.
+REFUSED = [
+    (
+        lambda _: incrowd.solve(survey(), "nothing", 0.01),
+        "unknown: got 'nothing'; use one of crowd, epsilon, delta",
+        "error: --solve: got 'nothing'; use one of crowd, epsilon, delta",
+    ),
+    (
+        lambda _: incrowd.solve(survey(), "crowd", 2.0),
+        "error: got 2.0; ",
+        "error: --error: got 2.0; ",
+    ),
+    (lambda f: incrowd.save_reports([], f / "file"), "path: got ", "error: -o: got "),
+    (lambda f: incrowd.load_words(f / "none"), "words: got ", "error: --words: got "),
+    (
+        lambda f: incrowd.note(f / "ledger", incrowd.plan(survey())),
+        "as many came as planned, as_planned=True",
+        "as many came as planned, --as-planned",
+    ),
+]
+
+
+@pytest.mark.parametrize(("refused", "library", "line"), REFUSED)
+def test_each_says_it_in_its_own_words(refused, library, line, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "ledger").write_text(Ledger().dumps())
+    with pytest.raises(UsageError) as error:
+        refused(tmp_path)
+    assert library in str(error.value) and "--" not in str(error.value)
+    with pytest.raises(SystemExit) as ended:
+        guarded(lambda prog_name: refused(tmp_path), "incrowd")
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and line in error

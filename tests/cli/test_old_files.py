@@ -1,0 +1,46 @@
+"""Files of the first format, made by an older incrowd, are read and give the same figures."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run
+
+OLD = Path(__file__).parents[1] / "data" / "format-1"
+PLAN, REPORTS, TALLY, LEDGER = (
+    OLD / name for name in ("plan.json", "reports", "tally.json", "ledger.json")
+)
+ESTIMATES = json.loads((OLD / "estimates.json").read_text())
+
+
+@pytest.mark.parametrize("counted", [REPORTS, TALLY], ids=["reports", "tally"])
+def test_old_reports_and_tallies_give_the_old_estimates(counted):
+    done = run("estimate", PLAN, counted, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ESTIMATES
+
+
+def test_an_old_plan_and_its_reports_hold():
+    done = run("verify", PLAN, REPORTS, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["holds"] is True
+
+
+def test_an_old_plan_still_makes_reports(tmp_path):
+    done = run("randomize", PLAN, OLD / "answers.csv", "-o", tmp_path / "reports")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "reports").iterdir())) == len(ESTIMATES["messages"])
+
+
+def test_an_old_ledger_counts_the_round_that_it_holds(tmp_path):
+    """A second round of the same survey needs more noise than the first."""
+    ledger = tmp_path / "ledger.json"
+    shutil.copy(LEDGER, ledger)
+    done = run("plan", OLD / "survey.toml", "--ledger", ledger, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "without a digest" in done.stderr
+    before = [message["noise"] for message in ESTIMATES["messages"]]
+    after = [message["noise"] for message in json.loads(done.stdout)["messages"]]
+    assert all(now > then for now, then in zip(after, before, strict=True))

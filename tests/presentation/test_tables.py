@@ -1,0 +1,59 @@
+"""Tables at a terminal have one home, and fit it."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import incrowd
+from incrowd.estimation.bootstrap import BootstrapBias
+from incrowd.presentation.terminal_plan import alternatives_table, forecast_table
+from incrowd.presentation.terminal_tables import postprocessed_table, table
+
+COMMANDS = sorted((Path(incrowd.__file__).parent / "cli").glob("*.py"))
+
+
+def printed(shown):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(shown)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("file", COMMANDS, ids=lambda file: file.stem)
+def test_the_command_line_makes_no_table_of_its_own(file):
+    assert "rich.table" not in file.read_text() and "Table(" not in file.read_text()
+
+
+def test_names_are_not_markup_and_are_never_cut():
+    name = "[red]" + "long " * 40
+    shown = table(name, "what", "figure")
+    shown.add_row("a" * 100, "1")
+    text = printed(shown)
+    assert "[red]" in text and text.count("a") >= 100 and "…" not in text
+
+
+def test_a_way_without_an_error_says_why_and_the_others_how_much_worse_they_are():
+    question = {"id": "a", "type": "yesno"}
+    privacy = {"epsilon": 1.0, "analysis": "local"}
+    survey = {"name": "s", "crowd": 100, "privacy": privacy, "question": [question]}
+    made = incrowd.plan(incrowd.Survey.of(survey))
+    text = printed(alternatives_table(made, 0.1, [("twice", 2, 2, 0.25), ("none", 1, 1, None)]))
+    assert "2.50" in text and "25%" in text and "no noise keeps the promise" in text
+
+
+def test_what_a_plan_will_tell():
+    text = printed(forecast_table(1000, [(("a", "b"), 0.0123, float("inf"), 456.7)]))
+    assert "1,000 people will tell" in text and "a, b" in text
+    assert "1.2%" in text and "457 people" in text
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_bias_stands_beside_if_it_is_known(known):
+    found, error = np.array([-0.5, 0.25]), np.array([0.1, 0.2])
+    bias = BootstrapBias(found, error, error, 2, 0, "") if known else None
+    arrays = np.array([0.5, 0.5]), np.array([1.25, -0.25])
+    text = printed(postprocessed_table("t", [("no", "yes")], *arrays, bias))
+    assert ("-0.5000 ± 0.1000" in text) == known
+    assert "-0.2500" in text and "1.2500" in text
