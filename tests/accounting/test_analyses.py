@@ -84,7 +84,7 @@ def test_a_toy_works_in_every_command(twice, command, tmp_path):
     cautious = Plan.load(made)
     usual = plan(Survey.load(survey_file(tmp_path, "blanket")))
     assert facts["analysis"] == cautious.guarantee.analysis == "twice"
-    assert cautious.messages[0].channel > usual.messages[0].channel
+    assert cautious.messages[0].noise > usual.messages[0].noise
     assert cautious.guarantee.proved and cautious.guarantee.worst.endswith("twice")
     assert cautious.guarantee.certified_delta <= 1e-4
     code, said = command("verify", made, "--json")
@@ -146,7 +146,7 @@ def test_a_plan_needs_an_analysis_that_can_be_planned(name, command, tmp_path):
     assert f"privacy.analysis: got '{shown}" in said.err
     assert "use one of blanket, outlier, local" in said.err.replace("\n", " ")
     with pytest.raises(PrivacyError, match=r"privacy\.analysis"):
-        incrowd.solve(survey(name), "epsilon", 0.05)
+        incrowd.solve(survey(name), "epsilon", error=0.05)
 
 
 def test_the_earlier_spelling_of_exact(command):
