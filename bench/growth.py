@@ -17,7 +17,7 @@ from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.sampling.flip import flip_mask
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow.stream import randomize_files
+from incrowd.workflow.randomize import randomize_files
 
 SIZES = (10**4, 10**5, 10**6, 10**7)
 WIDTHS = (8, 64, 512, 4096, 8192)

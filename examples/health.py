@@ -63,7 +63,7 @@ def compared(plan: incrowd.Plan, reports: tuple[incrowd.Collection, ...]) -> Non
 def postprocessed(plan: incrowd.Plan, reports: tuple[incrowd.Collection, ...]) -> None:
     """The joint table as proportions that look like proportions, and what that costs."""
     tables = [["physical_limitation", "self_rated_health"]]
-    (found,) = incrowd.postprocess(plan, reports, tables, "likelihood", bootstrap=20)
+    (found,) = incrowd.postprocess(plan, reports, tables=tables, method="likelihood", bootstrap=20)
     print(f"\n{', '.join(found.questions)}, by {found.method}: {found.estimate.round(3).tolist()}")
     print(f"  unbiased, and the default: {found.raw.round(3).tolist()}")
     print(f"  {found.statement}")

@@ -40,7 +40,7 @@ def main(folder: Path) -> dict[str, incrowd.Estimates]:
         published = incrowd.randomize(plan, records)
         incrowd.save_reports(published, folder / analysis / "records.parquet")
         found[analysis] = analyse(folder / analysis)
-    compare(found, incrowd.truth(plan, records, [JOINT])[0])
+    compare(found, incrowd.truth(plan, records, tables=[JOINT])[0])
     return found
 
 
@@ -59,7 +59,7 @@ def analyse(folder: Path) -> incrowd.Estimates:
     print(f"\n{folder.name}: the promise {'holds' if checked.holds else 'DOES NOT HOLD'}")
     ids = [question.id for question in plan.survey.questions]
     # The table of these people: the noise alone, for there is nobody else whom it is about.
-    return incrowd.estimate(plan, records, list(combinations(ids, 2)), noise_only=True)
+    return incrowd.estimate(plan, records, tables=list(combinations(ids, 2)), noise_only=True)
 
 
 def compare(found: dict[str, incrowd.Estimates], true: np.ndarray) -> None:

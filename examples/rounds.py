@@ -84,7 +84,7 @@ def round_two(folder: Path, people: pa.Table) -> incrowd.Plan:
     """Plan with the ledger: epsilon 1 is now the promise of both rounds together."""
     ledger = incrowd.Ledger.load(folder / "ledger.json")
     wanted = survey("Smoking, round two", 1.0, QUITS)
-    plan = incrowd.plan(wanted, ledger.asked)
+    plan = incrowd.plan(wanted, earlier=ledger.asked)
     reports = carry_out(plan, people, "in round two, which covers both")
 
     alone = incrowd.plan(wanted).messages[0].noise

@@ -12,7 +12,7 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, FONT, INK, LINE, MUTED, config, inline
+from incrowd.presentation.charts import ACCENT, CONFIG, FONT, INK, LINE, MUTED, inline
 from incrowd.reports.files import replaced
 from reproduction.figure import Axis, Curve, Figure
 from reproduction.figures import figures
@@ -52,9 +52,9 @@ def svg(figure: Figure) -> str:
 def look() -> dict[str, Any]:
     """The look of all charts, with grid and legend in colors that the page knows, on white."""
     grid = {"grid": True, "gridColor": LINE, "labelFlush": False, "labelPadding": 7}
-    axes = {name: config()[name] | grid for name in ("axisX", "axisY")}
+    axes = {name: CONFIG[name] | grid for name in ("axisX", "axisY")}
     legend = {"labelColor": INK, "labelFont": FONT, "labelFontSize": 12, "symbolOpacity": 1}
-    return config() | axes | {"background": "white", "padding": 12, "legend": legend}
+    return CONFIG | axes | {"background": "white", "padding": 12, "legend": legend}
 
 
 def _inline(figure: Figure, picture: str) -> Markup:

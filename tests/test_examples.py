@@ -85,7 +85,7 @@ def test_release(tmp_path, capsys):
     blanket, local = found["blanket"], found["local"]
     records = incrowd.load_answers(EXAMPLES / "rand_hie.csv", blanket.plan.survey)
     tables = [table.questions for table in blanket.tables]
-    truth = incrowd.truth(blanket.plan, records, tables)
+    truth = incrowd.truth(blanket.plan, records, tables=tables)
     assert len(tables) == 10 and near(blanket.tables, truth) and near(local.tables, truth)
     assert not near(blanket.tables, [np.flip(true) for true in truth])
     assert blanket.guarantee.epsilon == local.guarantee.epsilon == 1

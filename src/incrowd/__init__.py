@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from incrowd import views
+
 # Module -> the public names that live in it.
 _PUBLIC = {
     "accounting.assessment": "Assessment assess",
@@ -14,6 +16,7 @@ _PUBLIC = {
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
     "encoding.answers": "load_answers",
+    "encoding.word_lists": "load_words",
     "errors": (
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"
@@ -39,11 +42,12 @@ _PUBLIC = {
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",
     "workflow.verify": "Verification verify",
-    "workflow.word_lists": "load_words",
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)
+
+views.drawn_by("incrowd.presentation.notebook")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import incrowd
 from incrowd import IncrowdError, Plan, PlanError, PrivacyError, Survey, certify, plan, verify
 from incrowd.accounting.analyses import ANALYSES, Analysis, analysis, plannable
-from incrowd.accounting.analyses.analysis import Found
+from incrowd.accounting.analyses.base import Found
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.accounting.search import smallest
 from incrowd.channels.bit_flip import BitFlip
@@ -146,7 +146,7 @@ def test_a_plan_needs_an_analysis_that_can_be_planned(name, command, tmp_path):
     assert f"privacy.analysis: got '{shown}" in said.err
     assert "use one of blanket, outlier, local" in said.err.replace("\n", " ")
     with pytest.raises(PrivacyError, match=r"privacy\.analysis"):
-        incrowd.solve(survey(name), "epsilon", 0.05)
+        incrowd.solve(survey(name), "epsilon", error=0.05)
 
 
 def test_the_earlier_spelling_of_exact(command):

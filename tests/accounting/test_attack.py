@@ -27,8 +27,8 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import positive_part
 from incrowd.sampling.flip import flip
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.records import randomize_records
 from incrowd.survey import Domain
-from incrowd.workflow.randomize import randomize_records
 
 RARE = 1e-6  # false alarms
 SIGMAS = norm.isf(RARE)  # 4.75, one-sided

@@ -244,7 +244,6 @@ def test_one_time_rappor_is_the_permanent_stage():
         (lambda: KAry.from_probabilities(0.2, 4), "keep"),
         (lambda: KAry.from_epsilon(0, 4), "epsilon"),
         (lambda: Rappor.one_time(1.0), "f"),
-        (lambda: Rappor.one_time(0.5).epsilon_of_all_reports(0), "hash bits"),
         (lambda: TwoStage(KAry(2**31, 3), Bit(1, 2)), "second stage"),
     ],
 )

@@ -32,18 +32,18 @@ def test_rappors_formulas_for_hash_bits(stages, hash_bits):
     channel = Rappor.from_probabilities(*stages)
     one = epsilon_of_hash_bits(channel, hash_bits)
     every = epsilon_of_hash_bits(Bit.from_flip(channel.permanent), hash_bits)
-    assert channel.epsilon_of_one_report(hash_bits) == pytest.approx(one, rel=1e-12)
-    assert channel.epsilon_of_all_reports(hash_bits) == pytest.approx(every, rel=1e-12)
-    assert channel.epsilon_of_one_report(hash_bits) < channel.epsilon_of_all_reports(hash_bits)
+    assert hash_bits * sum(channel.log_ratios) == pytest.approx(one, rel=1e-12)
+    assert 2 * hash_bits * channel.permanent_epsilon == pytest.approx(every, rel=1e-12)
+    assert one < every
 
 
 def test_the_configuration_of_the_rappor_paper():
     """h = 2, f = 1/2, p = 1/2, q = 3/4: ln 3^4 for all reports, and 2 ln(q*(1-p*)/(p*(1-q*)))
     with p* = 9/16, q* = 11/16 worked out by hand for one."""
     channel = Rappor.from_probabilities(0.5, 0.5, 0.75)
-    assert channel.epsilon_of_all_reports(2) == pytest.approx(4 * math.log(3), rel=1e-12)
+    assert 2 * 2 * channel.permanent_epsilon == pytest.approx(4 * math.log(3), rel=1e-12)
     one = 2 * math.log(11 * 7 / (9 * 5))
-    assert channel.epsilon_of_one_report(2) == pytest.approx(one, rel=1e-12)
+    assert 2 * sum(channel.log_ratios) == pytest.approx(one, rel=1e-12)
 
 
 @given(flips, bits)

@@ -117,7 +117,7 @@ def valid(tmp_path_factory):
     for name, asked in (("plan", ASKED), ("word", WORD), ("kept", KEPT)):
         made = incrowd.plan(survey_of(asked, name))
         (folder / f"{name}.json").write_text(made.dumps())
-        drawn = incrowd.randomize(made, table, 1, "id", key)
+        drawn = incrowd.randomize(made, table, simulation_seed=1, id="id", device_key=key)
         reports = [replace(report, seed=None) for report in drawn]
         save_reports(reports, folder / f"{name}.parquet")
         if name == "plan":

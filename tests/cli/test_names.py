@@ -72,12 +72,12 @@ def test_arguments_become_options(allowed, typed):
 # A call of the library that is refused, what it says, and what the command line says of it.
 REFUSED = [
     (
-        lambda _: incrowd.solve(survey(), "nothing", 0.01),
+        lambda _: incrowd.solve(survey(), "nothing", error=0.01),
         "unknown: got 'nothing'; use one of crowd, epsilon, delta",
         "error: --solve: got 'nothing'; use one of crowd, epsilon, delta",
     ),
     (
-        lambda _: incrowd.solve(survey(), "crowd", 2.0),
+        lambda _: incrowd.solve(survey(), "crowd", error=2.0),
         "error: got 2.0; ",
         "error: --error: got 2.0; ",
     ),

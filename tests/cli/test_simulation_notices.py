@@ -42,7 +42,9 @@ def folder(tmp_path_factory):
     (folder / "plan.json").write_text(made.dumps())
     table = incrowd.load_answers(folder / "answers.csv", survey)
     for name, seed in (("seeded", SEED), ("real", None)):
-        incrowd.save_reports(incrowd.randomize(made, table, seed), folder / f"{name}.parquet")
+        incrowd.save_reports(
+            incrowd.randomize(made, table, simulation_seed=seed), folder / f"{name}.parquet"
+        )
     return folder
 
 

@@ -15,7 +15,7 @@ import incrowd
 from incrowd.encoding.answers import load_answers, texts
 from incrowd.errors import AnswersError, ReportsError
 from incrowd.reports.collection import load_collection, parts
-from incrowd.workflow.stream import randomize_files
+from incrowd.workflow.randomize import randomize_files
 
 PROMISE = {"crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
 YESNO = {"id": "a", "type": "yesno"}
@@ -51,7 +51,7 @@ def test_ids_are_read_byte_for_byte(plan, tmp_path, name, chosen):
     """Alone, so that a reader that guesses would, and among all kinds of others. As one person
     each, they give a report each."""
     path = written(pa.table({"id": chosen, "a": ["yes"] * len(chosen)}), tmp_path / name)
-    table = load_answers(path, plan.survey, "id")
+    table = load_answers(path, plan.survey, id="id")
     assert texts(table, "id").to_pylist() == chosen
     assert len(incrowd.randomize(plan, table, id="id")[0]) == len(chosen)
 
@@ -73,7 +73,7 @@ def test_a_device_repeats_itself_whatever_else_the_file_holds(kept, tmp_path, na
     for week, more in enumerate([[], ["a12"]]):
         table = pa.table({"id": ids + more, "a": ["yes"] * len(ids + more)})
         path = written(table, tmp_path / f"{week}{name}")
-        found.append(permanent(kept, load_answers(path, kept.survey, "id"), key))
+        found.append(permanent(kept, load_answers(path, kept.survey, id="id"), key))
     assert np.array_equal(found[0], found[1][: len(ids)])
     guessed = pa.table({"id": [str(int(text)) for text in ids], "a": ["yes"] * len(ids)})
     assert np.mean(permanent(kept, guessed, key) != found[0]) > 0.2
@@ -81,9 +81,10 @@ def test_a_device_repeats_itself_whatever_else_the_file_holds(kept, tmp_path, na
 
 def permanent(plan, table, key):
     """The permanent response of each row."""
-    from incrowd.workflow.memory import remembered, remembering
+    from incrowd.encoding.answers import texts
+    from incrowd.sampling.memory import remembered, remembering
 
-    memory = remembering(plan, table, "id", key)
+    memory = remembering(plan, table.num_rows, texts(table, "id").to_pylist(), key)
     records = np.ones((table.num_rows, 1), np.uint8)
     return remembered(plan, plan.messages[0], records, memory)[:, 0]
 
@@ -91,7 +92,7 @@ def permanent(plan, table, key):
 def test_whole_numbers_have_one_text_and_other_types_none(plan, tmp_path):
     large = [2**64 - 1, 2**64 - 2, 7]
     table = pa.table({"id": pa.array(large, pa.uint64()), "a": ["yes"] * 3})
-    read = load_answers(written(table, tmp_path / "a.parquet"), plan.survey, "id")
+    read = load_answers(written(table, tmp_path / "a.parquet"), plan.survey, id="id")
     assert texts(read, "id").to_pylist() == list(map(str, large))
     for ids in ([1.1, 7.0], [True, False], [b"7", b"8"], [["7"], ["8"]]):
         table = pa.table({"id": ids, "a": ["yes"] * 2})
@@ -197,7 +198,7 @@ def test_a_file_that_unpacks_to_much_takes_bounded_memory(tmp_path_factory, name
 MEASURED = """
 import re, sys
 import incrowd
-from incrowd.workflow.stream import randomize_files
+from incrowd.workflow.randomize import randomize_files
 from pyarrow.parquet import read_table
 def most():
     return int(re.search("VmHWM:\\\\s*([0-9]+)", open("/proc/self/status").read())[1])

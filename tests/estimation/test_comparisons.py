@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, standardized
-from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio, ratio
+from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.delta_method import pick, product
 from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.spheres import Length
@@ -33,7 +33,7 @@ LEAST = 0.93
 SMOKES = YesNo(id="smokes")
 SEX = Choice(id="sex", options=("f", "m", "x"))
 OF, FEMALE, OTHER = ("smokes", "yes"), ("sex", "f"), ("sex", "x")
-FIGURES = (conditional_share, difference, ratio, odds_ratio)
+FIGURES = (conditional_share, difference, odds_ratio)
 
 
 def setting(noise, shares, people, copies=1, questions=(SMOKES, SEX)):
@@ -65,7 +65,6 @@ def truths(shares):
     return {
         conditional_share: b / second,
         difference: a / group - b / second,
-        ratio: a / group / (b / second),
         odds_ratio: a * (second - b) / ((group - a) * b),
     }
 

@@ -236,7 +236,9 @@ def few(*tables):
     raw = {"name": "few", "crowd": 50, "privacy": privacy, "question": questions}
     plan = incrowd.plan(incrowd.Survey.of(raw))
     people = pa.table({id: ["x", "y"] * 25 for id in "ab"})
-    return plan, incrowd.count(plan, incrowd.randomize(plan, people, 1), tables)
+    return plan, incrowd.count(
+        plan, incrowd.randomize(plan, people, simulation_seed=1), tables=tables
+    )
 
 
 @pytest.mark.parametrize("asked", [{"covariance": True}, {"simultaneous": "max-t"}])
@@ -249,7 +251,7 @@ def test_a_tally_of_single_bits_has_no_covariance_and_says_so(asked):
 def test_a_table_that_a_tally_does_not_count_is_told():
     plan, tally = few("a", "b")
     with pytest.raises(IncrowdError, match="a,b"):
-        incrowd.estimate(plan, tally, [("a", "b")])
+        incrowd.estimate(plan, tally, tables=[("a", "b")])
 
 
 def test_words_for_no_text_question_are_told():

@@ -22,7 +22,7 @@ from incrowd.accounting.worst import delta
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.encoding import bloom as encoding
-from incrowd.encoding.bloom import candidate_places, cohort_bits, normalize, places, record_bits
+from incrowd.encoding.bloom import candidate_places, normalize, places
 from incrowd.errors import TableError
 from incrowd.estimation.word_shares import FAMILY_ERROR, estimate_words, tail_of_placements
 from incrowd.survey import Domain
@@ -106,16 +106,6 @@ def test_each_pair_of_word_and_cohort_is_hashed_once(monkeypatch):
 def test_no_rows_and_broken_text():
     assert places([], np.array([], int), "q", 2, 32).shape == (0, 2)
     assert places(["\ud800"], np.array([0]), "q", 1, 32).shape == (1, 1)
-
-
-def test_records_show_the_cohort_and_one_bit_in_each_block():
-    found = record_bits(np.array([[0, 3], [2, 1]]), np.array([6, 1]), 8, 4)
-    assert found.astype(int).tolist() == [
-        [*(0, 1, 1), *(1, 0, 0, 0), *(0, 0, 0, 1)],
-        [*(1, 0, 0), *(0, 0, 1, 0), *(0, 1, 0, 0)],
-    ]
-    assert [cohort_bits(c) for c in (1, 2, 64)] == [0, 1, 6]
-    assert record_bits(np.array([[1]]), np.array([0]), 1, 2).astype(int).tolist() == [[0, 1]]
 
 
 # --- privacy ---------------------------------------------------------------------------------
@@ -478,12 +468,10 @@ def test_words_are_found_again():
     spelled = [unicodedata.normalize("NFD", f" {city}") for city in CITIES[:3]]
     answers = generator.choice(spelled + unknown, 30_000, p=[0.3, 0.2, 0.1] + [0.4 / 300] * 300)
     cohort = generator.integers(0, 32, len(answers))
-    bits = record_bits(places(answers.tolist(), cohort, "town", 1, 32), cohort, 32, 32)
-    sent, flips = bits[:, :5], generator.random((len(bits), 32)) < FLIP.q
-    shown = sent @ (1 << np.arange(5))
-    assert np.array_equal(shown, cohort)
+    bits = places(answers.tolist(), cohort, "town", 1, 32) == np.arange(32)
+    flips = generator.random(bits.shape) < FLIP.q
     counts = np.zeros((32, 33), np.int64)
-    np.add.at(counts, shown, np.hstack([np.ones((len(bits), 1), bool), bits[:, 5:] ^ flips]))
+    np.add.at(counts, cohort, np.hstack([np.ones((len(bits), 1), bool), bits ^ flips]))
     placed = candidate_places(CITIES, 32, "town", 1, 32)
     found = estimate_words(CITIES, placed, counts, FLIP.inverse)
     assert found.present.tolist() == [True, True, True, False, False]

@@ -135,7 +135,7 @@ def test_several_messages_end_to_end(tmp_path):
     with pytest.raises(incrowd.ReportsError, match="message 2"):
         incrowd.estimate(made, reports[:1])
     with pytest.raises(incrowd.TableError, match="travel together"):
-        incrowd.estimate(made, reports, [["q0", "q2"]])
+        incrowd.estimate(made, reports, tables=[["q0", "q2"]])
 
 
 def collection_laws(flips, crowd):
@@ -216,26 +216,26 @@ def test_allocation_is_no_worse_than_any_on_its_grid(budget):
 
 def test_solving_for_epsilon_gives_the_error():
     survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
-    made = incrowd.solve(survey, "epsilon", 0.01)
+    made = incrowd.solve(survey, "epsilon", error=0.01)
     assert 0.0097 < plan_error(made) <= 0.01
     assert recertify(made).delta.upper <= 1e-6
     with pytest.raises(PrivacyError, match="nearest"):
-        incrowd.solve(survey, "epsilon", 1e-4)  # sampling alone is more
+        incrowd.solve(survey, "epsilon", error=1e-4)  # sampling alone is more
     with pytest.raises(UsageError, match="crowd, epsilon, delta"):
-        incrowd.solve(survey, "noise", 0.01)
+        incrowd.solve(survey, "noise", error=0.01)
 
 
 @pytest.mark.slow
 def test_solving_for_the_crowd_gives_the_error():
     survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
-    made = incrowd.solve(survey, "crowd", 0.01)
+    made = incrowd.solve(survey, "crowd", error=0.01)
     assert 0.0097 < plan_error(made) <= 0.01
     assert recertify(made).delta.upper <= 1e-6
 
 
 def test_people_needed_is_the_crowd_that_reaches_the_error():
     made = incrowd.plan(yes_no_survey(3, crowd=20_000))
-    needed = incrowd.people_needed(made, ["q0"], 0.004)
+    needed = incrowd.people_needed(made, ["q0"], standard_error=0.004)
     v = 1 / (made.messages[0].noise.phi - 1)
     assert needed == math.ceil((v + 0.25) / 0.004**2)
 
@@ -246,7 +246,7 @@ def test_earlier_rounds_are_covered():
     ledger = incrowd.Ledger().with_plan(first, 20_000)
     survey = yes_no_survey(2, crowd=20_000, name="second")
     alone = incrowd.plan(survey)
-    second = incrowd.plan(survey, ledger.asked)
+    second = incrowd.plan(survey, earlier=ledger.asked)
     assert second.messages[0].noise_numerator > alone.messages[0].noise_numerator
     both = sent(first.survey, first.messages).also(sent(survey, second.messages))
     assert incrowd.certify("blanket", both, 20_000, 2.0).delta.upper <= 1e-8
@@ -259,7 +259,7 @@ def test_earlier_rounds_are_covered():
         PrivacyError, match=r"have spent epsilon 0\.5 "
     ):  # nothing is left of the promise
         incrowd.plan(
-            yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.1}, name="x"), ledger.asked
+            yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.1}, name="x"), earlier=ledger.asked
         )
 
 

@@ -79,18 +79,18 @@ def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(f
     """Planned for 5,000, 300 came. A second plan that takes 5,000 breaks its promise (1, 1e-6) a
     thousand times, by an exact lower bound; with what arrived, the planner says why none is left,
     and a weaker promise for both is kept."""
-    blind = incrowd.plan(one_bit("second", 1.0), [first.asked])
+    blind = incrowd.plan(one_bit("second", 1.0), earlier=[first.asked])
     assert lower_bound(qs_of(first, blind), 300, 1.0) > 1e-3
 
     noted = incrowd.note(path, first, of_people(first, 300))
     assert [asked.crowd for asked in noted.asked] == [300]
     spent = guarantee_for(first, 300).epsilon
     with pytest.raises(PrivacyError) as caught:
-        incrowd.plan(one_bit("second", 1.0), noted.asked)
+        incrowd.plan(one_bit("second", 1.0), earlier=noted.asked)
     said = re.search(r"have spent epsilon ([\d.]+) at delta 1e-06.*300 of 5,000", str(caught.value))
     assert float(said[1]) == pytest.approx(spent, rel=1e-3)
 
-    second = incrowd.plan(one_bit("second", 5.0), noted.asked)
+    second = incrowd.plan(one_bit("second", 5.0), earlier=noted.asked)
     assert second.guarantee.crowd == 300
     assert recertify(second).delta.upper <= 1e-6
     assert lower_bound(qs_of(first, second), 300, 5.0) <= 1e-6
@@ -159,7 +159,7 @@ def test_crowds_are_not_made_up(first, path):
 
 def test_a_plan_that_counts_on_more_than_came_is_not_noted(first, path):
     """It was made before it was known who came."""
-    second = incrowd.plan(one_bit("second", 5.0), [first.asked])
+    second = incrowd.plan(one_bit("second", 5.0), earlier=[first.asked])
     incrowd.note(path, first, of_people(first, 300))
     with pytest.raises(PlanError, match="counts on 5,000 people in 'first', where 300 came"):
         incrowd.note(path, second, of_people(second, 300))
@@ -169,9 +169,9 @@ def test_where_nobody_hides_only_the_local_guarantee_is_left(first, path):
     incrowd.note(path, first, of_people(first, 1))
     asked = Ledger.load(path).asked
     with pytest.raises(PrivacyError, match="a crowd of 1 hides nobody"):
-        incrowd.plan(one_bit("second", 3.0), asked)
+        incrowd.plan(one_bit("second", 3.0), earlier=asked)
     local = one_bit("second", 9.0, privacy={"analysis": "local"})
-    made = incrowd.plan(local, asked)
+    made = incrowd.plan(local, earlier=asked)
     assert incrowd.verify(made).plan_holds
     both = sum(2 * math.atanh(1 - 2 * q) for q in qs_of(first, made))  # ln(p / q) each
     assert made.guarantee.local_epsilon == pytest.approx(both) and both <= 9.0

@@ -24,13 +24,13 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
+from incrowd.encoding.people import People
 from incrowd.errors import IncrowdError, PrivacyError, SurveyError, UsageError
 from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import along_axes
 from incrowd.plans import fixed_channel
+from incrowd.sampling.memory import remembered, remembering
 from incrowd.survey import Choice, Domain, Multi, YesNo
-from incrowd.workflow.memory import remembered, remembering
-from incrowd.workflow.people import People
 from tests.oracles.axes import axis_of, k_ary, patterns, records_of, with_one
 
 PEOPLE = 6000
@@ -108,7 +108,7 @@ def answers(rows=PEOPLE, seed=1):
 def collected(plan, table, seed=2):
     """Reports and their bits, shape (reports, bits)."""
     key = incrowd.DeviceKey(bytes(range(32))) if plan.memoised else None
-    reports = incrowd.randomize(plan, table, seed, "id", key)
+    reports = incrowd.randomize(plan, table, simulation_seed=seed, id="id", device_key=key)
     bits = np.unpackbits(reports[0].packed, axis=1, count=reports[0].bits, bitorder="little")
     return reports, bits
 
@@ -189,7 +189,7 @@ def test_questions_with_devices_of_different_kinds_in_one_table(tmp_path):
         assert np.allclose(*both, rtol=1e-9) and possible.sum() > 1
     compared = incrowd.compare(plan, reports, "smokes", "drinks")
     assert compared.independence.p_value < 1e-6
-    (fitted,) = incrowd.postprocess(plan, reports, [("smokes", "drinks")])
+    (fitted,) = incrowd.postprocess(plan, reports, tables=[("smokes", "drinks")])
     assert np.abs(fitted.estimate - [[0.42, 0.21, 0.07], [0, 0, 0.3]]).max() < 0.05
     checked = incrowd.verify(plan, reports)
     assert checked.plan_holds and checked.impossible == ()
@@ -426,7 +426,7 @@ def remembered_bits(folder, said=MEMOISED, key=KEY, rows=ROWS, crowd=ROWS, table
     truth = np.zeros((rows, 3), np.uint8)
     truth[np.arange(rows), encoded.encoded["drinks"].places] = 1
     records = np.packbits(truth, axis=1, bitorder="little")
-    memory = remembering(plan, table, "id", key)
+    memory = remembering(plan, rows, ids.to_pylist(), key)
     found = remembered(plan, message, records, memory)
     return np.unpackbits(found, axis=1, count=3, bitorder="little"), truth
 

@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from incrowd.accounting.analyses import ANALYSES, Analysis
-from incrowd.accounting.analyses.analysis import Found
+from incrowd.accounting.analyses.base import Found
 from incrowd.accounting.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates

@@ -160,8 +160,8 @@ def test_commands_write_through(tmp_path):
 
 SLOWED = """
 import os, signal, sys
-from incrowd.workflow import stream
-stream.BATCH_ROWS = 200
+from incrowd.sampling import streaming
+streaming.BATCH_ROWS = 200
 from incrowd.cli import main
 main()
 """

@@ -80,7 +80,7 @@ def local_plan(name, earlier=()):
     privacy = {"epsilon": 600.0, "analysis": "local"}
     question = {"id": "a", "type": "yesno", "randomizer": {"kind": "warner", "spinner": 0.7}}
     raw = {"name": name, "crowd": 100, "privacy": privacy, "question": [question]}
-    return incrowd.plan(incrowd.Survey.of(raw), earlier)
+    return incrowd.plan(incrowd.Survey.of(raw), earlier=earlier)
 
 
 def test_a_hundred_who_note_in_one_ledger(processes, tmp_path):

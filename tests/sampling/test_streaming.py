@@ -29,15 +29,17 @@ import incrowd
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.batches import load_batches
 from incrowd.errors import AnswersError, UsageError
+from incrowd.kernels import threads
+from incrowd.kernels.threads import in_order
 from incrowd.reports import collection
 from incrowd.reports.collection import Collection, regrouped, write_reports
 from incrowd.reports.temporary import Bucket
+from incrowd.sampling import passes, streaming
 from incrowd.sampling.buckets import branch, spread
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow import passes, stream, threads
-from incrowd.workflow.passes import Disk, shuffled
-from incrowd.workflow.stream import batch_rows, randomize_files
-from incrowd.workflow.threads import in_order
+from incrowd.sampling.passes import Disk, shuffled
+from incrowd.sampling.streaming import batch_rows
+from incrowd.workflow.randomize import randomize_files
 from tests.conftest import KINDS, people, plan_of
 
 ALARM = 1e-6
@@ -162,7 +164,7 @@ def answers(request, tmp_path_factory):
 @pytest.fixture
 def small(monkeypatch):
     """500 rows a batch, 16 buckets, 256 reports a row group."""
-    monkeypatch.setattr(stream, "BATCH_ROWS", 500)
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 500)
     monkeypatch.setattr(passes, "FILES", 16)
     monkeypatch.setattr(collection, "group_rows", lambda width: 256)
 
@@ -171,8 +173,8 @@ def test_one_batch_gives_the_very_bytes_of_randomize(plans, answers, tmp_path):
     for kind in ("bits", "messages", "text"):
         made = plans[kind]
         table = load_answers(answers, made.survey)
-        expected = incrowd.randomize(made, table, 7)
-        written = randomize_files(made, answers, tmp_path / kind, 7)
+        expected = incrowd.randomize(made, table, simulation_seed=7)
+        written = randomize_files(made, answers, tmp_path / kind, simulation_seed=7)
         assert (written.rows, written.seed) == (ROWS, 7)
         assert written.reports == tuple(map(len, expected))
         for file, one in zip(written.files, expected, strict=True):
@@ -185,7 +187,7 @@ def test_every_kind_of_message_keeps_its_law(plans, small, answers, tmp_path, ki
     """Counts, headers and estimates; 5 standard errors, which one cell in 1.7 million exceeds.
     Wrong: the reports of the first batch alone."""
     made = plans[kind]
-    written = randomize_files(made, answers, tmp_path / "out", 11)
+    written = randomize_files(made, answers, tmp_path / "out", simulation_seed=11)
     reports = incrowd.load_reports(tmp_path / "out")
     assert written.reports == tuple(map(len, reports))
     for message, one in zip(made.messages, reports, strict=True):
@@ -195,10 +197,10 @@ def test_every_kind_of_message_keeps_its_law(plans, small, answers, tmp_path, ki
     words = {"t": ["oslo", "paris"]} if kind == "text" else None
     found = incrowd.estimate(made, reports, candidates=words, accept_smaller_crowd=True)
     assert found.rejected == 0 and found.crowd == ROWS
-    true = incrowd.truth(made, people(), [table.questions for table in found.tables])
+    true = incrowd.truth(made, people(), tables=[table.questions for table in found.tables])
     for table, shares in zip(found.tables, true, strict=True):
         assert np.all(np.abs(table.estimate - shares) < 5 * table.standard_error)
-    first = incrowd.randomize(made, people().slice(0, 500), 11)
+    first = incrowd.randomize(made, people().slice(0, 500), simulation_seed=11)
     wrong = incrowd.estimate(made, first, accept_smaller_crowd=True)
     assert any(
         np.any(np.abs(table.estimate - shares) > 5 * table.standard_error)
@@ -209,7 +211,7 @@ def test_every_kind_of_message_keeps_its_law(plans, small, answers, tmp_path, ki
 def test_the_seed_alone_decides(plans, small, answers, tmp_path, monkeypatch):
     def written(name, seed, most_threads):
         monkeypatch.setattr(threads, "MOST_THREADS", most_threads)
-        randomize_files(plans["messages"], answers, tmp_path / name, seed)
+        randomize_files(plans["messages"], answers, tmp_path / name, simulation_seed=seed)
         return [file.read_bytes() for file in sorted((tmp_path / name).iterdir())]
 
     first = written("first", 1, 1)
@@ -220,7 +222,7 @@ def test_the_seed_alone_decides(plans, small, answers, tmp_path, monkeypatch):
 
 def row_groups(made, folder, answers):
     """How many reports of each row group have their first bit set, and how many have not."""
-    written = randomize_files(made, answers, folder, 13)
+    written = randomize_files(made, answers, folder, simulation_seed=13)
     parts = list(incrowd.stream_reports(written.files[0]))
     assert [len(part) for part in parts] == [256] * (len(parts) - 1) + [len(parts[-1])]
     ones = np.array([int((part.packed[:, 0] & 1).sum()) for part in parts])
@@ -239,7 +241,7 @@ def test_row_groups_tell_nothing_of_who_is_in_them(plans, small, answers, tmp_pa
 def test_a_file_does_not_show_its_buckets(plans, small, answers, tmp_path):
     """It is to the byte the file of the same reports written at once."""
     made = plans["bits"]
-    randomize_files(made, answers, tmp_path / "r.parquet", 17)
+    randomize_files(made, answers, tmp_path / "r.parquet", simulation_seed=17)
     (found,) = incrowd.load_reports(tmp_path / "r.parquet")
     incrowd.save_reports([found], tmp_path / "at once.parquet")
     written = [(tmp_path / f"{name}.parquet").read_bytes() for name in ("r", "at once")]
@@ -255,7 +257,7 @@ def test_too_large_buckets_are_spread_again(plans, small, answers, tmp_path, mon
     for name, size in (("large", 5 << 26), ("little", 300 * (passes.ORDER_BYTES + 4))):
         monkeypatch.setattr(passes, "SHUFFLE_BYTES", size)
         most.clear()
-        written = randomize_files(made, answers, tmp_path / f"{name}.parquet", 19)
+        written = randomize_files(made, answers, tmp_path / f"{name}.parquet", simulation_seed=19)
         assert sum(most) == written.reports[0] == 3 * ROWS
         found.append(max(most))
         found.append(np.sort(incrowd.load_reports(written.files[0])[0].packed.view("<u2").ravel()))
@@ -334,8 +336,8 @@ def test_outputs_that_cannot_be(plans, small, answers, tmp_path):
 
 CHILD = """
 import sys
-from incrowd.workflow import stream
-stream.BATCH_ROWS = 200
+from incrowd.sampling import streaming
+streaming.BATCH_ROWS = 200
 from incrowd.cli import main
 main()
 """
@@ -386,11 +388,15 @@ def test_ids_are_looked_at_over_the_whole_file(plans, small, tmp_path):
     table = people().append_column("id", pa.array([f"p{row % 2000}" for row in range(ROWS)]))
     same = table.slice(0, 1000)
     pa.csv.write_csv(pa.concat_tables([table.slice(0, 2000), same]), tmp_path / "a.csv")
-    written = randomize_files(made, tmp_path / "a.csv", tmp_path / "r.parquet", 3, id="id")
+    written = randomize_files(
+        made, tmp_path / "a.csv", tmp_path / "r.parquet", simulation_seed=3, id="id"
+    )
     assert (written.rows, written.reports) == (3000, (3 * 2000,))
     pa.csv.write_csv(table, tmp_path / "b.csv")
     with pytest.raises(AnswersError, match="rows 1 and 2001: got 'p0'; is the id of both"):
-        randomize_files(made, tmp_path / "b.csv", tmp_path / "s.parquet", 3, id="id")
+        randomize_files(
+            made, tmp_path / "b.csv", tmp_path / "s.parquet", simulation_seed=3, id="id"
+        )
 
 
 def test_permanent_responses_need_ids(small, tmp_path):
@@ -408,7 +414,7 @@ def test_permanent_responses_need_ids(small, tmp_path):
     assert not (tmp_path / "r.parquet").exists()
     rounds = []
     for name in ("one", "two"):
-        written = randomize_files(*arguments, tmp_path / name, None, "id", key)
+        written = randomize_files(*arguments, tmp_path / name, id="id", device_key=key)
         rounds.append(incrowd.load_reports(written.files[0])[0].packed.sum())
     assert rounds[0] == rounds[1]
 
@@ -476,11 +482,11 @@ def test_an_empty_parquet_file(plans, tmp_path):
 
 def test_batches_are_smaller_where_people_send_more(plans):
     """A byte for each bit of each copy: 10 bits three times; three bits apart are numbers."""
-    assert batch_rows(plans["messages"]) == stream.BATCH_ROWS
+    assert batch_rows(plans["messages"]) == streaming.BATCH_ROWS
     wide = plans["bits"].model_copy(
         update={"messages": (plans["bits"].messages[0].model_copy(update={"copies": 10_000}),)}
     )
-    assert batch_rows(wide) == stream.BATCH_BYTES // (10 * 10_000)
+    assert batch_rows(wide) == streaming.BATCH_BYTES // (10 * 10_000)
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 20))
@@ -518,7 +524,7 @@ def test_no_reports_are_a_file_as_well(tmp_path):
 
 
 def test_work_is_taken_in_order_and_not_far_ahead(monkeypatch):
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(threads, "_cores", lambda: 2)
     drawn = []
 
     def items():
@@ -572,8 +578,8 @@ MEMORY = """
 import sys
 from pathlib import Path
 from incrowd import Plan
-from incrowd.workflow import passes
-from incrowd.workflow.stream import randomize_files
+from incrowd.sampling import passes
+from incrowd.workflow.randomize import randomize_files
 passes.SHUFFLE_BYTES = 1 << 24
 randomize_files(Plan.load(sys.argv[1]), sys.argv[2], Path(sys.argv[2]).with_name("r.parquet"))
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

@@ -12,6 +12,7 @@ from scipy.stats import binom, chi2, norm
 
 import incrowd
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.encoding.people import People
 from incrowd.errors import SurveyError, TableError
 from incrowd.estimation.tables import estimate_options
 from incrowd.planner.sent import sent_by
@@ -19,7 +20,6 @@ from incrowd.presentation.data import shown
 from incrowd.sampling import unlinked
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.unlinked import as_reports, set_bits
-from incrowd.workflow.people import People
 from incrowd.workflow.randomize import randomize_message
 
 RARE = 1e-6  # false alarms
@@ -127,7 +127,7 @@ def small():
     plan = incrowd.plan(survey(list("abcdefghij")))
     generator = np.random.default_rng(5)
     table = pa.table({"home": generator.choice(list("abc"), 2000, p=[0.6, 0.3, 0.1])})
-    return plan, table, incrowd.randomize(plan, table, 6)
+    return plan, table, incrowd.randomize(plan, table, simulation_seed=6)
 
 
 def test_the_number_of_people_is_told_and_kept(small, tmp_path):
@@ -178,7 +178,7 @@ def test_the_order_of_the_reports_is_lost(small):
         half = len(ones) // 2
         return abs(ones[:half].mean() - ones[half:].mean()) / np.sqrt(ones.var() * 4 / len(ones))
 
-    assert gap(incrowd.randomize(plan, table, 7)[0].packed) < 5
+    assert gap(incrowd.randomize(plan, table, simulation_seed=7)[0].packed) < 5
     people, stream = People.of(plan.survey, table), Keystream.for_simulation(7)
     assert gap(randomize_message(plan, plan.messages[0], people, stream)) > 5
 
@@ -281,7 +281,7 @@ def many():
         generator.integers(10, len(WORDS), 20_000),
     )
     table = pa.table({"home": np.array(WORDS)[places]})
-    reports = incrowd.randomize(plan, table, 10)
+    reports = incrowd.randomize(plan, table, simulation_seed=10)
     return Many(plan, table, reports, incrowd.estimate(plan, reports))
 
 
@@ -317,7 +317,7 @@ def test_the_page_of_many_options_is_written(many, tmp_path):
 def test_a_page_where_nothing_rises_above_the_noise_is_written(tmp_path):
     plan = incrowd.plan(survey(WORDS[:300], 2000, 0.2, 1e-6))
     table = pa.table({"home": np.resize(WORDS[:300], 2000)})
-    estimates = incrowd.estimate(plan, incrowd.randomize(plan, table, 11))
+    estimates = incrowd.estimate(plan, incrowd.randomize(plan, table, simulation_seed=11))
     assert not estimates.tables[0].above_noise().any()
     incrowd.save_estimates(estimates, tmp_path / "page.html")
     assert "0 of 300 answers" in (tmp_path / "page.html").read_text()
@@ -435,7 +435,7 @@ def test_what_travels_apart_has_a_one_way_table_only(small):
     np.testing.assert_array_equal(together.tables[0].estimate, plainly.tables[0].estimate)
     for method in ("likelihood", "simplex", "consistent"):
         with pytest.raises(TableError, match=r"home.*has unlinked bits"):
-            incrowd.postprocess(plan, reports, [("home",)], method)
+            incrowd.postprocess(plan, reports, tables=[("home",)], method=method)
 
 
 def test_a_table_with_another_question_is_refused():
@@ -443,12 +443,12 @@ def test_a_table_with_another_question_is_refused():
     raw["question"] = [*raw["question"], {"id": "old", "type": "yesno"}]
     plan = incrowd.plan(incrowd.Survey.of(raw))
     table = pa.table({"home": ["a", "b"] * 1000, "old": [True, False] * 1000})
-    reports = incrowd.randomize(plan, table, 12)
+    reports = incrowd.randomize(plan, table, simulation_seed=12)
     assert [message.apart for message in plan.messages] == [False, True]
     for use in (
-        lambda: incrowd.estimate(plan, reports, [("home", "old")]),
+        lambda: incrowd.estimate(plan, reports, tables=[("home", "old")]),
         lambda: incrowd.compare(plan, reports, "home", "old"),
-        lambda: incrowd.postprocess(plan, reports, [("old", "home")]),
+        lambda: incrowd.postprocess(plan, reports, tables=[("old", "home")]),
     ):
         with pytest.raises(TableError, match=r"these travel together: old; home"):
             use()

@@ -58,7 +58,7 @@ def reports(plans, tmp_path_factory):
     folder.mkdir()
     usual, collection.group_rows = collection.group_rows, lambda width: 200
     for seed, (kind, plan) in enumerate(plans.items()):
-        made = incrowd.randomize(plan, people(PEOPLE), seed)
+        made = incrowd.randomize(plan, people(PEOPLE), simulation_seed=seed)
         incrowd.save_reports(made, folder / (kind if len(made) > 1 else f"{kind}.parquet"))
     collection.group_rows = usual
     return {kind: next(folder.glob(f"{kind}*")) for kind in plans}

@@ -11,7 +11,7 @@ import pytest
 import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
-from incrowd.presentation.terminal_tables import interval_words
+from incrowd.presentation.comparisons import interval_words
 from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -102,7 +102,7 @@ def test_an_open_interval_is_words_for_people_and_null_with_a_flag_for_machines(
     survey = incrowd.Survey.load(tmp_path / "survey.toml")
     made = incrowd.plan(survey)
     people = pa.table({"smokes": ["yes", "no"] * 100, "sex": ["f"] * 150 + ["m"] * 50})
-    incrowd.save_reports(incrowd.randomize(made, people, 3), tmp_path / "r.parquet")
+    incrowd.save_reports(incrowd.randomize(made, people, simulation_seed=3), tmp_path / "r.parquet")
     (tmp_path / "plan.json").write_text(made.dumps())
     arguments = ("compare", tmp_path / "plan.json", tmp_path / "r.parquet", "sex", "smokes")
     data = json.loads(run(*arguments, "--json").stdout, parse_constant=no_constant)

@@ -19,11 +19,11 @@ from scipy.stats import chi2
 import incrowd
 from incrowd.cli import main
 from incrowd.encoding.bloom import places
+from incrowd.encoding.people import People
 from incrowd.errors import AnswersError, SurveyError, TableError, UsageError
 from incrowd.presentation.terminal import terminal
 from incrowd.sampling.keystream import Keystream
 from incrowd.survey import NO_ANSWER
-from incrowd.workflow.people import People
 from incrowd.workflow.randomize import randomize_message
 
 PEOPLE = 8000
@@ -71,7 +71,9 @@ def made(tmp_path_factory):
     plan = incrowd.plan(load(folder, HOME, OLD))
     (folder / "plan.json").write_text(plan.dumps())
     (folder / "words.txt").write_text("\n".join([*CITIES, *ABSENT, "", " paris "]) + "\n")
-    incrowd.save_reports(incrowd.randomize(plan, answers(), 2), folder / "reports.parquet")
+    incrowd.save_reports(
+        incrowd.randomize(plan, answers(), simulation_seed=2), folder / "reports.parquet"
+    )
     return folder
 
 
@@ -116,7 +118,7 @@ def test_without_candidates_a_text_question_is_left_out(made, estimated):
     plan, _ = estimated
     reports = incrowd.load_reports(made / "reports.parquet")
     assert incrowd.estimate(plan, reports).words == {}
-    assert incrowd.estimate(plan, reports, [("home",)]).tables == ()
+    assert incrowd.estimate(plan, reports, tables=[("home",)]).tables == ()
 
 
 def test_tallies_of_parts_give_the_same_words(made, estimated):
@@ -134,7 +136,7 @@ def test_copies_and_two_messages_still_find_the_words(tmp_path):
     """Each copy has a cohort of its own; of two messages the sharper one is read."""
     groups = "[[message]]\nquestions = ['home']\ncopies = 3\n[[message]]\nquestions = ['old']\n"
     plan = incrowd.plan(load(tmp_path, groups, HOME, OLD))
-    reports = incrowd.randomize(plan, answers(), 3)
+    reports = incrowd.randomize(plan, answers(), simulation_seed=3)
     assert [len(r) for r in reports] == [3 * PEOPLE, PEOPLE]
     found = incrowd.estimate(plan, reports, candidates={"home": CITIES + ABSENT}).words["home"]
     assert np.all(np.abs(found.estimate[:3] - SHARES) < 5 * found.standard_error[:3])
@@ -150,7 +152,7 @@ def alike(estimated):
     """Everybody lives in paris: cohorts, and the bits of the filter."""
     plan, _ = estimated
     table = pa.table({"home": ["paris"] * PEOPLE, "old": [True] * PEOPLE})
-    packed = incrowd.randomize(plan, table, 4)[0].packed
+    packed = incrowd.randomize(plan, table, simulation_seed=4)[0].packed
     bits = np.unpackbits(packed, axis=1, bitorder="little")
     return plan.messages[0].noise, bits[:, :4] @ (1 << np.arange(4)), bits[:, 4 : 4 + BLOCK]
 
@@ -206,7 +208,7 @@ def test_no_answer_is_a_word_of_an_optional_question(tmp_path):
     plan = incrowd.plan(load(tmp_path, HOME + "optional = true\n"))
     words = [None if i % 4 == 0 else "paris" for i in range(PEOPLE)]
     table = pa.table({"home": words})
-    reports = incrowd.randomize(plan, table, 6)
+    reports = incrowd.randomize(plan, table, simulation_seed=6)
     candidates = {"home": (NO_ANSWER, "paris", *ABSENT)}
     found = incrowd.estimate(plan, reports, candidates=candidates).words["home"]
     assert found.present.tolist() == [True, True] + [False] * len(ABSENT)
@@ -225,7 +227,7 @@ def test_one_word_in_two_spellings(estimated):
     """White space and composed letters do not matter, neither in answers nor among candidates."""
     plan, _ = estimated
     table = pa.table({"home": ["Zu\u0308rich", " Zürich "] * 4000, "old": [True] * PEOPLE})
-    reports = incrowd.randomize(plan, table, 7)
+    reports = incrowd.randomize(plan, table, simulation_seed=7)
     found = incrowd.estimate(plan, reports, candidates={"home": [" Zu\u0308rich", *ABSENT]})
     assert abs(found.words["home"].estimate[0] - 1) < 5 * found.words["home"].standard_error[0]
     with pytest.raises(TableError, match="'Zürich'; stands 2 times"):
@@ -262,7 +264,7 @@ def test_words_at_the_terminal_and_on_the_page(estimated, tmp_path):
 def test_words_are_escaped_on_the_page(estimated, tmp_path):
     plan, _ = estimated
     table = pa.table({"home": ["<script>"] * PEOPLE, "old": [True] * PEOPLE})
-    reports = incrowd.randomize(plan, table, 8)
+    reports = incrowd.randomize(plan, table, simulation_seed=8)
     estimates = incrowd.estimate(plan, reports, candidates={"home": ("<script>", *ABSENT)})
     incrowd.save_estimates(estimates, tmp_path / "e.html")
     page = (tmp_path / "e.html").read_text()
@@ -273,7 +275,7 @@ def test_words_are_escaped_on_the_page(estimated, tmp_path):
 def test_a_survey_of_text_alone_is_written_in_every_form(ending, tmp_path):
     """A file without the words would hold nothing of what was asked."""
     plan = incrowd.plan(load(tmp_path, HOME.replace("block = 16", "block = 8")))
-    reports = incrowd.randomize(plan, answers().select(["home"]), 9)
+    reports = incrowd.randomize(plan, answers().select(["home"]), simulation_seed=9)
     estimates = incrowd.estimate(plan, reports, candidates={"home": CITIES})
     incrowd.save_estimates(estimates, tmp_path / f"e.{ending}")
     assert b"berlin" in (tmp_path / f"e.{ending}").read_bytes()
@@ -308,9 +310,9 @@ def test_a_text_question_stands_alone_in_tables(made, estimated):
     plan, _ = estimated
     reports = incrowd.load_reports(made / "reports.parquet")
     for use in (
-        lambda: incrowd.estimate(plan, reports, [("old", "home")]),
+        lambda: incrowd.estimate(plan, reports, tables=[("old", "home")]),
         lambda: incrowd.compare(plan, reports, "old", "home"),
-        lambda: incrowd.postprocess(plan, reports, [("old", "home")]),
+        lambda: incrowd.postprocess(plan, reports, tables=[("old", "home")]),
     ):
         with pytest.raises(TableError, match=r"home.*is a text question"):
             use()
@@ -324,7 +326,7 @@ def test_words_are_not_post_processed_as_a_table(method, made, estimated):
     plan, _ = estimated
     reports = incrowd.load_reports(made / "reports.parquet")
     with pytest.raises(TableError, match=r"home.*is a text question"):
-        incrowd.postprocess(plan, reports, [("home",)], method)
+        incrowd.postprocess(plan, reports, tables=[("home",)], method=method)
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,17 @@ def test_a_file_of_reports_holds_reports_alone(made, answers, tmp_path):
 def test_real_reports_differ_and_simulated_ones_repeat(made, answers):
     first, second = (incrowd.randomize(made, answers)[0].packed for _ in range(2))
     assert not np.array_equal(first, second)
-    first, second = (incrowd.randomize(made, answers, 3)[0].packed for _ in range(2))
+    first, second = (
+        incrowd.randomize(made, answers, simulation_seed=3)[0].packed for _ in range(2)
+    )
     assert np.array_equal(first, second)
 
 
 def test_order_is_lost(made):
     """Half the people say yes, in order: reports in the first half must not say so.
     5 standard errors; the wrong variant, unshuffled, is rejected."""
+    from incrowd.encoding.people import People
     from incrowd.sampling.keystream import Keystream
-    from incrowd.workflow.people import People
     from incrowd.workflow.randomize import randomize_message
 
     rows = 20_000
@@ -116,7 +118,7 @@ def test_order_is_lost(made):
         spread = np.sqrt(ones.var() * 4 / rows)
         return abs(ones[: rows // 2].mean() - ones[rows // 2 :].mean()) / spread
 
-    assert gap(incrowd.randomize(made, people, 5)[0].packed) < 5
+    assert gap(incrowd.randomize(made, people, simulation_seed=5)[0].packed) < 5
     everybody = People.of(made.survey, people)
     stream = Keystream.for_simulation(5)
     ordered = randomize_message(made, made.messages[0], everybody, stream)
@@ -126,7 +128,7 @@ def test_order_is_lost(made):
 def test_copies(answers):
     raw = incrowd.Survey.load(EXAMPLES / "health.toml").model_dump(by_alias=True) | {"copies": 3}
     made = incrowd.plan(incrowd.Survey.of(raw))
-    reports = incrowd.randomize(made, answers, 1)
+    reports = incrowd.randomize(made, answers, simulation_seed=1)
     assert len(reports[0]) == 3 * len(answers)
     estimates = incrowd.estimate(made, reports)
     assert estimates.crowd == len(answers)
@@ -141,7 +143,7 @@ def test_reports_of_another_plan_are_refused(survey, reports):
 
 
 def test_a_smaller_crowd_is_refused_unless_accepted(made, answers):
-    reports = incrowd.randomize(made, answers.slice(0, 500), 1)
+    reports = incrowd.randomize(made, answers.slice(0, 500), simulation_seed=1)
     with pytest.raises(ReportsError, match="accept_smaller_crowd=True"):
         incrowd.estimate(made, reports)
     estimates = incrowd.estimate(made, reports, accept_smaller_crowd=True)
@@ -176,7 +178,7 @@ def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey,
     made = incrowd.plan(incrowd.Survey.of(raw))
     assert made.guarantee.crowd == 19_000
     assert made.messages[0].noise_numerator > incrowd.plan(survey).messages[0].noise_numerator
-    reports = incrowd.randomize(made, answers.slice(0, 10_000), 1)
+    reports = incrowd.randomize(made, answers.slice(0, 10_000), simulation_seed=1)
     weaker = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
     assert weaker.crowd == 9_000 and weaker.epsilon > made.guarantee.epsilon
     schema = incrowd.Schema.uniform(
@@ -187,7 +189,7 @@ def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey,
 
 
 def test_a_crowd_of_one_has_the_local_guarantee_left(made, answers):
-    reports = incrowd.randomize(made, answers.slice(0, 1), 1)
+    reports = incrowd.randomize(made, answers.slice(0, 1), simulation_seed=1)
     left = incrowd.estimate(made, reports, accept_smaller_crowd=True).guarantee
     channel = made.messages[0].noise
     assert left.analysis == "local"
@@ -197,7 +199,7 @@ def test_a_crowd_of_one_has_the_local_guarantee_left(made, answers):
 @pytest.mark.parametrize("tables", [[["nothing"]], [[]], [["doctor_visits", "doctor_visits"]]])
 def test_tables_that_cannot_be_made(made, reports, tables):
     with pytest.raises(TableError):
-        incrowd.estimate(made, reports, tables)
+        incrowd.estimate(made, reports, tables=tables)
 
 
 def test_damaged_reports(made, reports, tmp_path):
@@ -242,7 +244,7 @@ def test_wrong_noise_would_show_as_bias(survey, answers):
     from incrowd.tally.moments import moments
 
     made = incrowd.plan(survey)
-    reports = incrowd.randomize(made, answers, 4)
+    reports = incrowd.randomize(made, answers, simulation_seed=4)
     wrong = BitFlip.at_least(made.messages[0].noise.q * 1.2)
     question = survey.question("physical_limitation")
     counts = moments(reports[0].packed, [slice(0, 1)])
@@ -264,7 +266,7 @@ def test_multi_and_optional_questions_end_to_end():
     made = incrowd.plan(survey)
     rows = [("yes", "x", ["u", "v"], 0.0), (None, None, None, None), ("no", "z", [], 9.0)] * 400
     answers = pa.table(dict(zip("abcd", map(list, zip(*rows, strict=True)), strict=True)))
-    reports = incrowd.randomize(made, answers, 1)
+    reports = incrowd.randomize(made, answers, simulation_seed=1)
     estimates = incrowd.estimate(made, reports)
     for table, true in zip(estimates.tables, truth(made, answers), strict=True):
         assert table.estimate.shape == true.shape

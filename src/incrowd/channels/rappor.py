@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from incrowd.channels.bit import Bit
@@ -89,29 +88,7 @@ class Rappor(ExactChannel):
         """What all reports of one bit together leak locally at most, rounded up."""
         return self.permanent.epsilon
 
-    def epsilon_of_all_reports(self, hash_bits: int) -> float:
-        """2 h ln((1 - f/2) / (f/2)), rounded up: all reports of a value of h hash bits.
-
-        RAPPOR (Erlingsson, Pihur and Korolova 2014), theorem 1. Holds while the value stays the
-        same. Raises PrivacyError unless h >= 1.
-        """
-        return math.nextafter(2 * _checked(hash_bits) * self.permanent.epsilon, math.inf)
-
-    def epsilon_of_one_report(self, hash_bits: int) -> float:
-        """h ln(q* (1 - p*) / (p* (1 - q*))), rounded up: one report of a value of h hash bits.
-
-        p* and q* are P(report 1 | answer 0) and P(report 1 | answer 1) through both stages;
-        RAPPOR, theorem 2. Raises PrivacyError unless h >= 1.
-        """
-        return math.nextafter(_checked(hash_bits) * sum(self.log_ratios), math.inf)
-
     @property
     def _channel(self) -> ExactChannel:
         remembered = Bit.from_flip(self.permanent)
         return TwoStage(remembered, self.instantaneous) if self.instantaneous else remembered
-
-
-def _checked(hash_bits: int) -> int:
-    if hash_bits < 1:
-        raise PrivacyError.of("hash bits", hash_bits, "should be at least 1")
-    return hash_bits

@@ -89,10 +89,10 @@ def count_paths(
     reports = [path for path in paths if path.suffix != TALLY_ENDING]
     if spark and reports:
         say(f"counting on Spark: {spark}")
-        return sum(found, count_on_spark(made, reports, tables, kind, spark))
+        return sum(found, count_on_spark(made, reports, tables=tables, kind=kind, master=spark))
     for path in reports:
         with counting(path) as parts:
-            found.append(incrowd.count(made, parts, tables, kind))
+            found.append(incrowd.count(made, parts, tables=tables, kind=kind))
     return reduce(add, found)
 
 
@@ -161,12 +161,12 @@ def estimate(
     estimates = incrowd.estimate(
         made,
         counted,
-        asked,
-        noise_only,
-        accept_smaller_crowd,
-        _candidates(made, words or []),
-        method,
-        covariance,
+        tables=asked,
+        noise_only=noise_only,
+        accept_smaller_crowd=accept_smaller_crowd,
+        candidates=_candidates(made, words or []),
+        simultaneous=method,
+        covariance=covariance,
     )
     if output:
         incrowd.save_estimates(estimates, output)
@@ -247,10 +247,10 @@ def postprocess(
         found = incrowd.postprocess(
             made,
             [part for path in reports for part in incrowd.load_reports(path)],
-            asked,
-            postprocessing_method(method),
-            bootstrap,
-            accept_smaller_crowd,
+            tables=asked,
+            method=postprocessing_method(method),
+            bootstrap=bootstrap,
+            accept_smaller_crowd=accept_smaller_crowd,
         )
     show.postprocessed(found, json)
 
@@ -273,5 +273,12 @@ def compare(
     check_reports(reports)
     made = certified(plan)
     with counting(reports) as parts:
-        found = incrowd.compare(made, parts, first, second, noise_only, accept_smaller_crowd)
+        found = incrowd.compare(
+            made,
+            parts,
+            first,
+            second,
+            noise_only=noise_only,
+            accept_smaller_crowd=accept_smaller_crowd,
+        )
     show.comparison(found, json)

@@ -86,9 +86,9 @@ def plan(
     earlier = Ledger.load(ledger).asked if ledger else ()
     with working("searching the smallest noise") as status:
         if solve and error is not None:
-            made = incrowd.solve(read, solve, error, status.update)
+            made = incrowd.solve(read, solve, error=error, progress=status.update)
         else:
-            made = incrowd.plan(read, earlier, status.update)
+            made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
             write_frontier(made, output, status.update)
         others = alternatives(made.survey, status.update) if side_by_side else ()
@@ -161,7 +161,7 @@ def ledger(
     Ledger.load(ledger)  # is there, before anything is counted
     check_reports(*(reports or []))
     made = certified(plan)
-    known = incrowd.note(ledger, made, _arrived(made, reports), as_planned)
+    known = incrowd.note(ledger, made, _arrived(made, reports), as_planned=as_planned)
     say(f"wrote {ledger}")
     show.ledger(known, json)
 

@@ -25,7 +25,7 @@ from incrowd.cli.options import (
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
-from incrowd.workflow.stream import randomize_files
+from incrowd.workflow.randomize import randomize_files
 
 
 def randomize(
@@ -65,7 +65,15 @@ def randomize(
     made = certified(plan)
     _check_reports_path(made, output)
     with _device_key(device_key) as key:
-        written = randomize_files(made, answers, output, simulation_seed, id, key, progress)
+        written = randomize_files(
+            made,
+            answers,
+            output,
+            simulation_seed=simulation_seed,
+            id=id,
+            device_key=key,
+            progress=progress,
+        )
     with beside(output):
         show.randomized(made, written, json)
 

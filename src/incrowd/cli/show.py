@@ -12,7 +12,7 @@ from incrowd.estimation.results import Estimates
 from incrowd.planner.alternatives import Alternative
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.presentation import number_text, terminal
+from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -30,15 +30,14 @@ from incrowd.presentation.terminal_plan import (
 )
 from incrowd.presentation.terminal_tables import (
     comparison_table,
-    independence_line,
     postprocessed_table,
 )
+from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
 from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
 from incrowd.workflow.postprocess import Postprocessed
-from incrowd.workflow.stream import Written
 from incrowd.workflow.verify import Verification
 
 
@@ -225,14 +224,10 @@ def comparison(found: TwoWay, json: bool) -> None:
     if printed_as_json(json, lambda: _comparison_facts(found), found.seed):
         return
     say(guarantee_sentence(found.guarantee))
-    out.print(independence_line(found.independence), markup=False, highlight=False)
-    v = (found.cramers_v,) if found.cramers_v else ()
-    items = (*v, *found.shares, *found.differences, *found.odds_ratios)
-    title = f"{found.questions[1]} by {found.questions[0]}, 95% intervals"
-    out.print(comparison_table(title, items))
-    say(f"each interval is for its own figure: of {len(items)}, about one in twenty misses")
-    for reason in sorted({item.reason for item in items if item.reason}):
-        say(f"an interval has no limit: {reason}")
+    out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
+    out.print(comparison_table(comparisons.title(found.questions), found.figures))
+    for note in comparisons.notes(found.figures):
+        say(note)
 
 
 def _comparison_facts(found: TwoWay) -> dict[str, Any]:

@@ -38,7 +38,9 @@ def simulate(
     read = incrowd.Survey.load(survey)
     table = incrowd.load_answers(answers, read)
     with progress("simulating", trials) as advance:
-        result = incrowd.simulate(read, table, trials, fixed_people, seed, advance)
+        result = incrowd.simulate(
+            read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
+        )
     simulation(result, json)
 
 

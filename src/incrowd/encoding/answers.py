@@ -23,7 +23,7 @@ TOO_LONG = "straddling object"  # the reader's word for it
 Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
 
 
-def load_answers(path: str | Path, survey: Survey, id: str | None = None) -> pa.Table:
+def load_answers(path: str | Path, survey: Survey, *, id: str | None = None) -> pa.Table:
     """Read the columns of a survey's questions from a CSV or Parquet file, one row a person.
 
     id: a column of text that says whose row it is, to be read as well. CSV cells are kept as

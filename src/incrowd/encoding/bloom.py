@@ -61,23 +61,6 @@ def candidate_places(
     return found.reshape(len(words), cohorts, hashes)
 
 
-def cohort_bits(cohorts: int) -> int:
-    """How many bits show the cohort: log2 of their number, a power of two."""
-    return cohorts.bit_length() - 1
-
-
-def record_bits(places: np.ndarray, cohort: np.ndarray, cohorts: int, block: int) -> np.ndarray:
-    """Records: the cohort's bits, least significant first, then the blocks of the filter.
-
-    places: shape (rows, hashes). cohort: shape (rows,), from 0 to cohorts - 1. Returns bool, shape
-    (rows, log2 cohorts + hashes x block). The cohort's bits are sent as they are, the others
-    are flipped.
-    """
-    shown = np.asarray(cohort)[:, None] >> np.arange(cohort_bits(cohorts)) & 1
-    filters = places[:, :, None] == np.arange(block)
-    return np.hstack([shown.astype(bool), filters.reshape(len(places), -1)])
-
-
 def _digest(prefix: bytes, cohort: int, number: int, word: str) -> int:
     parts = (_number(cohort), _number(number), _text(word))
     return int.from_bytes(hashlib.sha256(prefix + b"".join(map(_framed, parts))).digest(), "big")

@@ -48,19 +48,6 @@ def difference(
     return quotient(name, over, under, shares, factors, level)
 
 
-def ratio(
-    joint: JointEstimate, of: Answer, first: Answer, second: Answer, level: float = LEVEL
-) -> Comparison:
-    """The share of `of` among `first` divided by that among `second`.
-
-    Raises TableError if the table has no such answer or lacks a margin.
-    """
-    name, shares = _versus("ratio", of, first, second), _groups(joint, of, first, second)
-    over, under = product(shares, A, B + NOT_B), product(shares, B, A + NOT_A)
-    factors = {named(dict([of, second])): B, named(dict([first])): A + NOT_A}
-    return quotient(name, over, under, shares, factors, level, "log")
-
-
 def odds_ratio(
     joint: JointEstimate, of: Answer, first: Answer, second: Answer, level: float = LEVEL
 ) -> Comparison:

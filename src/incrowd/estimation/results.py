@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from incrowd import views
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
@@ -24,7 +25,7 @@ class Arrived:
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(views.Notebook, views.Tabular):
     """Estimated tables of one plan.
 
     arrived: what came of each message. guarantee: recomputed for the smallest number of people of
@@ -45,6 +46,12 @@ class Estimates:
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
+
+    def __repr__(self) -> str:
+        tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"
+        name = self.plan.survey.name
+        came = f"crowd={self.crowd:,}, {self.reports:,} reports{views.simulated(self.seed)}"
+        return f"Estimates({name!r}, {tables}, {came})"
 
     @property
     def reports(self) -> int:

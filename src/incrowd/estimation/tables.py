@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
+import pyarrow as pa
 from scipy.special import bdtrc, ndtri
 
+from incrowd import views
 from incrowd.estimation.decoders import Decoder
 from incrowd.estimation.intervals import Intervals
 from incrowd.kernels.axes import transform
@@ -22,7 +25,7 @@ NOISE_ONLY = "noise alone"
 
 
 @dataclass(frozen=True)
-class TableEstimate(Intervals):
+class TableEstimate(Intervals, views.Tabular):
     """The estimated joint distribution of some questions, one axis for each.
 
     estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the
@@ -43,6 +46,19 @@ class TableEstimate(Intervals):
     level: float = LEVEL
     influence: float = 0.0
     p_values: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        shape = " × ".join(map(str, self.estimate.shape))
+        errors = f"people={self.people:,}, errors={self.errors!r}"
+        return f"TableEstimate({' × '.join(self.questions)}, {shape} cells, {errors})"
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each cell: the answer to each question, and proportions of the people."""
+        given = list(zip(*product(*self.answers), strict=True))
+        figures = ("estimate", "standard_error", "low", "high")
+        columns = [pa.array(each) for each in given]
+        columns += [pa.array(getattr(self, name).ravel()) for name in figures]
+        return pa.Table.from_arrays(columns, names=[*self.questions, *figures])
 
     @property
     def standard_error(self) -> np.ndarray:

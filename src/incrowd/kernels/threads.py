@@ -1,14 +1,18 @@
-"""Rows shared out among threads."""
+"""Work shared out among threads."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+MOST_THREADS = 4  # of `in_order`: each holds a batch or a bucket in memory
 
 
 def over_rows(
@@ -25,6 +29,26 @@ def over_rows(
     bounds = [rows * i // count for i in range(count + 1)]
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(work, (slice(*ends) for ends in pairwise(bounds))))
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results of `work` on the items, in their order, from one thread a core, at most four.
+
+    Items are drawn in the caller's thread, one ahead of each thread and no more. If the caller
+    stops early, or anything is raised, what has not begun is not done.
+    """
+    threads = min(_cores(), MOST_THREADS)
+    waiting: deque[Future[R]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _cores() -> int:

@@ -91,17 +91,17 @@ def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float
     return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
 
 
+def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
+    """The inverse noise variance of a table's largest expected cell, of one person's reports."""
+    return message.copies / planned_noise(survey, message, ids)
+
+
 def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
     """The noise variance of a table's largest expected cell, times the number of people.
 
     A table that several messages hold is combined from them by inverse variance.
     """
-    weights = [
-        message.copies / planned_noise(survey, message, ids)
-        for message in messages
-        if message.holds(ids)
-    ]
-    return 1 / sum(weights)
+    return 1 / sum(weight(survey, message, ids) for message in messages if message.holds(ids))
 
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:

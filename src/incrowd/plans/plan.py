@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from incrowd import views
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems, memoised
@@ -78,7 +79,7 @@ class Asked(_Frozen):
         return self
 
 
-class Plan(_Frozen):
+class Plan(views.Notebook, _Frozen):
     """Survey, messages and guarantee.
 
     earlier: what the same people were asked before; the guarantee covers that as well.
@@ -110,6 +111,14 @@ class Plan(_Frozen):
             if found != right:
                 yield f"guarantee.{field} is {found}"
         yield from message_problems(survey, self.messages)
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        said = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}, {promise.analysis}"
+        sent = f"messages={len(self.messages)}, digest={self.digest[:12]}…"
+        return f"Plan({self.survey.name!r}, {said}, crowd={promise.crowd:,}, {sent})"
+
+    __str__ = __repr__
 
     @property
     def memoised(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ MOST_CELLS = 200
 
 _TEXT = {"labelFont": FONT, "labelFontSize": 12, "titleFont": FONT, "titleFontSize": 12}
 _QUIET = {"domain": False, "ticks": False, "titleColor": MUTED, "titleFontWeight": "normal"}
-_CONFIG = {
+CONFIG: dict[str, Any] = {
     "aria": False,
     "background": None,
     "font": FONT,
@@ -34,11 +34,6 @@ _CONFIG = {
 }
 # The empty frames that Vega draws around every group: a third of the text, nothing to see.
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
-
-
-def config() -> dict[str, Any]:
-    """How charts look, for others that draw."""
-    return _CONFIG
 
 
 class Size(NamedTuple):
@@ -64,7 +59,7 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
 
 def drawn(spec: dict[str, Any], label: str) -> Markup:
     """A specification of Vega-Lite as an <svg> element, with that label."""
-    return inline(vl_convert.vegalite_to_svg(spec, config=_CONFIG, allowed_base_urls=[]), label)
+    return inline(vl_convert.vegalite_to_svg(spec, config=CONFIG, allowed_base_urls=[]), label)
 
 
 def inline(svg: str, label: str) -> Markup:

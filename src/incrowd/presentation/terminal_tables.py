@@ -10,9 +10,9 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.estimation.association import IndependenceTest
 from incrowd.estimation.bootstrap import BootstrapBias
 from incrowd.estimation.quotients import Comparison
+from incrowd.presentation.comparisons import HEADINGS, row
 
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
@@ -47,32 +47,11 @@ def postprocessed_table(
 
 def comparison_table(title: str, items: Sequence[Comparison]) -> Table:
     """A line for each figure, with its interval."""
-    shown = table(title, "figure", "estimate", "95% interval")
+    shown = table(title, *HEADINGS)
     for item in items:
-        shown.add_row(Text(item.name), _estimate(item), interval_words(item))
+        name, estimate, interval = row(item)
+        shown.add_row(Text(name), estimate, interval)
     return shown
-
-
-def independence_line(test: IndependenceTest) -> str:
-    """The test of independence in a line."""
-    if not test.estimable:
-        return f"independence: not estimable: {test.reason}"
-    chi = f"chi-square {test.statistic:.4g} on {test.degrees_of_freedom} degrees of freedom"
-    return f"independence: {chi}, p = {test.p_value:.3g}"
-
-
-def _estimate(item: Comparison) -> str:
-    return f"{item.estimate:.4f}" if item.estimable else "none"
-
-
-def interval_words(item: Comparison) -> str:
-    """ "0.2000 to 0.3000", "above 0.8000", "below 0.3000" or "anything"."""
-    if item.unbounded == "everywhere":
-        return "anything"
-    ends = {"above": item.low, "below": item.high}
-    if item.unbounded in ends:
-        return f"{item.unbounded} {ends[item.unbounded]:.4f}"
-    return f"{item.low:.4f} to {item.high:.4f}"
 
 
 def simulation_table(title: str, qualities: Iterable[Mapping[str, Any]]) -> Table:

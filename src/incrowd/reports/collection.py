@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from incrowd import views
 from incrowd.errors import ReportsError
 from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
 
@@ -46,6 +47,11 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.packed)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self):,} reports of {self.bits:,} bits"
+        where = f"plan={self.plan[:12]}…, message={self.message}"
+        return f"Collection({where}, {sizes}{views.simulated(self.seed)})"
 
 
 def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) -> None:

@@ -77,7 +77,7 @@ def load_reports(path: str | Path) -> tuple[Collection, ...]:
     return tuple(map(load_collection, report_files(path)))
 
 
-def stream_reports(path: str | Path, check: bool = False) -> Iterator[Collection]:
+def stream_reports(path: str | Path, *, check: bool = False) -> Iterator[Collection]:
     """Read all reports of a plan part by part. Raises ReportsError if they cannot be read.
 
     check: also whether they are, byte for byte, the reports that were written.

@@ -54,6 +54,15 @@ class Keystream:
         key = hashlib.sha256(f"{SIMULATION_DOMAIN}{int(seed)}".encode()).digest()
         return cls(key, bytes(BLOCK_BYTES), int(seed))
 
+    @classmethod
+    def of(cls, simulation_seed: int | None) -> Keystream:
+        """A stream of the system, or of a simulation. Raises UsageError for a seed below 0."""
+        if simulation_seed is None:
+            return cls.from_system()
+        if simulation_seed < 0:
+            raise UsageError.of("simulation_seed", simulation_seed, "should be at least 0")
+        return cls.for_simulation(simulation_seed)
+
     @property
     def seed(self) -> int | None:
         """The seed of a simulation; None for a stream of the system."""

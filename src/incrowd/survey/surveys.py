@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
+from incrowd import views
 from incrowd.errors import SurveyError
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.problems import cross_problems, mistakes
@@ -18,6 +19,7 @@ from incrowd.survey.questions import AnyQuestion, Question
 from incrowd.survey.toml import read_toml
 
 MOST_COPIES = 10_000
+SHOWN = 8  # questions, in one line
 MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
@@ -48,7 +50,7 @@ class Group(Frozen):
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
 
 
-class Survey(Frozen):
+class Survey(views.Notebook, Frozen):
     """The questions, the crowd, the wanted guarantee and the wanted tables.
 
     colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
@@ -76,6 +78,13 @@ class Survey(Frozen):
         if problems:
             raise SurveyError(*problems)
         return self
+
+    def __repr__(self) -> str:
+        asked = ", ".join(f"{q.id} ({len(q.answers):,})" for q in self.questions[:SHOWN])
+        more = f", … {len(self.questions):,} in all" if len(self.questions) > SHOWN else ""
+        return f"Survey({self.name!r}, crowd={self.crowd:,}, questions: {asked}{more})"
+
+    __str__ = __repr__
 
     @classmethod
     def load(cls, path: str | Path) -> Survey:

@@ -64,11 +64,6 @@ def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return bits
 
 
-def pairs_of_histogram(counts: np.ndarray) -> np.ndarray:
-    """The pair moments of a histogram with axes of 2^bits patterns, as `pair_moments`."""
-    return _by_histogram(counts, _with_pairs)
-
-
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
     """Two ways to the same counts: by all patterns of few bits, or row by row."""
     widths, _ = _layout(axes)

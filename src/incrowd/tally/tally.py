@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from incrowd import views
 from incrowd.errors import ReportsError
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan, UnlinkedBits
@@ -70,6 +71,11 @@ class Tally:
     parts: frozenset[str] = frozenset()
     seed: int | None = None
     persons: str = "ids"
+
+    def __repr__(self) -> str:
+        accepted = sum(counts.accepted for counts in self.messages.values())
+        counted = f"{len(self.tables)} tables of {self.kind}, {accepted:,} reports"
+        return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
         """Both together. Raises ReportsError if they do not belong together or share a part."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
-from incrowd.workflow.sources import check_tables
 
 
 def count_on_spark(
     plan: Plan,
     paths: Iterable[str | Path],
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     kind: Kind = "singles",
     master: str = THIS_MACHINE,

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+import pyarrow as pa
+
+from incrowd import views
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.readings import joint
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Guarantee, Plan
-from incrowd.workflow.estimate import Reports, check_arrived, count
-from incrowd.workflow.joint import joint
-from incrowd.workflow.sources import check_tables
+from incrowd.presentation import comparisons, notebook
+from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.simulated import marked_table, simulation_warning
+from incrowd.workflow.estimate import Reports, check_arrived, count, readings
 
 
 @dataclass(frozen=True)
-class TwoWay:
+class TwoWay(views.Tabular):
     """How two questions go together, every figure with its error or the reason for none.
 
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
@@ -34,12 +40,55 @@ class TwoWay:
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
 
+    def __repr__(self) -> str:
+        first, second = self.questions
+        p = f"p={self.independence.p_value:.3g}" if self.independence.estimable else "no test"
+        figures = f"{len(self.figures)} figures{views.simulated(self.seed)}"
+        return f"TwoWay({second} by {first}, independence: {p}, {figures})"
+
+    @property
+    def figures(self) -> tuple[Comparison, ...]:
+        """All of them, in the order in which they are shown."""
+        return tuple(figure for _, figure in self._kinds())
+
+    def _kinds(self) -> Iterator[tuple[str, Comparison]]:
+        """Every figure with its kind."""
+        if self.cramers_v:
+            yield "cramers_v", self.cramers_v
+        kinds = {
+            "share": self.shares,
+            "difference": self.differences,
+            "odds_ratio": self.odds_ratios,
+        }
+        for kind, found in kinds.items():
+            yield from ((kind, figure) for figure in found)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each figure: its kind, and the fields of `Comparison`."""
+        rows = [{"kind": kind, **asdict(figure)} for kind, figure in self._kinds()]
+        return marked_table(pa.Table.from_pylist(rows), self.seed)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the terminal shows."""
+        warned = [] if self.seed is None else [simulation_warning(self.seed)]
+        said = [
+            guarantee_sentence(self.guarantee),
+            comparisons.independence_words(self.independence),
+        ]
+        return (
+            notebook.heading(comparisons.title(self.questions))
+            + notebook.paragraphs([*warned, *said])
+            + notebook.figures(comparisons.HEADINGS, map(comparisons.row, self.figures))
+            + notebook.paragraphs(comparisons.notes(self.figures))
+        )
+
 
 def compare(
     plan: Plan,
     reports: Reports,
     first: str,
     second: str,
+    *,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> TwoWay:
@@ -48,9 +97,9 @@ def compare(
     Raises ReportsError as `estimate` does, TableError for questions that the plan does not have.
     """
     ids = check_tables(plan, [(first, second)])[0]
-    counted = count(plan, reports, [ids], "pairs")
+    counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    table = joint(plan, counted, ids, noise_only, margin=True)
+    table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
     return TwoWay(
         questions=(first, second),
         guarantee=guarantee,

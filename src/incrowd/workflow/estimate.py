@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
-from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.readings import Ids, Reading, joint, table_of, travels_jointly
 from incrowd.estimation.results import Arrived, Estimates
-from incrowd.estimation.simultaneous import Method, simultaneous_intervals
-from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
+from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
+from incrowd.kernels.threads import in_order
 from incrowd.planner.planner import guarantee_for
-from incrowd.plans import Guarantee, Plan, UnlinkedBits
+from incrowd.planner.sources import check_tables, sources
+from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.consistency import check_people, check_possible
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
-from incrowd.workflow.joint import joint, travels_jointly
-from incrowd.workflow.sources import Ids, Source, check_tables, sources
-from incrowd.workflow.threads import in_order
-from incrowd.workflow.word_lists import estimate_words
 
 Reports = Collection | Iterable[Collection]
 FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
@@ -29,6 +29,7 @@ FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
 def count(
     plan: Plan,
     reports: Reports,
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     kind: Kind = "singles",
 ) -> Tally:
@@ -53,6 +54,7 @@ def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
 def estimate(
     plan: Plan,
     reports: Reports | Tally,
+    *,
     tables: Sequence[Sequence[str]] | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
@@ -73,7 +75,7 @@ def estimate(
     _check_candidates(plan, candidates or {})
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
-        reports = count(plan, reports, tables, "pairs" if joined else "singles")
+        reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
         tables = None
     wanted = reports.tables if tables is None else check_tables(plan, tables)
     _check_counted(reports, wanted, joined)
@@ -81,25 +83,26 @@ def estimate(
     text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
     shown = [ids for ids in wanted if ids[0] not in text]
     words = {ids[0]: (candidates or {}).get(ids[0]) for ids in wanted if ids[0] in text}
+    found = {ids: readings(plan, reports, ids) for ids in shown}
     joints = tuple(
-        joint(plan, reports, ids, noise_only) if travels_jointly(plan, ids) else None
+        joint(plan, found[ids], ids, noise_only) if travels_jointly(plan, ids) else None
         for ids in (shown if joined else ())
     )
     return Estimates(
         plan=plan,
         arrived=arrived,
         guarantee=guarantee,
-        tables=tuple(table_of(plan, reports, ids, noise_only) for ids in shown),
-        words={id: estimate_words(plan, reports, id, w) for id, w in words.items() if w},
-        simultaneous=tuple(
-            None if table is None else simultaneous_intervals(table, method=simultaneous)
-            for table in joints
-            if simultaneous
-        ),
+        tables=tuple(table_of(plan, found[ids], ids, noise_only) for ids in shown),
+        words={id: _words(plan, reports, id, w) for id, w in words.items() if w},
+        simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
         covariances=joints if covariance else (),
         seed=reports.seed,
         persons=reports.persons,
     )
+
+
+def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:
+    return None if table is None else simultaneous_intervals(table, method=method)
 
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
@@ -170,21 +173,23 @@ def _too_few(plan: Plan) -> str:
     )
 
 
-def table_of(plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False) -> TableEstimate:
-    """One table, combined from all messages that hold it."""
-    found = sources(plan, ids)
-    tables = [_table(plan, counted, source, ids, noise_only) for source in found]
-    return combined(tables, [source.weight for source in found])
+def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
+    """The counts of a table in every message that holds it."""
+    return tuple(
+        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
+        for source in sources(plan, ids)
+    )
 
 
-def _table(plan: Plan, counted: Tally, source: Source, ids: Ids, noise_only: bool) -> TableEstimate:
-    questions = [plan.survey.question(id) for id in ids]
-    counts, message = counted.messages[source.number].tables[ids], source.message
-    if isinstance(message, UnlinkedBits):
-        inverse = message.noise.inverse
-        answers = questions[0].answers
-        return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
-    singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
-    channels = message.channels
-    decoders = [question_decoder(q, channels[q.id]) for q in questions]
-    return estimate_table(ids, decoders, singles, message.copies, noise_only)
+def _words(plan: Plan, counted: Tally, id: str, candidates: Sequence[str]) -> WordEstimates:
+    """The share of each candidate among the answers to a text question.
+
+    Of several messages that hold the question the sharpest is read.
+    """
+    question = plan.survey.question(id)
+    assert isinstance(question, Text)
+    found = max(readings(plan, counted, (id,)), key=lambda reading: reading.weight)
+    names = [normalize(word) for word in candidates]
+    places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
+    inverse = found.message.channels[id].inverse
+    return estimate_words(names, places, found.counts, inverse, found.message.copies)

@@ -10,9 +10,9 @@ from scipy.special import ndtri
 
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
 from incrowd.planner.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.planner.sources import Ids, check_tables
 from incrowd.plans import Plan
 from incrowd.survey import Multi, Text
-from incrowd.workflow.sources import Ids, check_tables
 
 FAMILY_ERROR = 0.05
 
@@ -74,7 +74,7 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
     return 1 + cells * noise / (1 - greenwood_mean(cells))
 
 
-def people_needed(plan: Plan, ids: Sequence[str], standard_error: float) -> int:
+def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell."""
     noise = expected_noise(plan.survey, plan.messages, check_tables(plan, [ids])[0])
     variance = noise + sampling_variance(table_axes(plan.survey, ids))

@@ -18,7 +18,9 @@ from incrowd.survey import Survey
 Progress = Callable[[str], None]
 
 
-def plan(survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None) -> Plan:
+def plan(
+    survey: Survey, *, earlier: Sequence[Asked] = (), progress: Progress | None = None
+) -> Plan:
     """Choose messages, copies and noise so that the wanted tables are sharpest under the promise.
 
     earlier: what the same people were asked before (`Ledger.asked`); the promise covers it too.
@@ -28,7 +30,7 @@ def plan(survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | Non
     return make_plan(survey, earlier, progress)
 
 
-def solve(survey: Survey, unknown: str, error: float, progress: Progress | None = None) -> Plan:
+def solve(survey: Survey, unknown: str, *, error: float, progress: Progress | None = None) -> Plan:
     """The plan of the smallest "crowd", "epsilon" or "delta" that gives a wanted standard error.
 
     error: a proportion, the largest of the wanted tables or their mean, as the survey's objective

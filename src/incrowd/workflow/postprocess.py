@@ -14,13 +14,13 @@ from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import project_to_simplex
+from incrowd.estimation.readings import joint
 from incrowd.estimation.tables import along_axes
+from incrowd.planner.sources import Ids, Source, check_tables, sources
 from incrowd.plans import Guarantee, Plan, UnlinkedBits
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
-from incrowd.workflow.estimate import Reports, check_arrived, count
-from incrowd.workflow.joint import joint
-from incrowd.workflow.sources import Ids, Source, check_tables, sources
+from incrowd.workflow.estimate import Reports, check_arrived, count, readings
 
 Method = Literal["simplex", "likelihood", "consistent"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -51,6 +51,7 @@ class Postprocessed:
 def postprocess(
     plan: Plan,
     reports: Reports,
+    *,
     tables: Sequence[Sequence[str]],
     method: Method = "likelihood",
     bootstrap: int = 0,
@@ -78,9 +79,9 @@ def postprocess(
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
-            plan, count(plan, reports, wanted, "pairs"), wanted, accept_smaller_crowd
+            plan, count(plan, reports, tables=wanted, kind="pairs"), wanted, accept_smaller_crowd
         )
-    counted = count(plan, reports, wanted, "patterns")
+    counted = count(plan, reports, tables=wanted, kind="patterns")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     return tuple(_one(plan, counted, ids, method, bootstrap, guarantee) for ids in wanted)
 
@@ -97,7 +98,7 @@ def _consistent(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], accept: bool
 ) -> tuple[Postprocessed, ...]:
     _, guarantee = check_arrived(plan, counted, accept)
-    tables = [joint(plan, counted, ids) for ids in wanted]
+    tables = [joint(plan, readings(plan, counted, ids), ids) for ids in wanted]
     found = make_consistent(tables)
     return tuple(
         Postprocessed(

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from incrowd.channels.rappor import Rappor
+from incrowd.encoding.answers import load_answers, texts
+from incrowd.encoding.batches import Batches, load_batches
+from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
-from incrowd.errors import UsageError
+from incrowd.errors import AnswersError, Problem
 from incrowd.plans import Message, Plan, UnlinkedBits
-from incrowd.reports.collection import ID_BYTES, Collection
+from incrowd.reports.collection import Collection
+from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.memory import Memory, remembering
+from incrowd.sampling.passes import Draw
 from incrowd.sampling.permanent import DeviceKey
-from incrowd.sampling.responses import uniform_below
-from incrowd.sampling.segments import Segment, merged, respond
+from incrowd.sampling.records import draw_cohorts, randomize_records, randomize_unlinked
 from incrowd.sampling.shuffle import permutation
-from incrowd.sampling.unlinked import as_reports, set_bits
+from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
-from incrowd.workflow.memory import Memory, remembered, remembering
-from incrowd.workflow.people import People, one_row_each
 
 
 def randomize(
     plan: Plan,
     answers: pa.Table,
+    *,
     simulation_seed: int | None = None,
     id: str | None = None,
     device_key: DeviceKey | None = None,
@@ -42,8 +47,9 @@ def randomize(
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = People.of(plan.survey, answers)
-    memory = remembering(plan, answers, id, device_key)
-    keystream = keystream_for(simulation_seed)
+    names = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
+    memory = remembering(plan, people.number, names, device_key)
+    keystream = Keystream.of(simulation_seed)
     persons = "rows" if id is None else "ids"
     found = (
         _collection(plan, number, people, keystream, memory) for number in range(len(plan.messages))
@@ -51,29 +57,13 @@ def randomize(
     return tuple(replace(collection, persons=persons) for collection in found)
 
 
-def keystream_for(seed: int | None) -> Keystream:
-    """Randomness from the operating system, or of a simulation. Raises UsageError if seed < 0."""
-    if seed is None:
-        return Keystream.from_system()
-    if seed < 0:
-        raise UsageError.of("simulation_seed", seed, "should be at least 0")
-    return Keystream.for_simulation(seed)
-
-
 def _collection(
     plan: Plan, number: int, people: People, keystream: Keystream, memory: Memory | None
 ) -> Collection:
     message = plan.messages[number]
     packed = randomize_message(plan, message, people, keystream, memory)
-    return Collection(
-        plan=plan.digest,
-        message=number,
-        bits=message.bits,
-        packed=packed[permutation(len(packed), keystream)],
-        seed=keystream.seed,
-        id=keystream.words(ID_BYTES // 8).tobytes().hex(),
-        people=message.declared(people.number),
-    )
+    shuffled = packed[permutation(len(packed), keystream)]
+    return replace(header(plan, number, people.number, keystream), packed=shuffled)
 
 
 def randomize_message(
@@ -89,70 +79,91 @@ def randomize_message(
     permanent responses; without it all stages are drawn afresh, as in a single round.
     """
     if isinstance(message, UnlinkedBits):
-        return _unlinked(message, people, keystream)
+        wide = people.encoded[message.question.id]
+        return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
     questions = message.questions
     if not any(isinstance(question, Text) for question in questions):
         records = pack(questions, people.encoded, people.number)
         return randomize_records(records, plan, message, keystream, memory)
     copies = []
     for _ in range(message.copies):
-        cohorts = _cohorts(message, people, keystream)
+        cohorts = draw_cohorts(message, people.number, keystream)
         records = pack(questions, people.encoded, people.number, cohorts)
-        if memory is not None:
-            records = remembered(plan, message, records, memory)
-        parts = segments(message, fresh=memory is None)
-        copies.append(respond(records, message.bits, parts, keystream))
+        copies.append(randomize_records(records, plan, message, keystream, memory, copies=1))
     return np.concatenate(copies)
 
 
-def randomize_records(
-    records: np.ndarray,
+def randomize_files(
     plan: Plan,
-    message: Message,
-    keystream: Keystream,
-    memory: Memory | None = None,
-) -> np.ndarray:
-    """The reports of a message without text questions, from its packed records.
+    answers: str | Path,
+    output: str | Path,
+    *,
+    simulation_seed: int | None = None,
+    id: str | None = None,
+    device_key: DeviceKey | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
 
-    Returns uint8, shape (copies * rows, ceil(L / 8)), the copies after one another.
+    The collections have the law of `randomize`: each is one uniform permutation of all its
+    reports. A file that is one batch gives the very bytes that `randomize` gives. On disk the
+    reports stand once more while it works, in files without a name beside the output. Only `id`
+    takes memory for the whole file: whether a row is the first of its id, and whether others of
+    the same id agree with it, is known when all are there.
+
+    answers: a CSV or Parquet file. output: as for `save_reports`; written wholly or not at all.
+    progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
+    for `randomize`; wrong rows are counted over the whole file.
     """
-    if memory is not None:
-        records = remembered(plan, message, records, memory)
-    copied = np.tile(records, (message.copies, 1))
-    parts = segments(message, fresh=memory is None)
-    return respond(copied, message.bits, parts, keystream)
+    bar = progress or no_bar
+    read = _batches(plan, answers, id)
+    first = list(islice(read.tables, 2))
+    if len(first) > 1:
+        return in_two_passes(
+            plan,
+            chain(first, read.tables),
+            _drawing(plan, device_key),
+            Path(output),
+            keystream=Keystream.of(simulation_seed),
+            size=read.size,
+            unit=read.unit,
+            bar=bar,
+        )
+    table, _ = first[0]
+    with bar("randomising, rows", table.num_rows) as done:
+        made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
+        done(table.num_rows)
+    return Written(
+        table.num_rows, save_reports(made, output), tuple(map(len, made)), simulation_seed
+    )
 
 
-def segments(message: Message, fresh: bool = True) -> list[Segment]:
-    """Which bits of the message's records go through which channel.
-
-    The bits that tell the cohort of a text question go as they are. fresh: whether permanent
-    responses are still to be drawn; if not, only the instantaneous stage is left of them.
-    """
-    found: list[Segment] = []
-    places, channels = message.layout.values(), message.channels.values()
-    for question, place, channel in zip(message.questions, places, channels, strict=True):
-        if isinstance(question, Text):
-            place = slice(place.start + question.cohort_bits, place.stop)
-        if not fresh and question.randomizer is not None and question.randomizer.memoised:
-            if not isinstance(channel, Rappor) or channel.instantaneous is None:
-                continue
-            channel = channel.instantaneous
-        found.append((place, channel))
-    return merged(found)
+def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
+    """The answers in batches; with ids in one, however large."""
+    if id is None:
+        return load_batches(answers, plan.survey, batch_rows(plan))
+    table = load_answers(answers, plan.survey, id=id)
+    return Batches(table.num_rows, "rows", iter([(table, table.num_rows)]))
 
 
-def _cohorts(message: Message, people: People, keystream: Keystream) -> dict[str, np.ndarray]:
-    """A cohort for each person and text question, all equally likely."""
-    texts = [question for question in message.questions if isinstance(question, Text)]
-    return {q.id: uniform_below(q.cohorts, people.number, keystream) for q in texts}
+def _drawing(plan: Plan, key: DeviceKey | None) -> Draw:
+    """What makes the reports of each message from a table of answers."""
+
+    def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
+        people = _people(plan, answers, before)
+        memory = remembering(plan, people.number, None, key)
+        return [
+            randomize_message(plan, message, people, keystream, memory) for message in plan.messages
+        ]
+
+    return draw
 
 
-def _unlinked(message: UnlinkedBits, people: People, keystream: Keystream) -> np.ndarray:
-    """The set bits of each copy, as reports."""
-    encoded, shape = people.encoded[message.question.id], (people.number, message.record_bits)
-    copies = [
-        set_bits(encoded.rows, encoded.places, shape, message.noise, keystream)
-        for _ in range(message.copies)
-    ]
-    return as_reports(np.concatenate(copies), message.bits)
+def _people(plan: Plan, answers: pa.Table, before: int) -> People:
+    try:
+        return People.of(plan.survey, answers, before)
+    except AnswersError as error:
+        read = f"rows 1 to {before + answers.num_rows:,}"
+        raise AnswersError(
+            *error.problems, Problem("answers", read, "are as far as it was checked")
+        ) from None

@@ -25,7 +25,11 @@ def new_ledger(path: str | Path) -> Ledger:
 
 
 def note(
-    path: str | Path, plan: Plan, reports: Reports | Tally | None = None, as_planned: bool = False
+    path: str | Path,
+    plan: Plan,
+    reports: Reports | Tally | None = None,
+    *,
+    as_planned: bool = False,
 ) -> Ledger:
     """Note in a ledger file that a plan was carried out, and how many people came.
 
@@ -50,7 +54,7 @@ def note(
 
 
 def _came(plan: Plan, reports: Reports | Tally) -> int:
-    counted = reports if isinstance(reports, Tally) else count(plan, reports, [])
+    counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
         made = "made these reports: nobody was asked, and there is nothing to note"
         raise ReportsError.of("simulation seed", counted.seed, made)

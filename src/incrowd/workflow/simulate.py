@@ -9,18 +9,22 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
+from incrowd.estimation.readings import table_of
 from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.truth import theoretical_error, true_table
+from incrowd.planner.sources import sources
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.records import randomize_records
 from incrowd.survey import Survey, Text
-from incrowd.workflow.estimate import count, table_of
-from incrowd.workflow.people import People
+from incrowd.workflow.estimate import count, readings
 from incrowd.workflow.plan import plan
-from incrowd.workflow.randomize import randomize_message, randomize_records
-from incrowd.workflow.truth import theoretical_error, true_moments, true_table
+from incrowd.workflow.randomize import randomize_message
+from incrowd.workflow.truth import true_moments
 
 MOST_SEED = 2**63
 
@@ -67,6 +71,7 @@ class Simulation:
 def simulate(
     survey: Survey,
     answers: pa.Table,
+    *,
     trials: int = 1000,
     fixed_people: bool = False,
     seed: int = 0,
@@ -139,8 +144,11 @@ class Trial(NamedTuple):
             else generator.integers(self.people.number, size=size)
         )
         reports = [self._reports(number, drawn, keystream) for number in range(len(self.records))]
-        counted = count(self.plan, reports, self.wanted)
-        return [table_of(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
+        counted = count(self.plan, reports, tables=self.wanted)
+        return [
+            table_of(self.plan, readings(self.plan, counted, ids), ids, self.fixed_people)
+            for ids in self.wanted
+        ]
 
     def _reports(self, number: int, drawn: np.ndarray, keystream: Keystream) -> Collection:
         message, records = self.plan.messages[number], self.records[number]
@@ -167,6 +175,7 @@ def _quality(
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
     holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
+    weights = [(source.message, source.weight) for source in sources(made, ids)]
     spread = np.std(estimates, axis=0, ddof=1)
     return TableQuality(
         questions=ids,
@@ -176,5 +185,5 @@ def _quality(
         bias_error=spread / np.sqrt(len(trials)),
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
         empirical_standard_error=spread,
-        theoretical_error=theoretical_error(made, ids, shares, trials[0].errors),
+        theoretical_error=theoretical_error(made, weights, ids, shares, trials[0].errors),
     )

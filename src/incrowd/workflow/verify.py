@@ -97,7 +97,7 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
         return Verification(certificate, holds)
     parts: Iterable[Collection] = [reports] if isinstance(reports, Collection) else reports
     one_way = [(question.id,) for question in plan.survey.questions]
-    counted = count(plan, parts, one_way)
+    counted = count(plan, parts, tables=one_way)
     found = [counted.messages.get(n, NOTHING) for n in range(len(plan.messages))]
     people = min(f.people(message) for f, message in zip(found, plan.messages, strict=True))
     wrong = [

@@ -1,6 +1,6 @@
 """The analyses by name. A new one is a module of its own here, and a line below."""
 
-from incrowd.accounting.analyses.analysis import Analysis
+from incrowd.accounting.analyses.base import Analysis
 from incrowd.accounting.analyses.blanket import BLANKET
 from incrowd.accounting.analyses.exact import EXACT
 from incrowd.accounting.analyses.local import LOCAL

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.accounting.analyses.analysis import LARGEST_EPSILON, Analysis, Found
+from incrowd.accounting.analyses.base import LARGEST_EPSILON, Analysis, Found
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS, composed_curve, composed_delta
 from incrowd.accounting.pairs import Candidate

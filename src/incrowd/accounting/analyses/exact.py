@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.accounting import enumeration, one_bit
-from incrowd.accounting.analyses.analysis import Analysis, Found
+from incrowd.accounting.analyses.base import Analysis, Found
 from incrowd.accounting.enumeration import Case
 from incrowd.accounting.parts import flip_of
 from incrowd.accounting.schema import FREE_BIT, Sent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from incrowd.accounting import local_ratios
-from incrowd.accounting.analyses.analysis import Analysis, Found
+from incrowd.accounting.analyses.base import Analysis, Found
 from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.schema import Sent, check_promise
 from incrowd.accounting.search import Family, smallest_local

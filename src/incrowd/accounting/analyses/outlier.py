@@ -7,7 +7,7 @@ both orders.
 
 from __future__ import annotations
 
-from incrowd.accounting.analyses.analysis import Found
+from incrowd.accounting.analyses.base import Found
 from incrowd.accounting.analyses.crowd_pairs import CrowdPairs
 from incrowd.accounting.curves import symmetric
 from incrowd.accounting.eta import largest_eta

@@ -7,7 +7,7 @@ proved in `incrowd.sampling.buckets`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import chain
@@ -17,18 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from incrowd.errors import AnswersError, Problem
-from incrowd.plans import Plan
+from incrowd.kernels.threads import in_order
 from incrowd.reports.temporary import Bucket
 from incrowd.sampling.buckets import branch, spread
-from incrowd.sampling.flip import packed_width
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.permanent import DeviceKey
 from incrowd.sampling.shuffle import permutation
-from incrowd.workflow.memory import remembering
-from incrowd.workflow.people import People
-from incrowd.workflow.randomize import randomize_message
-from incrowd.workflow.threads import in_order
 
 FILES = 128  # of all messages in the first pass; a finer spreading takes half as many more
 SHUFFLE_BYTES = 5 << 26  # of a bucket in memory: 8 million reports of 64 bits
@@ -36,6 +29,7 @@ ORDER_BYTES = 24  # of each report when shuffled: its key, its place, the key in
 
 Advance = Callable[[int], None]
 Tables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
+Draw = Callable[[pa.Table, int, Keystream], list[np.ndarray]]  # answers, how many came before
 
 
 class Disk(NamedTuple):
@@ -58,23 +52,22 @@ class _Batch(NamedTuple):
 
 
 def spread_answers(
-    plan: Plan,
+    draw: Draw,
+    widths: Sequence[int],
     tables: Tables,
     keystream: Keystream,
-    key: DeviceKey | None,
     disk: Disk,
     done: Advance,
 ) -> tuple[int, list[list[Bucket]]]:
     """The first pass: how many rows there were, and the buckets of each message.
 
-    done: called with how much was read when a table's reports are in their buckets. Raises
-    AnswersError, with rows counted over all tables.
+    draw: makes the reports of each message; widths: of one report of it, in bytes. done: called
+    with how much was read when a table's reports are in their buckets. Raises what `draw` does.
     """
-    number = 1 << max(FILES // len(plan.messages), 1).bit_length() - 1  # a power of two
-    widths = [packed_width(message.bits) for message in plan.messages]
+    number = 1 << max(FILES // len(widths), 1).bit_length() - 1  # a power of two
     buckets = [disk.buckets(number, width) for width in widths]
     rows = 0
-    work = partial(_spread_batch, plan, number, key)
+    work = partial(_spread_batch, draw, number)
     for batch, parts in in_order(work, _batches(tables, keystream)):
         for bucket, packed in zip(chain.from_iterable(buckets), parts, strict=True):
             bucket.add(packed)
@@ -90,27 +83,12 @@ def _batches(tables: Tables, keystream: Keystream) -> Iterator[_Batch]:
         before += table.num_rows
 
 
-def _spread_batch(
-    plan: Plan, number: int, key: DeviceKey | None, batch: _Batch
-) -> tuple[_Batch, list[np.ndarray]]:
+def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
     """The reports of one batch: of each message, of each of its buckets."""
-    people = _people(plan, batch)
-    memory = remembering(plan, batch.answers, None, key)
     parts = []
-    for message in plan.messages:
-        packed = randomize_message(plan, message, people, batch.keystream, memory)
+    for packed in draw(batch.answers, batch.before, batch.keystream):
         parts += spread(packed, number, batch.keystream)
     return batch, parts
-
-
-def _people(plan: Plan, batch: _Batch) -> People:
-    try:
-        return People.of(plan.survey, batch.answers, batch.before)
-    except AnswersError as error:
-        read = f"rows 1 to {batch.before + batch.answers.num_rows:,}"
-        raise AnswersError(
-            *error.problems, Problem("answers", read, "are as far as it was checked")
-        ) from None
 
 
 def shuffled(

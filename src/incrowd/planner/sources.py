@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from incrowd.errors import TableError
-from incrowd.planner.expectation import planned_noise
+from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
 from incrowd.survey import Text
 
@@ -34,7 +34,7 @@ class Source(NamedTuple):
 def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     """The messages that hold all questions of a table. Raises TableError if there are none."""
     found = tuple(
-        Source(number, message, message.copies / planned_noise(plan.survey, message, ids))
+        Source(number, message, weight(plan.survey, message, ids))
         for number, message in enumerate(plan.messages)
         if message.holds(ids)
     )

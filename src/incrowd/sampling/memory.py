@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
-from incrowd.encoding.answers import texts
 from incrowd.errors import MISSING, UsageError
 from incrowd.plans import Message, Plan
 from incrowd.sampling.permanent import DeviceKey, permanent_bits
@@ -23,23 +21,24 @@ class Memory(NamedTuple):
 
 
 def remembering(
-    plan: Plan, answers: pa.Table, id: str | None, key: DeviceKey | None
+    plan: Plan, rows: int, names: Sequence[str] | None, key: DeviceKey | None
 ) -> Memory | None:
     """The secrets that the plan's permanent responses need; None if it has none.
 
-    Raises UsageError if they are needed and no key is given, or the rows cannot be told apart.
+    rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
+    UsageError if they are needed and no key is given, or the rows cannot be told apart.
     """
     if not plan.memoised:
         return None
     if key is None:
         allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
         raise UsageError.of("device_key", MISSING, allowed)
-    if id is None:
-        if answers.num_rows == 1:
+    if names is None:
+        if rows == 1:
             return Memory([key])
         allowed = "several rows are several devices; name the column that tells them apart"
         raise UsageError.of("id", MISSING, allowed)
-    return Memory([key.derive(name) for name in texts(answers, id).to_pylist()])
+    return Memory([key.derive(name) for name in names])
 
 
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:

@@ -1,0 +1,76 @@
+"""Tables as they are read in every message that holds them, combined by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.errors import TableError
+from incrowd.estimation.covariance import (
+    JointEstimate,
+    combined_joint,
+    estimate_joint,
+    question_pair_decoder,
+)
+from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
+from incrowd.plans import Message, Plan, UnlinkedBits
+
+Ids = tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """The counts of a table in one message, and how much they weigh."""
+
+    message: Message
+    weight: float
+    counts: np.ndarray
+
+
+def table_of(
+    plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False
+) -> TableEstimate:
+    """One table, combined from all messages that hold it."""
+    tables = [_table(plan, reading, ids, noise_only) for reading in found]
+    return combined(tables, [reading.weight for reading in found])
+
+
+def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
+    questions = [plan.survey.question(id) for id in ids]
+    counts, message = reading.counts, reading.message
+    if isinstance(message, UnlinkedBits):
+        inverse = message.noise.inverse
+        answers = questions[0].answers
+        return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
+    singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
+    channels = message.channels
+    decoders = [question_decoder(q, channels[q.id]) for q in questions]
+    return estimate_table(ids, decoders, singles, message.copies, noise_only)
+
+
+def travels_jointly(plan: Plan, ids: Ids) -> bool:
+    """Whether reports hold all bits of a table; where set bits travel unlinked they hold one."""
+    return not any(plan.survey.question(id).travels_apart for id in ids)
+
+
+def joint(
+    plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False, margin: bool = False
+) -> JointEstimate:
+    """A table, with its margins if wanted, and the covariance of everything in it.
+
+    found: counts of pairs. Raises TableError if it has more than 2,000 cells.
+    """
+    tables = [_joint(plan, reading, ids, noise_only, margin) for reading in found]
+    return combined_joint(tables, [reading.weight for reading in found])
+
+
+def _joint(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, margin: bool) -> JointEstimate:
+    message = reading.message
+    if isinstance(message, UnlinkedBits):
+        allowed = "has unlinked bits: its errors are independent; covariances are not made"
+        raise TableError.of("table", ids[0], allowed)
+    channels = message.channels
+    decoders = [question_pair_decoder(plan.survey.question(id), channels[id], margin) for id in ids]
+    return estimate_joint(ids, decoders, reading.counts, message.copies, noise_only)

@@ -1,0 +1,96 @@
+"""Answers to files of reports, whatever their number, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.reports.collection import ID_BYTES, Collection, write_reports
+from incrowd.reports.folder import new_files
+from incrowd.sampling.flip import packed_width
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.passes import Disk, Draw, Tables, shuffled, spread_answers
+
+BATCH_ROWS = 1 << 17
+BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
+NUMBER_BYTES = 32  # of an unlinked set bit while they are drawn
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: for each message its file, and how many reports are in it.
+
+    rows: of answers. seed: None for real reports; a simulation names it.
+    """
+
+    rows: int
+    files: tuple[Path, ...]
+    reports: tuple[int, ...]
+    seed: int | None
+
+
+def in_two_passes(
+    plan: Plan,
+    tables: Tables,
+    draw: Draw,
+    output: Path,
+    *,
+    keystream: Keystream,
+    size: int,
+    unit: str,
+    bar: Progress,
+) -> Written:
+    """Randomise and shuffle tables of answers into the files of `new_files`.
+
+    draw: makes the reports of each message from a table. size, unit: how much there is to read.
+    """
+    with new_files(output, len(plan.messages)) as files, ExitStack() as open_files:
+        disk = Disk(next(iter(files.values())).parent, open_files)
+        with bar(f"randomising, {unit}", size) as done:
+            widths = [packed_width(message.bits) for message in plan.messages]
+            rows, buckets = spread_answers(draw, widths, tables, keystream, disk, done)
+        reports = tuple(sum(map(len, each)) for each in buckets)
+        with bar("shuffling, reports", sum(reports)) as done:
+            for number, file in enumerate(files.values()):
+                pieces = shuffled(buckets[number], keystream, disk, done)
+                write_reports(header(plan, number, rows, keystream), pieces, file)
+    return Written(rows, tuple(files), reports, keystream.seed)
+
+
+def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
+    """A progress bar that nobody sees."""
+    return nullcontext(lambda done: None)
+
+
+def batch_rows(plan: Plan) -> int:
+    """How many people are randomised at a time, so that a batch takes bounded memory."""
+    most = max(_bytes_each(message) for message in plan.messages)
+    return int(min(BATCH_ROWS, max(1, BATCH_BYTES // most)))
+
+
+def _bytes_each(message: Message) -> float:
+    """Of one person's reports while they are drawn; of unlinked set bits on average."""
+    each = NUMBER_BYTES if isinstance(message, UnlinkedBits) else message.bits
+    return each * message.reports_each
+
+
+def header(plan: Plan, number: int, people: int, keystream: Keystream) -> Collection:
+    """All of a collection but its reports. people: whose reports it will hold."""
+    message = plan.messages[number]
+    bits = message.bits
+    return Collection(
+        plan=plan.digest,
+        message=number,
+        bits=bits,
+        packed=np.empty((0, packed_width(bits)), np.uint8),
+        seed=keystream.seed,
+        id=keystream.words(ID_BYTES // 8).tobytes().hex(),
+        people=message.declared(people),
+    )

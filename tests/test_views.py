@@ -1,0 +1,157 @@
+"""Results as people use them: in a notebook, at a prompt, as tables of other libraries."""
+
+import subprocess
+import sys
+from html import unescape
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import incrowd
+from incrowd.errors import UsageError
+from incrowd.presentation.data import as_table
+from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.page import page
+
+OLD_PLAN = Path(__file__).parent / "data" / "format-1" / "plan.json"
+LINE = 250  # characters that a prompt may answer with
+HOSTILE = "<script>alert(1)</script>"
+SURVEY = {
+    "name": f"Habits {HOSTILE}",
+    "crowd": 4000,
+    "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    "question": [
+        {"id": "smokes", "type": "yesno"},
+        {"id": "drinks", "type": "choice", "options": ["never", "weekly", "a & b"]},
+    ],
+    "table": [{"questions": ["smokes", "drinks"]}],
+}
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open, self.srcdoc = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.open.append(tag)
+        self.srcdoc = dict(attrs).get("srcdoc", self.srcdoc)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(html):
+    found = Tags()
+    found.feed(html)
+    assert found.open == [], "every tag is closed"
+    return found
+
+
+@pytest.fixture(scope="module")
+def made():
+    survey = incrowd.Survey.of(SURVEY)
+    plan = incrowd.plan(survey)
+    generator = np.random.default_rng(1)
+    answers = pa.table(
+        {
+            "smokes": generator.choice(["no", "yes"], 4000),
+            "drinks": generator.choice(["never", "weekly", "a & b"], 4000),
+        }
+    )
+    (reports,) = incrowd.randomize(plan, answers, simulation_seed=5)
+    return {
+        "survey": survey,
+        "plan": plan,
+        "reports": reports,
+        "tally": incrowd.count(plan, reports),
+        "estimates": incrowd.estimate(plan, reports),
+        "comparison": incrowd.compare(plan, reports, "smokes", "drinks"),
+    }
+
+
+def test_a_plan_is_shown_in_a_fresh_interpreter():
+    code = f"import incrowd; print(incrowd.Plan.load({str(OLD_PLAN)!r})._repr_html_())"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    plan = incrowd.Plan.load(OLD_PLAN)
+    assert guarantee_sentence(plan.guarantee) in unescape(ran.stdout)
+    assert plan.digest in ran.stdout
+
+
+@pytest.mark.parametrize("name", ["survey", "plan", "estimates", "comparison"])
+def test_a_notebook_shows_it_and_runs_nothing_of_it(made, name):
+    html = made[name]._repr_html_()
+    found = parsed(html)
+    assert "script" not in found.seen
+    assert HOSTILE not in html
+    assert HOSTILE not in found.srcdoc
+    assert "smokes" in unescape(html) or name == "plan"
+
+
+def test_a_notebook_shows_the_very_page_of_estimates(made):
+    assert parsed(made["estimates"]._repr_html_()).srcdoc == page(made["estimates"])
+
+
+def test_a_notebook_shows_every_figure_of_a_comparison_and_the_warning(made):
+    found = made["comparison"]
+    html = unescape(found._repr_html_())
+    assert all(f"<td>{figure.name}</td>" in html for figure in found.figures)
+    assert "known seed 5" in html
+    assert guarantee_sentence(found.guarantee) in html
+
+
+@pytest.mark.parametrize("name", ["survey", "plan", "reports", "tally", "estimates", "comparison"])
+@pytest.mark.parametrize("text", [repr, str])
+def test_a_prompt_answers_in_a_line(made, name, text):
+    said = text(made[name])
+    assert len(said) <= LINE and "\n" not in said and "array(" not in said
+    assert said.startswith(type(made[name]).__name__ + "(")
+    if name in ("reports", "tally", "estimates", "comparison"):
+        assert "seed 5" in said
+
+
+def test_the_line_of_a_table_holds_no_figures(made):
+    assert len(repr(made["estimates"].tables[-1])) <= LINE
+
+
+def test_a_table_of_estimates_has_a_row_for_each_cell(made):
+    table = made["estimates"].tables[-1]
+    found = table.to_arrow()
+    assert found.column_names == [*table.questions, "estimate", "standard_error", "low", "high"]
+    for row, cell in zip(found.to_pylist(), product(*map(enumerate, table.answers)), strict=True):
+        place = tuple(number for number, _ in cell)
+        assert [row[id] for id in table.questions] == [answer for _, answer in cell]
+        assert row["estimate"] == table.estimate[place]
+        assert row["high"] == table.high[place]
+
+
+def test_estimates_are_the_table_that_files_hold(made):
+    assert made["estimates"].to_arrow().equals(as_table(made["estimates"]), check_metadata=True)
+    assert "simulation" in made["estimates"].to_arrow().column_names
+
+
+def test_a_comparison_has_a_row_for_each_figure(made):
+    found = made["comparison"]
+    rows = found.to_arrow().to_pylist()
+    assert [row["name"] for row in rows] == [figure.name for figure in found.figures]
+    assert [row["kind"] for row in rows].count("share") == len(found.shares)
+    assert all("seed 5" in row["simulation"] for row in rows)
+
+
+def test_without_pandas_it_is_said_what_to_do(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"pandas: is missing; .*to_arrow"):
+        made["estimates"].to_pandas()
+
+
+@pytest.mark.parametrize("name", ["estimates", "comparison"])
+def test_with_pandas_it_is_a_data_frame(made, name):
+    pandas = pytest.importorskip("pandas")
+    frame = made[name].to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["estimate"].tolist() == made[name].to_arrow()["estimate"].to_pylist()
