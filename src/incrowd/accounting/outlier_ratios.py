@@ -2,10 +2,7 @@
 
 Everybody else holds the same record z. Exact for such homogeneous crowds, and a lower bound on the
 worst case: mixed crowds can be worse. Every relation of x, x' and z, and both orders, are tried.
-<<<<<<< HEAD
 
-=======
->>>>>>> w-e
 Proof: docs/mathematics.md#the-worst-pairs.
 """
 
