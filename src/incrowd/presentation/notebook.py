@@ -19,6 +19,7 @@ from incrowd.presentation.guarantees import (
     warnings,
 )
 from incrowd.presentation.messages import message_texts
+from incrowd.presentation.shell import rendered
 from incrowd.survey import Survey
 
 FRAME = "width:100%;height:40em;border:0"
@@ -28,7 +29,7 @@ FRAME = "width:100%;height:40em;border:0"
 def survey_html(survey: Survey) -> str:
     """The questions of a survey, the crowd, and what it wants."""
     privacy = survey.privacy
-    delta = "" if privacy.analysis == "local" else f", delta {privacy.delta:g}"
+    delta = f", delta {privacy.delta:g}" if privacy.delta else ""
     promise = f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"
     facts = {
         "Crowd": [f"{survey.crowd:,} people, {survey.colluding:,} of whom may collude"],
@@ -74,14 +75,12 @@ def heading(title: str) -> str:
 
 def paragraphs(texts: Iterable[str]) -> str:
     """Texts as HTML, a paragraph each."""
-    return "".join(f"<p>{escape(text)}</p>\n" for text in texts)
+    return rendered("paragraphs.html", texts=list(texts))
 
 
 def figures(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table as HTML."""
-    above = "".join(f"<th>{escape(name)}</th>" for name in headings)
-    below = (f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table>\n<tr>{above}</tr>\n{chr(10).join(below)}\n</table>\n"
+    return rendered("figures.html", headings=headings, rows=list(rows))
 
 
 def _list(facts: Iterable[tuple[str, Iterable[str]]]) -> str:
