@@ -86,18 +86,23 @@ def blanket_by_matrix(parts, crowd, epsilon):
 
 def largest_delta(sent, crowd, epsilon):
     """The largest delta over all collections and pairs of records."""
+    return max(
+        np.maximum(laws[x] - math.exp(epsilon) * laws[other], 0).sum()
+        for laws in laws_of_collections(sent, crowd)
+        for x, other in permutations(range(len(laws)), 2)
+    )
+
+
+def laws_of_collections(sent, crowd):
+    """For all answers of the others: the laws of what is collected, one for each own record."""
     kinds, records = sent.shape
     ordered = np.array(list(product(range(kinds), repeat=crowd)))
     _, group = np.unique(np.sort(ordered, axis=1), axis=0, return_inverse=True)
-    worst = 0.0
     for others in combinations_with_replacement(range(records), crowd - 1):
         rest = reduce(np.multiply.outer, (sent[:, record] for record in others)).ravel()
-        laws = [
+        yield [
             np.bincount(group.ravel(), np.outer(sent[:, x], rest).ravel()) for x in range(records)
         ]
-        for x, other in permutations(range(records), 2):
-            worst = max(worst, np.maximum(laws[x] - math.exp(epsilon) * laws[other], 0).sum())
-    return worst
 
 
 # What is drawn
@@ -477,16 +482,9 @@ def test_curves_of_other_channels_compose():
 
 def largest_delta_of_two(sent, crowd, epsilon):
     """Two collections, each of everybody's reports: the largest delta over all answers."""
-    kinds, records = sent.shape
-    ordered = np.array(list(product(range(kinds), repeat=crowd)))
-    _, group = np.unique(np.sort(ordered, axis=1), axis=0, return_inverse=True)
-    worst = 0.0
-    for others in combinations_with_replacement(range(records), crowd - 1):
-        rest = reduce(np.multiply.outer, (sent[:, record] for record in others)).ravel()
-        laws = [
-            np.bincount(group.ravel(), np.outer(sent[:, x], rest).ravel()) for x in range(records)
-        ]
-        for x, other in permutations(range(records), 2):
-            here, there = (np.outer(laws[r], laws[r]) for r in (x, other))
-            worst = max(worst, np.maximum(here - math.exp(epsilon) * there, 0).sum())
-    return worst
+    both = ([np.outer(law, law) for law in laws] for laws in laws_of_collections(sent, crowd))
+    return max(
+        np.maximum(laws[x] - math.exp(epsilon) * laws[other], 0).sum()
+        for laws in both
+        for x, other in permutations(range(len(laws)), 2)
+    )

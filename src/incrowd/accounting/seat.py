@@ -18,7 +18,6 @@ from itertools import pairwise, product
 import numpy as np
 
 from incrowd.accounting import blanket_ratios, local_ratios
-from incrowd.accounting.analyses import analysis
 from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.parts import AnyChannel, Part, alike, as_flip, at_most_flip, widened
 from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
@@ -35,8 +34,6 @@ from incrowd.survey import Domain
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
 MOST_ATOMS = 1 << 22  # of all classes together
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
-
-ASSUMPTION = analysis("blanket").assumption
 
 Row = tuple[int, ...]  # places of each kind, of one channel
 Rows = tuple[Row, ...]
