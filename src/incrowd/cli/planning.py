@@ -20,8 +20,8 @@ from incrowd.cli.options import (
     beside,
     certified,
     check_reports,
+    choice,
     keep,
-    one_of,
 )
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
@@ -41,9 +41,8 @@ LedgerOption = Annotated[
 ]
 Solve = Annotated[
     str | None,
-    typer.Option(
-        help="Find the crowd, epsilon or delta that gives --error; or the error.",
-        autocompletion=one_of(SOLVABLE),
+    choice(
+        "--solve", SOLVABLE, "Find the crowd, epsilon or delta that gives --error; or the error."
     ),
 ]
 WantedError = Annotated[
@@ -112,8 +111,6 @@ def _check_plan_options(
     if frontier and (output is None or output.suffix.lower() != ".html"):
         given = str(output) if output else MISSING
         raise UsageError.of("-o", given, "--frontier writes a page: name a .html")
-    if solve is not None and solve not in SOLVABLE:
-        raise UsageError.of("--solve", solve, f"use one of {', '.join(SOLVABLE)}")
     if solve and solve != "error" and error is None:
         allowed = f"--solve {solve} needs the wanted error, as 0.01"
         raise UsageError.of("--error", MISSING, allowed)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
@@ -34,10 +36,8 @@ from incrowd.presentation.terminal_tables import (
 )
 from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
-from incrowd.workflow.compare import TwoWay
 from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.plan import plan_error
-from incrowd.workflow.postprocess import Postprocessed
 from incrowd.workflow.verify import Verification
 
 

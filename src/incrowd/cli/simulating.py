@@ -11,8 +11,9 @@ from scipy.special import ndtri
 import incrowd
 from incrowd.cli.console import out, printed_as_json, progress, say
 from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers
+from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
-from incrowd.workflow.simulate import Simulation, TableQuality
+from incrowd.workflow.simulate import Simulation
 
 
 def simulate(

@@ -1,15 +1,18 @@
-"""What a notebook shows of a survey, a plan and estimates: what the pages show."""
+"""What a notebook shows of surveys, plans and results: what their pages show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict
 from html import escape
 
 import pyarrow as pa
 
 from incrowd import views
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
+from incrowd.presentation import comparisons
 from incrowd.presentation.card_text import answers
 from incrowd.presentation.data import as_table
 from incrowd.presentation.guarantees import (
@@ -20,6 +23,7 @@ from incrowd.presentation.guarantees import (
 )
 from incrowd.presentation.messages import message_texts
 from incrowd.presentation.shell import rendered
+from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import Survey
 
 FRAME = "width:100%;height:40em;border:0"
@@ -37,7 +41,7 @@ def survey_html(survey: Survey) -> str:
         "Questions": [f"{question.id}: {answers(question)}" for question in survey.questions],
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
     }
-    return heading(survey.name) + _list(facts.items())
+    return _heading(survey.name) + _list(facts.items())
 
 
 @views.as_html.register
@@ -51,7 +55,7 @@ def plan_html(plan: Plan) -> str:
         "Noise": message_texts(plan),
         "Plan, SHA-256": [plan.digest],
     }
-    return heading(plan.survey.name) + _list(facts.items())
+    return _heading(plan.survey.name) + _list(facts.items())
 
 
 @views.as_html.register
@@ -68,19 +72,30 @@ def estimates_table(estimates: Estimates) -> pa.Table:
     return as_table(estimates)
 
 
-def heading(title: str) -> str:
-    """A title as HTML."""
+@views.as_html.register
+def two_way_html(found: TwoWay) -> str:
+    """What the terminal shows of two questions."""
+    warned = [] if found.seed is None else [simulation_warning(found.seed)]
+    test = comparisons.independence_words(found.independence)
+    said = [*warned, guarantee_sentence(found.guarantee), test]
+    rows = list(map(comparisons.row, found.figures))
+    return (
+        _heading(comparisons.title(found.questions))
+        + rendered("paragraphs.html", texts=said)
+        + rendered("figures.html", headings=comparisons.HEADINGS, rows=rows)
+        + rendered("paragraphs.html", texts=comparisons.notes(found.figures))
+    )
+
+
+@views.as_arrow.register
+def two_way_table(found: TwoWay) -> pa.Table:
+    """A row for each figure: its kind, and the fields of `Comparison`."""
+    rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
+    return marked_table(pa.Table.from_pylist(rows), found.seed)
+
+
+def _heading(title: str) -> str:
     return f"<h3>{escape(title)}</h3>\n"
-
-
-def paragraphs(texts: Iterable[str]) -> str:
-    """Texts as HTML, a paragraph each."""
-    return rendered("paragraphs.html", texts=list(texts))
-
-
-def figures(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as HTML."""
-    return rendered("figures.html", headings=headings, rows=list(rows))
 
 
 def _list(facts: Iterable[tuple[str, Iterable[str]]]) -> str:
