@@ -11,12 +11,12 @@ import incrowd
 from incrowd.errors import PlanError, PrivacyError, SurveyError, UsageError
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import Axis, expected_error
+from incrowd.planner.expectation import Axis, expected_error, plan_error
 from incrowd.planner.planner import recertify
 from incrowd.planner.sent import sent
+from incrowd.planner.solving import with_budget
 from incrowd.plans import JointReport
 from incrowd.workflow.forecast import forecast
-from incrowd.workflow.plan import plan_error, with_budget
 
 
 def yes_no_survey(count, **changes):

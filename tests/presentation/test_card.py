@@ -21,16 +21,16 @@ from typer.testing import CliRunner
 import incrowd
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli.card import card as command
+from incrowd.cli.checking import card as command
 from incrowd.errors import PlanError, UsageError
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation.card import MOST_ROWS, Card
-from incrowd.presentation.card_page import html, markdown
+from incrowd.presentation.card_page import html, markdown, write_card
 from incrowd.presentation.example import SHOWN_BITS, examples, largest_log_ratio
 from incrowd.survey import Domain, Survey
-from incrowd.workflow.card import card, write_card
+from incrowd.workflow.card import card
 
 EVIL = "<script>alert('x')</script>"
 NAMES = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from incrowd.presentation.card import Card, Grid
 from incrowd.presentation.shell import rendered
+from incrowd.reports.files import checked_ending, write_text
 
 
 def html(card: Card) -> str:
@@ -53,3 +55,15 @@ def _plain(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
+
+
+WRITERS: dict[str, Callable[[Card], str]] = {".html": html, ".md": markdown}
+
+
+def write_card(card: Card, path: str | Path) -> None:
+    """Write a card as .html or .md.
+
+    The file appears whole or not at all. Raises UsageError if the ending is another, or if the
+    file cannot be written.
+    """
+    write_text(path, WRITERS[checked_ending(path, WRITERS)](card))

@@ -9,10 +9,9 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet
 
-from incrowd.errors import UsageError
 from incrowd.estimation.results import Estimates
 from incrowd.presentation.data import as_json, as_table
-from incrowd.reports.files import replaced
+from incrowd.reports.files import checked_ending, replaced
 
 
 def save_estimates(estimates: Estimates, path: str | Path) -> None:
@@ -31,10 +30,7 @@ def check_ending(path: str | Path) -> str:
 
     Raises UsageError if nothing can be written with that ending.
     """
-    ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise UsageError.of("path", str(path), f"should end in one of {', '.join(_WRITERS)}")
-    return ending
+    return checked_ending(path, _WRITERS)
 
 
 def _write_csv(estimates: Estimates, path: Path) -> None:

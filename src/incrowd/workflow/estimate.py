@@ -7,9 +7,10 @@ from pathlib import Path
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids, joint, table_of, travels_jointly
 from incrowd.estimation.results import Arrived, Estimates
-from incrowd.estimation.simultaneous import Method, simultaneous_intervals
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
@@ -91,7 +92,8 @@ def estimate(
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """
-    _check_candidates(plan, candidates := candidates or {})
+    candidates = candidates or {}
+    _check_candidates(plan, candidates)
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
         reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
@@ -112,15 +114,15 @@ def estimate(
         guarantee=guarantee,
         tables=tuple(table_of(plan, found[ids], ids, noise_only) for ids in shown),
         words={id: _words(plan, reports, id, words) for id, words in named.items()},
-        simultaneous=tuple(
-            None if table is None else simultaneous_intervals(table, method=simultaneous)
-            for table in joints
-            if simultaneous
-        ),
+        simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
         covariances=joints if covariance else (),
         seed=reports.seed,
         persons=reports.persons,
     )
+
+
+def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:
+    return None if table is None else simultaneous_intervals(table, method=method)
 
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
