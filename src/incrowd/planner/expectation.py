@@ -104,15 +104,15 @@ def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[st
     return 1 / sum(weight(survey, message, ids) for message in messages if message.holds(ids))
 
 
+def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
+    """Its variance by noise and sampling together, times the number of people."""
+    return expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids))
+
+
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    errors = [
-        math.sqrt(
-            (expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids)))
-            / survey.crowd
-        )
-        for ids in survey.wanted
-    ]
+    variances = [expected_variance(survey, messages, ids) for ids in survey.wanted]
+    errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 
 

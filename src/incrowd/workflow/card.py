@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from importlib.metadata import version
 
-from incrowd.accounting.certificates import Certificate
 from incrowd.errors import PlanError
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Plan
@@ -20,18 +19,11 @@ def card(plan: Plan, name: str = "plan.json") -> Card:
     name: of the plan's file, for the command on the card. Raises PlanError if the plan does not
     hold: there is no card of a promise that is not kept.
     """
-    certificate = _certificate(plan)
-    figures = certificate.delta.upper, certificate.worst
-    return plan_card(plan, Certified(date.today(), version("incrowd"), *figures), name)
-
-
-def _certificate(plan: Plan) -> Certificate:
-    """What is on the card, computed anew: delta, and what remains without the shuffler."""
-    found = verify(plan)
+    found, promised = verify(plan), plan.guarantee.local_epsilon
     if not found.plan_holds:
         raise PlanError.of("plan", plan.digest, "does not hold: its noise is below its promise")
-    promised, local = plan.guarantee.local_epsilon, sent_by(plan).local_epsilon
-    if promised < local * (1 - 1e-9):
+    if promised < (local := sent_by(plan).local_epsilon) * (1 - 1e-9):
         allowed = f"is not what remains without the shuffler: that is {local:.6g}"
         raise PlanError.of("plan.guarantee.local_epsilon", promised, allowed)
-    return found.certificate
+    figures = found.certificate.delta.upper, found.certificate.worst
+    return plan_card(plan, Certified(date.today(), version("incrowd"), *figures), name)

@@ -41,7 +41,11 @@ def note(
     """
     if (reports is None) != as_planned:
         field, found = ("reports", MISSING) if reports is None else ("as_planned", True)
-        raise UsageError.of(field, found, _REPORTS_OR_PLANNED)
+        allowed = (
+            "name the reports that arrived, or their tally: a smaller crowd than planned leaks "
+            "more, and later plans have to know; or, if as many came as planned, as_planned=True"
+        )
+        raise UsageError.of(field, found, allowed)
     people = None if reports is None else _came(plan, reports)
     noted = Ledger()
 
@@ -60,9 +64,3 @@ def _came(plan: Plan, reports: Reports | Tally) -> int:
         made = "made these reports: nobody was asked, and there is nothing to note"
         raise ReportsError.of("simulation seed", counted.seed, made)
     return people_of(plan, counted)
-
-
-_REPORTS_OR_PLANNED = (
-    "name the reports that arrived, or their tally: a smaller crowd than planned leaks more, and "
-    "later plans have to know; or, if as many came as planned, as_planned=True"
-)
