@@ -26,11 +26,11 @@ from incrowd.errors import PlanError, UsageError
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.presentation.card import MOST_ROWS, Card
-from incrowd.presentation.card_page import html, markdown
+from incrowd.presentation.card import MOST_ROWS, Card, html, markdown
 from incrowd.presentation.example import SHOWN_BITS, examples, largest_log_ratio
+from incrowd.presentation.write import write_card
 from incrowd.survey import Domain, Survey
-from incrowd.workflow.card import card, write_card
+from incrowd.workflow.card import card
 
 EVIL = "<script>alert('x')</script>"
 NAMES = (
