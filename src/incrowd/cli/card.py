@@ -28,17 +28,18 @@ def card(
     Example:
       incrowd card plan.json -o card.html
     """
-    from incrowd.presentation.card_page import markdown  # drawing is slow to import
+    from incrowd.presentation.card import markdown  # templates are slow to import
+    from incrowd.presentation.write import CARD_WRITERS, check_ending, write_card
     from incrowd.workflow import card as cards
 
     if output:
-        cards.check_card_ending(output)
+        check_ending(output, CARD_WRITERS)
         keep(output, plan)
     read = Plan.load(plan)
     with working("certifying the plan"):
         made = cards.card(read, plan.name)
     if output:
-        cards.write_card(made, output)
+        write_card(made, output)
         say(f"wrote {output}")
     if json:
         print_json(made.facts)

@@ -8,9 +8,9 @@ import altair as alt
 import pyarrow as pa
 from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, INK, drawn
+from incrowd.presentation.charts import drawn
 from incrowd.presentation.number_text import short_percent
-from incrowd.presentation.shell import rendered
+from incrowd.presentation.shell import ACCENT, INK, rendered
 
 Points = Sequence[tuple[float, float]]
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
-from pathlib import Path
 
 from incrowd.accounting.certificates import Certificate
-from incrowd.errors import PlanError, UsageError
+from incrowd.errors import PlanError
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Plan
 from incrowd.presentation.card import Card, Certified
 from incrowd.presentation.card import card as plan_card
-from incrowd.presentation.card_page import html, markdown
-from incrowd.reports.files import replaced
 from incrowd.workflow.verify import verify
 
 
@@ -41,28 +37,3 @@ def _certificate(plan: Plan) -> Certificate:
         allowed = f"is not what remains without the shuffler: that is {local:.6g}"
         raise PlanError.of("plan.guarantee.local_epsilon", promised, allowed)
     return found.certificate
-
-
-def write_card(card: Card, path: str | Path) -> None:
-    """Write a card as .html or .md.
-
-    The file appears whole or not at all. Raises UsageError if the ending is another, or if the
-    file cannot be written.
-    """
-    text = _WRITERS[check_card_ending(path)](card)
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def check_card_ending(path: str | Path) -> str:
-    """The ending of the path, in lower case; to call before the work starts.
-
-    Raises UsageError if no card is written with that ending.
-    """
-    ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise UsageError.of("path", str(path), f"should end in one of {', '.join(_WRITERS)}")
-    return ending
-
-
-_WRITERS: dict[str, Callable[[Card], str]] = {".html": html, ".md": markdown}

@@ -15,8 +15,9 @@ from incrowd.estimation.quotients import Comparison
 from incrowd.estimation.readings import joint
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Guarantee, Plan
-from incrowd.presentation import comparisons, notebook
+from incrowd.presentation import comparisons
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.workflow.estimate import Reports, check_arrived, count, readings
 
@@ -71,15 +72,14 @@ class TwoWay(views.Tabular):
     def _repr_html_(self) -> str:
         """What a notebook shows: what the terminal shows."""
         warned = [] if self.seed is None else [simulation_warning(self.seed)]
-        said = [
-            guarantee_sentence(self.guarantee),
-            comparisons.independence_words(self.independence),
-        ]
-        return (
-            notebook.heading(comparisons.title(self.questions))
-            + notebook.paragraphs([*warned, *said])
-            + notebook.figures(comparisons.HEADINGS, map(comparisons.row, self.figures))
-            + notebook.paragraphs(comparisons.notes(self.figures))
+        independence = comparisons.independence_words(self.independence)
+        return rendered(
+            "comparison.html",
+            title=comparisons.title(self.questions),
+            said=[*warned, guarantee_sentence(self.guarantee), independence],
+            headings=comparisons.HEADINGS,
+            rows=list(map(comparisons.row, self.figures)),
+            notes=comparisons.notes(self.figures),
         )
 
 

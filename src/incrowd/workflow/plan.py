@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pyarrow.csv
-
 from incrowd.planner import solving
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.frontier import frontier
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Asked, Plan
-from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
 Progress = Callable[[str], None]
@@ -52,17 +49,11 @@ def with_budget(survey: Survey, reports_per_person: int) -> Survey:
 
 def write_frontier(made: Plan, path: Path, progress: Progress | None = None) -> None:
     """Write error against reports a person and against epsilon: a page, and a .csv beside it."""
-    from incrowd.presentation.frontier import (  # drawing is slow to import
-        frontier_page,
-        frontier_table,
-    )
+    from incrowd.presentation.frontier import frontier_page, frontier_table  # slow to import
+    from incrowd.presentation.write import write_frontier_files
 
-    survey = made.survey
-    found = frontier(survey, progress)
+    survey, found = made.survey, frontier(made.survey, progress)
     reports = float(sum(message.copies for message in made.messages))
     chosen = (reports, survey.privacy.epsilon, plan_error(made))
-    with replaced(path) as temporary:
-        text = frontier_page(survey.name, found.reports, found.epsilons, chosen, survey.objective)
-        temporary.write_text(text, encoding="utf-8")
-    with replaced(path.with_suffix(".csv")) as temporary:
-        pyarrow.csv.write_csv(frontier_table(found.reports, found.epsilons), temporary)
+    page = frontier_page(survey.name, found.reports, found.epsilons, chosen, survey.objective)
+    write_frontier_files(path, page, frontier_table(found.reports, found.epsilons))
