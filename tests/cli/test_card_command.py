@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from incrowd.cli.card import card as command
+from incrowd.cli.checking import card as command
 from incrowd.errors import PlanError, UsageError
 from incrowd.presentation.card import html, markdown
 from incrowd.presentation.write import write_card

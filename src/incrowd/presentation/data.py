@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -137,20 +137,24 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
-    single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
     facts = {
         "reports": estimates.reports,
         "rejected": estimates.rejected,
         "crowd": estimates.crowd,
         "persons": estimates.persons,
         "plan": estimates.plan.digest,
-        **single,
+        **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
     return marked(facts, estimates.seed)
+
+
+def of_the_only(messages: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
+    """Facts of the only message, which stand outside of `messages` as well; none of several."""
+    return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""What a notebook shows of a survey, a plan and estimates: what the pages show."""
+"""What a notebook shows of surveys, plans and results: what their pages show."""
 
 from __future__ import annotations
+
+from dataclasses import asdict
 
 import pyarrow as pa
 
 from incrowd import views
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import guarantees
+from incrowd.presentation import comparisons, guarantees
 from incrowd.presentation.card_text import answers
 from incrowd.presentation.data import as_table
 from incrowd.presentation.messages import message_texts
 from incrowd.presentation.shell import rendered
+from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import Survey
 
 
@@ -63,3 +67,25 @@ def estimates_html(estimates: Estimates) -> str:
 def estimates_table(estimates: Estimates) -> pa.Table:
     """The table that .csv and .parquet hold."""
     return as_table(estimates)
+
+
+@views.as_html.register
+def two_way_html(found: TwoWay) -> str:
+    """What the terminal shows of two questions."""
+    warned = [] if found.seed is None else [simulation_warning(found.seed)]
+    independence = comparisons.independence_words(found.independence)
+    return rendered(
+        "comparison.html",
+        title=comparisons.title(found.questions),
+        said=[*warned, guarantees.guarantee_sentence(found.guarantee), independence],
+        headings=comparisons.HEADINGS,
+        rows=list(map(comparisons.row, found.figures)),
+        notes=comparisons.notes(found.figures),
+    )
+
+
+@views.as_arrow.register
+def two_way_table(found: TwoWay) -> pa.Table:
+    """A row for each figure: its kind, and the fields of `Comparison`."""
+    rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
+    return marked_table(pa.Table.from_pylist(rows), found.seed)

@@ -1,4 +1,4 @@
-"""Estimates, cards and frontiers into files; the ending says what kind."""
+"""Estimates and cards into files; the ending says what kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from incrowd.errors import UsageError
 from incrowd.estimation.results import Estimates
 from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import as_json, as_table
-from incrowd.reports.files import replaced
+from incrowd.reports.files import checked_ending, replaced
 
 # Drawing takes longer to import than the other endings take to write: whoever draws imports it.
 
@@ -52,15 +50,12 @@ CARD_WRITERS: Writers = {
 }
 
 
-def check_ending(path: str | Path, writers: Writers = _WRITERS) -> str:
+def check_ending(path: str | Path) -> str:
     """The ending of the path, in lower case; to call before the work starts.
 
-    Raises UsageError if nothing can be written with that ending.
+    Raises UsageError if estimates cannot be written with that ending.
     """
-    ending = Path(path).suffix.lower()
-    if ending not in writers:
-        raise UsageError.of("path", str(path), f"should end in one of {', '.join(writers)}")
-    return ending
+    return checked_ending(path, _WRITERS)
 
 
 def save_estimates(estimates: Estimates, path: str | Path) -> None:
@@ -78,14 +73,6 @@ def write_card(card: Card, path: str | Path) -> None:
 
 
 def _save(made: Any, path: str | Path, writers: Writers) -> None:
-    writer = writers[check_ending(path, writers)]
+    writer = writers[checked_ending(path, writers)]
     with replaced(path) as temporary:
         writer(made, temporary)
-
-
-def write_frontier_files(path: Path, page: str, table: pa.Table) -> None:
-    """Write the page of a frontier, and its points as .csv beside it."""
-    with replaced(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    with replaced(path.with_suffix(".csv")) as temporary:
-        pyarrow.csv.write_csv(table, temporary)

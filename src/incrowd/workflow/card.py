@@ -21,10 +21,8 @@ def card(plan: Plan, name: str = "plan.json") -> Card:
     hold: there is no card of a promise that is not kept.
     """
     certificate = _certificate(plan)
-    certified = Certified(
-        date.today(), version("incrowd"), certificate.delta.upper, certificate.worst
-    )
-    return plan_card(plan, certified, name)
+    figures = certificate.delta.upper, certificate.worst
+    return plan_card(plan, Certified(date.today(), version("incrowd"), *figures), name)
 
 
 def _certificate(plan: Plan) -> Certificate:
