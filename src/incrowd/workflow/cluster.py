@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
@@ -24,6 +25,7 @@ def count_on_spark(
     master: the address of a cluster; by default all cores of this machine. Raises UsageError if
     the extra `spark` or Java is missing, else what `count` raises.
     """
+    analysis_of(plan)
     wanted = check_tables(plan, tables)
     with started(master) as session:
         return count_files(plan, session, paths, wanted, kind)
