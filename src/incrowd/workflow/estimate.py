@@ -14,7 +14,7 @@ from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simul
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
-from incrowd.planner.planner import guarantee_for
+from incrowd.planner.planner import analysis_of, guarantee_for
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
@@ -39,8 +39,10 @@ def count(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
     "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
-    ReportsError if the reports are of another plan, TableError for a table that cannot be made.
+    ReportsError if the reports are of another plan, TableError for a table that cannot be made,
+    PlanFileError if the plan's analysis does not promise what the plan does.
     """
+    analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
     return tallied(plan, _many(parts), check_tables(plan, tables), kind, in_order)
 
@@ -58,6 +60,7 @@ def count_on_spark(
     master: the address of a cluster; by default all cores of this machine. Raises UsageError if
     the extra `spark` or Java is missing, else what `count` raises.
     """
+    analysis_of(plan)
     wanted = check_tables(plan, tables)
     with started(master) as session:
         return count_files(plan, session, paths, wanted, kind)
