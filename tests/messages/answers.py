@@ -63,9 +63,7 @@ CASES = {
     "ids that are fractions": of({"a": ["yes"], "id": [1.5]}, id="id"),
     "a row without an id": of({"a": ["yes", "no"], "id": ["1", ""]}, id="id"),
     "rows of an id that differ": of(NAMED, id="id"),
-    "many rows of an id that differ": of(
-        {"a": ["yes"] + ["no"] * 9, "id": ["1"] * 10}, id="id"
-    ),
+    "many rows of an id that differ": of({"a": ["yes"] + ["no"] * 9, "id": ["1"] * 10}, id="id"),
     "an answer that is none": of({"a": ["maybe"]}),
     "many answers that are none": of({"a": ["maybe"] * 9}),
     "no answer": of({"a": ["yes", None]}),

@@ -71,9 +71,7 @@ CASES = {
     "stages that do not fit": lambda _: TwoStage(KAry.from_probabilities(0.7, 3), Bit(1, 2**31)),
     "a bit of which nothing can be learned": lambda _: Bit(2**31, 2**31).inverse,
     "k-ary response of which nothing can be learned": lambda _: KAry(2**31, 2).inverse,
-    "a device of which nothing can be learned": device(
-        kind="bit", one_if_zero=0.3, one_if_one=0.3
-    ),
+    "a device of which nothing can be learned": device(kind="bit", one_if_zero=0.3, one_if_one=0.3),
     "a device that gives an answer away": device(kind="bit", one_if_zero=0.0, one_if_one=0.5),
     "a k-ary device below chance": device(options(3), kind="k-ary", keep=0.2),
     "Warner's device with a fair spinner": device(kind="warner", spinner=0.5),
@@ -85,9 +83,7 @@ CASES = {
     "exact, of several kinds": certify("exact", FREE, CHOICE),
     "exact, of two questions": certify("exact", CHOICE, CHOICE),
     "exact, of many bits": certify("exact", *[FREE] * 12),
-    "exact, of a k-ary response": certify(
-        "exact", CHOICE, channel=KAry.from_probabilities(0.7, 3)
-    ),
+    "exact, of a k-ary response": certify("exact", CHOICE, channel=KAry.from_probabilities(0.7, 3)),
     "a question of very many options": certify("blanket", Domain(900, 0, 400)),
     "a curve of local": lambda _: incrowd.privacy_curve("local", sent(FREE), 10),
     "a delta that no composition reaches": curve_of(1e-300),

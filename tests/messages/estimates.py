@@ -60,15 +60,11 @@ CASES = {
         np.array([1, 1]), [np.array([[1.0, 1.0], [0.0, 0.0]])]
     ),
     "a histogram of another shape": lambda _: maximise_likelihood(np.ones(3), [CHANNEL]),
-    "a channel that does not sum to one": lambda _: maximise_likelihood(
-        np.ones(2), [2 * CHANNEL]
-    ),
+    "a channel that does not sum to one": lambda _: maximise_likelihood(np.ones(2), [2 * CHANNEL]),
     "a likelihood of options that overlap": lambda _: channel_matrix(
         survey(MULTI).questions[0], CHANNEL
     ),
-    "a histogram of many bits": lambda _: inverse_matrix(
-        survey(options(20)).questions[0], CHANNEL
-    ),
+    "a histogram of many bits": lambda _: inverse_matrix(survey(options(20)).questions[0], CHANNEL),
     "a share that is no number": lambda _: project_to_simplex(np.array([np.nan, 0.5])),
     "errors together of unlinked bits": lambda _: joint(
         made("apart"), [Reading(made("apart").messages[0], 1.0, np.ones(4))], ("b",)
@@ -84,4 +80,3 @@ CASES = {
     ),
     "a table of an unknown question": lambda _: estimated(tables=[["z"]]),
 }
-

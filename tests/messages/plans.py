@@ -89,13 +89,17 @@ CASES = {
     "a plan with a message of another question": edited(asked_by(questions=["b"]), seal=False),
     "a plan with more copies": edited(asked_by(copies=2), seal=False),
     "a plan with an earlier round of another survey": edited(
-        lambda p: p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
-        or p["earlier"][0]["survey"].update(copies=2),
+        lambda p: (
+            p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
+            or p["earlier"][0]["survey"].update(copies=2)
+        ),
         seal=False,
     ),
     "a plan with more people in an earlier round": edited(
-        lambda p: p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
-        or p["earlier"][0].update(crowd=2000),
+        lambda p: (
+            p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
+            or p["earlier"][0].update(crowd=2000)
+        ),
         seal=False,
     ),
     "no ledger file": lambda folder: Ledger.load(folder / "ledger.json"),

@@ -11,6 +11,7 @@ from unittest import mock
 
 import incrowd
 from incrowd import errors
+from incrowd.cli.names import as_typed
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
@@ -69,6 +70,11 @@ def _makes_one(called: ast.expr) -> bool:
     return text in {"Problem", "Mistake"} or text.removesuffix(".of") in ERRORS
 
 
+def problems(error: Exception) -> tuple[errors.Problem, ...]:
+    """What an error says, in its parts; nothing if it is none of ours."""
+    return error.problems if isinstance(error, errors.IncrowdError) else ()
+
+
 def hear(name: str, call: Callable[[Path], object], folder: Path) -> Said:
     """What a call that is refused says. Raises AssertionError if it is not refused."""
     with _lines() as lines:
@@ -76,6 +82,7 @@ def hear(name: str, call: Callable[[Path], object], folder: Path) -> Said:
             call(folder)
         except Exception as error:
             lines |= set(_of_tracebacks(error))
+            [as_typed(problem) for problem in problems(error)]  # as the command line says it
             reached = frozenset(s for s in sites() if _touched(s, lines))
             return Said(name, error, reached)
     raise AssertionError(f"{name} is not refused")

@@ -18,8 +18,8 @@ from incrowd.sampling.flip import flip, flip_mask
 from incrowd.sampling.gaps import gaps
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import permanent_bits
-from incrowd.sampling.responses import respond, respond_with_options
-from tests.messages.shared import file, made, survey
+from incrowd.sampling.responses import respond_with_bits, respond_with_options
+from tests.messages.shared import file, made, people, survey
 
 BYTES = np.zeros((2, 1), np.uint8)
 STREAM = Keystream.for_simulation(1)
@@ -41,9 +41,8 @@ def key(change, mode=0o600):
 
 def full_disk(folder):
     """A key that is not written because the disk is full."""
-    with mock.patch("os.fdopen", side_effect=OSError(28, os.strerror(28))):
-        with mock.patch("incrowd.sampling.permanent.open", _full, create=True):
-            KEY.save(folder / "key")
+    with mock.patch("incrowd.sampling.permanent.open", _full, create=True):
+        KEY.save(folder / "key")
 
 
 def _full(handle, *_, **__):
@@ -72,15 +71,13 @@ CASES = {
     "a padding bit": lambda _: flip(BYTES + 255, 3, 1, STREAM),
     "a mask with a noise of zero": lambda _: gaps(0, 1, STREAM, 10),
     "gaps without a limit": lambda _: gaps(1, 1, STREAM, 0),
-    "a channel of options for bits": lambda _: respond(BYTES, 3, K_ARY, STREAM),
+    "a channel of options for bits": lambda _: respond_with_bits(BYTES, 3, K_ARY, STREAM),
     "a channel of bits for options": lambda _: respond_with_options(
         np.zeros(2, int), Bit(1, 2**31), STREAM
     ),
     "codes that are fractions": lambda _: respond_with_options(np.zeros(2), K_ARY, STREAM),
     "a code of no option": lambda _: respond_with_options(np.array([3]), K_ARY, STREAM),
-    "a negative seed": lambda _: incrowd.randomize(
-        made(), pa.table({"a": ["yes"]}), simulation_seed=-1
-    ),
+    "a negative seed": lambda _: incrowd.randomize(made(), people(), simulation_seed=-1),
     "a simulation in another process": forked,
     "no device key": remembered(1),
     "no column of the devices": remembered(2, device_key=KEY),

@@ -29,7 +29,6 @@ def question(**changed):
     return survey(YESNO | changed)
 
 
-
 @cache
 def made(kind="bits"):
     return plan_of(kind)
@@ -85,4 +84,3 @@ def command(*arguments):
     silent = io.StringIO()
     with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
         app(args=list(map(str, arguments)), prog_name="incrowd", standalone_mode=False)
-

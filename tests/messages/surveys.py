@@ -64,7 +64,9 @@ CASES = {
     "text with another device": lambda _: survey(
         TEXT | {"randomizer": {"kind": "warner", "spinner": 0.8}}
     ),
-    "k-ary of a yes/no question": lambda _: survey(YESNO | {"randomizer": {"kind": "k-ary", "keep": 0.7}}),
+    "k-ary of a yes/no question": lambda _: survey(
+        YESNO | {"randomizer": {"kind": "k-ary", "keep": 0.7}}
+    ),
     "a device of unlinked bits": lambda _: survey(
         UNLINKED | {"randomizer": {"kind": "warner", "spinner": 0.8}}
     ),

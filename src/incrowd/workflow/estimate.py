@@ -110,8 +110,9 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     text = [q.id for q in plan.survey.questions if isinstance(q, Text)]
     for id in candidates:
         if id not in text:
-            known = ", ".join(text) or "none in this survey"
-            raise UsageError.of("candidates", id, f"is no text question; text questions: {known}")
+            known = ", ".join(text) or "none"
+            allowed = f"should be a text question; they are {known}"
+            raise UsageError.of("candidates", id, allowed)
 
 
 def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
@@ -119,9 +120,11 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     for ids in wanted:
         if ids not in counted.tables:
             known = "; ".join(map(",".join, counted.tables))
-            raise TableError.of("table", ",".join(ids), f"was not counted; counted are {known}")
+            raise TableError.of(
+                "table", ",".join(ids), f"it was not counted; use {known}, or count again"
+            )
     if joined and counted.kind != "pairs":
-        allowed = "counts single bits; errors of cells together need pairs: name the reports"
+        allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
 
 
@@ -162,7 +165,7 @@ def people_of(plan: Plan, counted: Tally) -> int:
 
 
 def _nothing_of(number: int) -> IncrowdError:
-    what = "there is nothing to count on; name the reports of every message"
+    what = "name the reports of every message"
     return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
 
 

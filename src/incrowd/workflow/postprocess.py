@@ -17,7 +17,7 @@ from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.readings import joint
 from incrowd.estimation.tables import along_axes
 from incrowd.planner.sources import Ids, Source, check_tables, sources
-from incrowd.plans import Guarantee, Plan, UnlinkedBits
+from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count, readings
@@ -73,9 +73,7 @@ def postprocess(
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = (
-                "is a text question or has unlinked bits; post-processing is for joint reports"
-            )
+            allowed = "it is a text question or has unlinked bits; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)
     if method == "consistent":
         return _consistent(
@@ -163,11 +161,8 @@ Patterns = tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]
 def _patterns(plan: Plan, counted: Tally, source: Source, ids: Ids) -> Patterns:
     """The histogram of report patterns, and for each question its channel and a left inverse.
 
-    Of a k-ary response the patterns are the options. Raises TableError for a question that
-    travels unlinked: its bits are never seen together.
+    Of a k-ary response the patterns are the options.
     """
-    if isinstance(source.message, UnlinkedBits):
-        raise TableError.of("table", ids[0], "has unlinked bits: only its one-way estimate is made")
     histogram = counted.messages[source.number].tables[ids]
     channels, inverses = [], []
     for axis, question in enumerate(map(plan.survey.question, ids)):
