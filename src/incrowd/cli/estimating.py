@@ -185,10 +185,9 @@ def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
     for word in words:
         id, _, path = word.partition("=")
         if id not in texts or not path:
-            known = ", ".join(texts) or "none in this survey"
-            raise UsageError.of(
-                "--words", word, f"should be QUESTION=FILE; text questions: {known}"
-            )
+            known = ", ".join(texts) or "none"
+            allowed = f"should be QUESTION=FILE; the text questions are {known}"
+            raise UsageError.of("--words", word, allowed)
         found[id] = incrowd.load_words(path)
     for id in texts:
         if id not in found:

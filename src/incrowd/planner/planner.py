@@ -127,7 +127,7 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
         return found
     least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
     if budget < least:
-        allowed = f"unlinked bits and memoised questions need messages of their own: allow {least}"
+        allowed = f"unlinked bits and memoised questions need messages of their own; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)
@@ -226,7 +226,7 @@ def analysis_of(plan: Plan) -> Analysis:
         ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
     ):
         if found != right:
-            allowed = f"the analysis {by.name} makes it {right}"
+            allowed = f"should be {right}, as the analysis {by.name} makes it"
             raise PlanFileError.of(f"plan.guarantee.{field}", found, allowed)
     return by
 

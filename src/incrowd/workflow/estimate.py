@@ -133,8 +133,9 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            known = ", ".join(texts) or "none in this survey"
-            raise UsageError.of("candidates", id, f"is no text question; text questions: {known}")
+            known = ", ".join(texts) or "none"
+            allowed = f"should be a text question; they are {known}"
+            raise UsageError.of("candidates", id, allowed)
 
 
 def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
@@ -142,9 +143,11 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     for ids in wanted:
         if ids not in counted.tables:
             known = "; ".join(map(",".join, counted.tables))
-            raise TableError.of("table", ",".join(ids), f"was not counted; counted are {known}")
+            raise TableError.of(
+                "table", ",".join(ids), f"it was not counted; use {known}, or count again"
+            )
     if joined and counted.kind != "pairs":
-        allowed = "counts single bits; errors of cells together need pairs: name the reports"
+        allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
 
 

@@ -13,7 +13,7 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
@@ -167,7 +167,6 @@ def _people(plan: Plan, answers: pa.Table, before: int) -> People:
     try:
         return People.of(plan.survey, answers, before)
     except AnswersError as error:
-        read = f"rows 1 to {before + answers.num_rows:,}"
-        raise AnswersError(
-            *error.problems, Problem("answers", read, "are as far as it was checked")
-        ) from None
+        read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
+        more = Problem("answers", read, "correct these, and the rest is checked")
+        raise AnswersError(*error.problems, more) from None
