@@ -281,13 +281,13 @@ def imported_tests(tree: ast.AST, own: str) -> list[str]:
     """What a file takes from other tests: builders are in a conftest or among the oracles."""
     taken = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {getattr(node, "module", None) or node.names[0].name for node in taken}
-    builders = {"tests.conftest", "tests.oracles", f"{own}.conftest"}
+    builders = {"tests.conftest", "tests.oracles", "tests.messages", f"{own}.conftest"}
     return sorted(
         name
         for name in modules
         if name.split(".")[0] == "tests"
         and name not in builders
-        and not name.startswith("tests.oracles.")
+        and not name.startswith(("tests.oracles.", "tests.messages."))
     )
 
 
@@ -298,6 +298,12 @@ def test_no_test_imports_another_test():
         if wrong := imported_tests(ast.parse(file.read_text()), own):
             found[str(file.relative_to(TESTS))] = wrong
     assert found == {}
+
+
+def test_files_of_tests_are_short():
+    """A file above 400 lines tests several things: it is split by what it tests."""
+    lengths = {file: len(file.read_text().splitlines()) for file in TESTS.rglob("*.py")}
+    assert {str(file.relative_to(TESTS)): n for file, n in lengths.items() if n > 400} == {}
 
 
 def test_the_rule_about_tests_rejects_a_test_and_another_rooms_builders():

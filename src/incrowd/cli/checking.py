@@ -12,7 +12,8 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
-from incrowd.presentation.card_page import WRITERS, markdown, write_card
+from incrowd.presentation.card import markdown
+from incrowd.presentation.write import CARD_WRITERS, write_card
 from incrowd.reports.files import checked_ending
 from incrowd.workflow import card as cards
 
@@ -59,7 +60,7 @@ def card(
       incrowd card plan.json -o card.html
     """
     if output:
-        checked_ending(output, WRITERS)
+        checked_ending(output, CARD_WRITERS)
         keep(output, plan)
     made = incrowd.Plan.load(plan)
     with working("certifying the plan"):

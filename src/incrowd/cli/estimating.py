@@ -29,6 +29,7 @@ from incrowd.cli.options import (
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+from incrowd.planner.planner import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible
@@ -113,6 +114,7 @@ def tally(
     if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
     made = incrowd.Plan.load(plan)
+    analysis_of(made)
     counted = count_paths(made, reports, _asked(table))
     save_tally(counted, output)
     with beside(output):
@@ -183,10 +185,9 @@ def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ..
     for word in words:
         id, _, path = word.partition("=")
         if id not in texts or not path:
-            known = ", ".join(texts) or "none in this survey"
-            raise UsageError.of(
-                "--words", word, f"should be QUESTION=FILE; text questions: {known}"
-            )
+            known = ", ".join(texts) or "none"
+            allowed = f"should be QUESTION=FILE; the text questions are {known}"
+            raise UsageError.of("--words", word, allowed)
         found[id] = incrowd.load_words(path)
     for id in texts:
         if id not in found:

@@ -113,14 +113,18 @@ def _check_plan_options(
     """Raises UsageError for options that do not go together."""
     if frontier and (output is None or output.suffix.lower() != ".html"):
         given = str(output) if output else MISSING
-        raise UsageError.of("-o", given, "--frontier writes a page: name a .html")
+        raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
     if solve and solve != "error" and error is None:
-        allowed = f"--solve {solve} needs the wanted error, as 0.01"
+        allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01"
         raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
-        raise UsageError.of("--error", error, "goes with --solve crowd, epsilon or delta")
+        raise UsageError.of(
+            "--error", error, "it goes with --solve crowd, epsilon or delta; add that"
+        )
     if solve and ledger:
-        raise UsageError.of("--ledger", str(ledger), "cannot be combined with --solve")
+        raise UsageError.of(
+            "--ledger", str(ledger), "it cannot be combined with --solve; leave one of them out"
+        )
 
 
 def ledger(
@@ -153,11 +157,13 @@ def ledger(
     """
     if plan is None:
         if as_planned:
-            raise UsageError.of("--as-planned", MISSING, "name the plan that was carried out")
+            raise UsageError.of(
+                "plan", MISSING, "--as-planned needs one; name what was carried out"
+            )
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:
-        raise UsageError.of("--new", str(plan), "goes without a plan; note the plan afterwards")
+        raise UsageError.of("--new", str(plan), "it goes without a plan; note the plan afterwards")
     Ledger.load(ledger)  # is there, before anything is counted
     check_reports(*(reports or []))
     made = certified(plan)

@@ -75,9 +75,9 @@ class Setting:
     ) -> None:
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
-            raise UsageError.of("--bits or --survey", given, "name one of them, not both")
+            raise UsageError.of("--bits or --survey", given, "give one of them, not both")
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
-            raise UsageError.of("--bits", bits, f"should be 1 to {MOST_FREE_BITS}")
+            raise UsageError.of("--bits", bits, f"should be from 1 to {MOST_FREE_BITS}")
         self.bits = bits or 0
         self.survey = Survey.load(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
@@ -92,7 +92,7 @@ class Setting:
         if value is None:
             value = getattr(source, name) if source else otherwise
         if value is None:
-            raise UsageError.of(f"--{name}", MISSING, "give it, or --survey with it")
+            raise UsageError.of(f"--{name}", MISSING, "give it, or a --survey that says it")
         return value
 
     def wanted(self, name: str, value: float | None) -> float:
@@ -187,7 +187,7 @@ def noise(
     """
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
-        raise UsageError.of("--eta", eta, "goes without --delta")
+        raise UsageError.of("--eta", eta, "it takes the place of --delta; give one of them")
     if eta is not None and not 0 < eta < 1:
         raise UsageError.of("--eta", eta, "should lie strictly between 0 and 1")
     target = setting.wanted("delta", delta) if eta is None else eta

@@ -123,4 +123,5 @@ def _example(name: str) -> Path:
     for place in places:
         if (place / name).is_file():
             return place / name
-    raise UsageError.of("demo", name, f"was not found in {' or '.join(map(str, places))}")
+    where = " or ".join(map(str, places))
+    raise UsageError.of("demo", name, f"it is not in {where}; install the package again")

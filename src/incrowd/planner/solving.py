@@ -38,7 +38,7 @@ def solve(survey: Survey, unknown: str, error: float, progress: Progress | None 
     if unknown not in UNKNOWNS:
         raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
     if not 0 < error < 1:
-        raise UsageError.of("error", error, "should lie between 0 and 1: a proportion")
+        raise UsageError.of("error", error, "should be a proportion between 0 and 1")
     aim, best = error, None
     for _ in range(STEPS):
         value = _in_the_limit(survey, unknown, aim, error)
@@ -52,7 +52,9 @@ def solve(survey: Survey, unknown: str, error: float, progress: Progress | None 
             break
         aim *= error * (1 - CLOSE / 2) / found
     if best is None:
-        raise PrivacyError.of("error", error, "is not reached after several corrections")
+        raise PrivacyError.of(
+            "error", error, f"no {unknown} was found that reaches it; ask for a larger one"
+        )
     return best
 
 
@@ -68,10 +70,10 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
     if excess(high) > 0:
         nearest = limit_error(_with(survey, unknown, math.exp(high)))
         allowed = (
-            f"no {unknown} up to {math.exp(high):.3g} reaches it; the nearest is {nearest:.3g}"
+            f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest:.3g} or more"
         )
         if unknown != "crowd":
-            allowed += "; ask more people (unknown='crowd'), or for fewer tables"
+            allowed += ", for more people (unknown='crowd'), or for fewer tables"
         raise PrivacyError.of("error", error, allowed)
     return math.exp(float(brentq(excess, low, high, xtol=1e-4)))
 

@@ -11,9 +11,9 @@ import pyarrow.csv
 from markupsafe import Markup
 
 from incrowd.plans import Plan
-from incrowd.presentation.charts import ACCENT, INK, drawn
+from incrowd.presentation.charts import drawn
 from incrowd.presentation.number_text import short_percent
-from incrowd.presentation.shell import rendered
+from incrowd.presentation.shell import ACCENT, INK, rendered
 from incrowd.reports.files import replaced, write_text
 
 Points = Sequence[tuple[float, float]]

@@ -18,9 +18,9 @@ PRIVATE = 0o600  # until it is complete
 DEFAULT = 0o666  # less what the umask takes
 
 _KINDS = {
-    stat.S_IFDIR: "is a folder",
-    stat.S_IFSOCK: "is a socket",
-    stat.S_IFBLK: "is a disk",
+    stat.S_IFDIR: "it is a folder",
+    stat.S_IFSOCK: "it is a socket",
+    stat.S_IFBLK: "it is a disk",
 }
 
 
@@ -129,7 +129,8 @@ def _writable(path: str | Path) -> Iterator[None]:
 
 def unwritable(path: str | Path, error: OSError) -> IncrowdError:
     """The error for an output that the system refuses."""
-    return UsageError.of("path", str(path), f"cannot be written: {error.strerror or error}")
+    allowed = f"it cannot be written: {error.strerror or error}; name another file"
+    return UsageError.of("path", str(path), allowed)
 
 
 def _umask() -> int:

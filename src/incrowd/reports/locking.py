@@ -50,13 +50,13 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            allowed = f"cannot be locked: {error.strerror}"
+            allowed = f"it cannot be locked: {error.strerror}; name one in another folder"
             raise UsageError.of("file", str(path), allowed) from None
         if _try_lock(handle) and _is_at(handle, place):
             return handle
         os.close(handle)
         if time.monotonic() > deadline:
-            allowed = "is in use by another command; try again when that is done"
+            allowed = "it is in use by another command; try again when that is done"
             raise UsageError.of("file", str(path), allowed)
         time.sleep(PAUSE)
 

@@ -14,7 +14,7 @@ from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simul
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
-from incrowd.planner.planner import guarantee_for
+from incrowd.planner.planner import analysis_of, guarantee_for
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
@@ -39,8 +39,10 @@ def count(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
     "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
-    ReportsError if the reports are of another plan, TableError for a table that cannot be made.
+    ReportsError if the reports are of another plan, TableError for a table that cannot be made,
+    PlanFileError if the plan's analysis does not promise what the plan does.
     """
+    analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
     return tallied(plan, _many(parts), check_tables(plan, tables), kind, in_order)
 
@@ -58,6 +60,7 @@ def count_on_spark(
     master: the address of a cluster; by default all cores of this machine. Raises UsageError if
     the extra `spark` or Java is missing, else what `count` raises.
     """
+    analysis_of(plan)
     wanted = check_tables(plan, tables)
     with started(master) as session:
         return count_files(plan, session, paths, wanted, kind)
@@ -130,8 +133,9 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
     texts = plan.survey.texts
     for id in candidates:
         if id not in texts:
-            known = ", ".join(texts) or "none in this survey"
-            raise UsageError.of("candidates", id, f"is no text question; text questions: {known}")
+            known = ", ".join(texts) or "none"
+            allowed = f"should be a text question; they are {known}"
+            raise UsageError.of("candidates", id, allowed)
 
 
 def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
@@ -139,9 +143,11 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     for ids in wanted:
         if ids not in counted.tables:
             known = "; ".join(map(",".join, counted.tables))
-            raise TableError.of("table", ",".join(ids), f"was not counted; counted are {known}")
+            raise TableError.of(
+                "table", ",".join(ids), f"it was not counted; use {known}, or count again"
+            )
     if joined and counted.kind != "pairs":
-        allowed = "counts single bits; errors of cells together need pairs: name the reports"
+        allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
 
 

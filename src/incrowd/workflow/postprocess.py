@@ -42,9 +42,7 @@ def postprocess(
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if plan.survey.question(ids[0]).one_way_only:
-            allowed = (
-                "is a text question or has unlinked bits; post-processing is for joint reports"
-            )
+            allowed = "it is a text question or has unlinked bits; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)
     kind: Kind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)

@@ -63,7 +63,7 @@ def simulate(
     made = plan(survey)
     everybody = People.of(survey, answers)
     if fixed_people and everybody.number < survey.crowd:
-        allowed = f"only {everybody.number} answers to keep fixed"
+        allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
         raise UsageError.of("crowd", survey.crowd, allowed)
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
     if fixed_people:
