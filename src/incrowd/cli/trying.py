@@ -123,5 +123,5 @@ def _example(name: str) -> Path:
     for place in places:
         if (place / name).is_file():
             return place / name
-    where = " or ".join(map(str, places))
-    raise UsageError.of("demo", name, f"it is not in {where}; install the package again")
+    allowed = f"it is not in {' or '.join(map(str, places))}; install the package again"
+    raise UsageError.of("demo", name, allowed)
