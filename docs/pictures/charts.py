@@ -28,6 +28,7 @@ Rows = list[dict[str, Any]]
 
 
 def to_svg(chart: Any) -> str:
+    """A chart as SVG, in the look of the manual."""
     look = CONFIG | {
         "axisY": CONFIG["axisX"] | {"grid": True},
         "legend": {"labelColor": INK},
@@ -65,6 +66,7 @@ def lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
 
 
 def axis(channel: Any, field: str, title: str, **scale: Any) -> Any:
+    """An axis of numbers; form: how they are written, the rest goes to its scale."""
     form = scale.pop("form", ",.4~r")
     drawn = alt.Axis(format=form, titleFontSize=13, labelFontSize=12)
     scaled = alt.Scale(nice=False, **scale)

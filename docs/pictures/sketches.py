@@ -15,16 +15,19 @@ FONT = "sans-serif"
 
 
 def document(height: int, parts: Sequence[str]) -> str:
+    """An SVG document of the usual width."""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 
 def text(x: float, y: float, words: str, hue: str = INK, size: int = 14, at: str = "middle") -> str:
+    """Words at a place; at: which end of them stands there."""
     place = f'x="{x:g}" y="{y:g}" text-anchor="{at}" font-size="{size}" font-family="{FONT}"'
     return f'<text {place} fill="{hue}">{escape(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, hue: str = LINE, fill: str = SOFT) -> str:
+    """A rounded frame."""
     place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"'
     return f'<rect {place} fill="{fill}" stroke="{hue}" stroke-width="1.5"/>'
 
@@ -40,6 +43,7 @@ def _down(x: float, top: float, bottom: float, hue: str = MUTED) -> str:
 
 
 def dot(x: float, y: float, hue: str = ACCENT, radius: float = 5) -> str:
+    """A filled circle."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{hue}"/>'
 
 
