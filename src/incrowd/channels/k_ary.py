@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel, Integers, Matrix
 from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.channels.channel import ExactChannel, Integers, Matrix, first_within, scaled
+from incrowd.channels.probabilities import first_within, scaled
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError
 
 
 @dataclass(frozen=True)
-class KAry(ExactChannel):
+class KAry(Channel):
     """One of `options` answers is kept with probability keep / 2^32.
 
     Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).

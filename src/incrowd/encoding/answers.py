@@ -102,10 +102,14 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
     """
     wanted = list(dict.fromkeys([q.id for q in survey.questions] + ([id] if id else [])))
     for name in wanted:
-        if columns.count(name) != 1:
-            found = ", ".join(columns) or "no columns"
-            raise AnswersError.of("answers", name, f"needs exactly one column; found {found}")
+        _check_once("answers", name, columns)
     return wanted
+
+
+def _check_once(field: str, name: str, columns: Sequence[str]) -> None:
+    if columns.count(name) != 1:
+        found = ", ".join(columns) or "no columns"
+        raise AnswersError.of(field, name, f"needs exactly one column; found {found}")
 
 
 def texts(answers: pa.Table, id: str) -> pa.Array:
@@ -114,9 +118,7 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     Raises AnswersError unless there is one such column, with an id in every row, and of a type
     whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
     """
-    if answers.column_names.count(id) != 1:
-        found = ", ".join(answers.column_names) or "no columns"
-        raise AnswersError.of("id", id, f"needs exactly one column; found {found}")
+    _check_once("id", id, answers.column_names)
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         allowed = f"is a column of {kind}, not of text; save the ids as text"

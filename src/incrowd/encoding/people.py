@@ -55,25 +55,18 @@ def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
 def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: np.ndarray) -> None:
     """Raises AnswersError unless every row says what the first of its id says."""
     again = np.flatnonzero(first != np.arange(len(first)))
-    if not len(again):
-        return
-    differ = np.zeros(len(again), bool)
-    for column in answers.columns:
-        one = column.take(pa.array(again)).combine_chunks()
-        other = column.take(pa.array(first[again])).combine_chunks()
-        same = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)])
-        differ |= ~same
-    wrong = again[differ]
-    if len(wrong):
-        problems = [
-            Problem(
-                f"rows {first[row] + 1} and {row + 1}",
-                names[int(row)].as_py(),
-                "is the id of both, but the answers differ; keep one of them",
-            )
-            for row in wrong[:SHOWN]
-        ]
-        more = len(wrong) - SHOWN
-        if more > 0:
-            problems.append(Problem("id", more, "more rows differ from the first of their id"))
+    said, before = (answers.take(pa.array(rows)).to_pylist() for rows in (again, first[again]))
+    wrong = [row for row, one, other in zip(again, said, before, strict=True) if one != other]
+    problems = [
+        Problem(
+            f"rows {first[row] + 1} and {row + 1}",
+            names[int(row)].as_py(),
+            "is the id of both, but the answers differ; keep one of them",
+        )
+        for row in wrong[:SHOWN]
+    ]
+    if len(wrong) > SHOWN:
+        rest = len(wrong) - SHOWN
+        problems.append(Problem("id", rest, "more rows differ from the first of their id"))
+    if problems:
         raise AnswersError(*problems)

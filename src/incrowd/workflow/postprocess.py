@@ -17,7 +17,7 @@ from incrowd.estimation.postprocessing import project_to_simplex
 from incrowd.estimation.readings import joint
 from incrowd.estimation.tables import along_axes
 from incrowd.planner.sources import Ids, Source, check_tables, sources
-from incrowd.plans import Guarantee, Plan, UnlinkedBits
+from incrowd.plans import Guarantee, Plan
 from incrowd.survey import AnyQuestion
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count, readings
@@ -166,7 +166,7 @@ def _patterns(plan: Plan, counted: Tally, source: Source, ids: Ids) -> Patterns:
     Of a k-ary response the patterns are the options. Raises TableError for a question that
     travels unlinked: its bits are never seen together.
     """
-    if isinstance(source.message, UnlinkedBits):
+    if source.message.unlinked:
         raise TableError.of("table", ids[0], "has unlinked bits: only its one-way estimate is made")
     histogram = counted.messages[source.number].tables[ids]
     channels, inverses = [], []

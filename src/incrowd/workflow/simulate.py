@@ -16,7 +16,7 @@ from incrowd.estimation.readings import table_of
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.truth import theoretical_error, true_table
 from incrowd.planner.sources import sources
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
@@ -127,7 +127,7 @@ class Trial(NamedTuple):
         text = {q.id for q in made.survey.questions if isinstance(q, Text)}
 
         def packed(message: Message) -> np.ndarray | None:
-            if isinstance(message, UnlinkedBits) or text & set(message.ids):
+            if message.unlinked or text & set(message.ids):
                 return None
             return pack(message.questions, people.encoded, people.number)
 

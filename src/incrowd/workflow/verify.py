@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
+from incrowd.channels.base import Channel
 from incrowd.planner.planner import analysis_of, assumption, recertify
 from incrowd.planner.sent import sent_by
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.consistency import sends
 from incrowd.tally.tally import MessageTally
@@ -119,7 +120,7 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
 
 def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[ImpossiblePeople]:
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True)):
-        if isinstance(message, UnlinkedBits):
+        if message.unlinked:
             low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)
             if not bounds[0] <= counts.accepted <= bounds[1]:
@@ -155,7 +156,7 @@ def _impossible(
     return found
 
 
-def _bounds(channel: QuestionChannel) -> tuple[float, float]:
+def _bounds(channel: Channel) -> tuple[float, float]:
     """The rates a bit of a question can have, whatever people answer."""
     rates = channel.set_rates
     return float(rates.min()), float(rates.max())
