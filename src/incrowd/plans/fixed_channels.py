@@ -16,6 +16,8 @@ from incrowd.channels.warner import Warner
 from incrowd.errors import IncrowdError, PrivacyError, Problem
 from incrowd.survey import AnyQuestion, Randomizer
 
+_TELLS = "never sends some report for some answer; keep all probabilities between 0 and 1"
+
 
 @lru_cache(maxsize=1024)
 def fixed_channel(question: AnyQuestion) -> Channel | None:
@@ -30,7 +32,8 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
     try:
         made = _made(randomizer, len(question.answers))
         made.inverse  # noqa: B018  a device that cannot be inverted is an error now
-        _check_private(made)
+        if made.epsilon == math.inf:
+            raise PrivacyError.of("channel", made, _TELLS)
     except IncrowdError as error:
         place = f"question {question.id}, randomizer"
         problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]
@@ -42,13 +45,6 @@ def crowd_channel(question: AnyQuestion) -> Channel | None:
     """The noise that a crowd may count on: of memoised responses the permanent stage alone."""
     channel = fixed_channel(question)
     return channel.permanent_stage if channel and question.memoised else channel
-
-
-def _check_private(made: Channel) -> None:
-    """Raises PrivacyError for a device with a report that gives some answer away."""
-    if made.epsilon == math.inf:
-        allowed = "never sends some report for some answer; keep all probabilities between 0 and 1"
-        raise PrivacyError.of("channel", made, allowed)
 
 
 def _made(randomizer: Randomizer, options: int) -> Channel:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from incrowd.accounting.analyses import analysis
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
 from incrowd.plans import Message, Plan
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
@@ -99,8 +98,8 @@ def channel_words(channel: Channel) -> str:
     """What a channel does to a bit, or to an answer."""
     if isinstance(channel, BitFlip):
         return f"each bit is flipped with probability {noise(channel.q)}"
-    if isinstance(channel, Rappor) and channel.instantaneous:
-        permanent, instantaneous = channel.permanent, channel.instantaneous
+    if channel.instantaneous:
+        permanent, instantaneous = channel.permanent_stage, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
     if channel.of_answers:
         own, other = channel.matrix[0, :2]

@@ -145,7 +145,7 @@ def _problem(
 ) -> Problem:
     """One error of pydantic."""
     place, value = error["loc"], error["input"]
-    field, type_field = f"{_field(place)}{of}", f"{_field((*place, 'type'))}{of}"
+    field = f"{_field(place)}{of}"
     inner = error.get("ctx", {}).get("error")
     if isinstance(inner, Mistake):
         return Problem(f"{_field((*place, inner.field))}{of}", inner.value, inner.allowed)
@@ -153,10 +153,9 @@ def _problem(
         return Problem(field, MISSING, "this key is needed")
     if error["type"] == "extra_forbidden":
         return Problem(field, value, f"is an unknown key here; {_keys(place, survey, parts)}")
-    if error["type"] == "union_tag_not_found":
-        return Problem(type_field, MISSING, f"use one of {KINDS}")
-    if error["type"] == "union_tag_invalid":
-        return Problem(type_field, value.get("type"), f"use one of {KINDS}")
+    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        type_field = f"{_field((*place, 'type'))}{of}"
+        return Problem(type_field, value.get("type", MISSING), f"use one of {KINDS}")
     return Problem(field, value, wording(error))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
@@ -245,10 +245,4 @@ class Text(_Question):
 
 AnyQuestion = YesNo | Choice | Multi | Number | Text
 Question = Annotated[AnyQuestion, Field(discriminator="type")]
-TYPES: dict[str, type[Frozen]] = {
-    "yesno": YesNo,
-    "choice": Choice,
-    "multi": Multi,
-    "number": Number,
-    "text": Text,
-}
+TYPES: dict[str, type[Frozen]] = {q.model_fields["type"].default: q for q in get_args(AnyQuestion)}
