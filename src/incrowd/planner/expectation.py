@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.plans import Message, Plan, QuestionChannel, fixed_channel
+from incrowd.plans import Message, Plan, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
 
@@ -37,7 +38,7 @@ class Axis:
         return self.share + self.scale * v if self.second is None else self.second
 
 
-def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
+def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     """What to expect of a question; of a text question, of a word that hardly anybody has.
 
     channel: a randomizer of the question's own; None for a bit flip.

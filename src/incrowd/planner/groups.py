@@ -106,7 +106,7 @@ class Search(NamedTuple):
         load = Load(
             distance, fixed, self.survey.rows_per_person, copies, tuple(sorted(tables, key=repr))
         )
-        if not any(q.travels_apart for q in questions):
+        if not any(q.unlinked for q in questions):
             return load
         once = copies[:1]  # for one bit copies buy nothing
         most_v = _most_v(self.survey, questions[0], once[0])

@@ -168,7 +168,7 @@ def _message(
 ) -> JointReport | UnlinkedBits:
     if noise is None:
         return JointReport(questions=questions, copies=copies)
-    kind = UnlinkedBits if any(q.travels_apart for q in questions) else JointReport
+    kind = UnlinkedBits if any(q.unlinked for q in questions) else JointReport
     return kind(questions=questions, noise_numerator=noise.numerator, copies=copies)
 
 
@@ -178,7 +178,7 @@ def _distance(survey: Survey, ids: Sequence[str]) -> int:
     Set bits that travel unlinked are collections of one bit.
     """
     questions = [survey.question(id) for id in ids]
-    if any(question.travels_apart for question in questions):
+    if any(question.unlinked for question in questions):
         return 1
     return sum(question.distance for question in questions if question.randomizer is None)
 

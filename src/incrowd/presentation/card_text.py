@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from incrowd.accounting.analyses import analysis
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
 from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
@@ -75,7 +75,7 @@ def sent(plan: Plan) -> Iterator[Row]:
 
 
 def _reports(message: Message) -> str:
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
     bits, copies = message.bits, message.copies
@@ -94,12 +94,12 @@ def _noise(message: Message) -> str:
     return "; ".join(said)
 
 
-def channel_words(channel: QuestionChannel) -> str:
+def channel_words(channel: Channel) -> str:
     """What a channel does to a bit, or to an answer."""
     if isinstance(channel, BitFlip):
         return f"each bit is flipped with probability {noise(channel.q)}"
-    if isinstance(channel, Rappor) and channel.instantaneous:
-        permanent, instantaneous = channel.permanent, channel.instantaneous
+    if channel.instantaneous:
+        permanent, instantaneous = channel.permanent_stage, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
     if channel.of_answers:
         own, other = channel.matrix[0, :2]
@@ -108,7 +108,7 @@ def channel_words(channel: QuestionChannel) -> str:
     return bit_words(channel)
 
 
-def bit_words(channel: QuestionChannel) -> str:
+def bit_words(channel: Channel) -> str:
     """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
     zero, one = channel.matrix[1]
     shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))

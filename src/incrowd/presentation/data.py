@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.plans import Guarantee, Message, QuestionChannel
+from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
@@ -112,7 +113,7 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        unlinked = estimates.plan.survey.question(table.questions[0]).travels_apart
+        unlinked = estimates.plan.survey.question(table.questions[0]).unlinked
         yield Shown(table, _cells(table, truth, unlinked))
 
 
@@ -171,7 +172,7 @@ def message_facts(message: Message) -> dict[str, Any]:
         "noise": None if noise is None else noise.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
-        "apart": message.apart,
+        "apart": message.unlinked,
         "randomizers": {
             question.id: _device_facts(question.randomizer, channels[question.id])
             for question in message.questions
@@ -180,7 +181,7 @@ def message_facts(message: Message) -> dict[str, Any]:
     }
 
 
-def _device_facts(randomizer: Randomizer, channel: QuestionChannel) -> dict[str, Any]:
+def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
     """A device with the local epsilon of one report, and of all rounds if responses are permanent.
 
     Of one bit; of a k-ary response of the answer.

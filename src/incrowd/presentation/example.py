@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.encoding.bloom import places
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Text, YesNo
 
@@ -50,13 +51,13 @@ def examples(plan: Plan) -> tuple[Example, ...]:
     kinds: dict[object, AnyQuestion] = {}
     for question in plan.survey.questions:
         channel = channels[question.id]
-        kinds.setdefault((question.domains, channel, question.travels_apart), question)
+        kinds.setdefault((question.domains, channel, question.unlinked), question)
     return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
 
 
 def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
     channel = message.channels[question.id]
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         return _bit_number(question, channel)
     if channel.of_answers:
         return _whole_answer(plan, question, channel)
@@ -84,7 +85,7 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
     return float(likeliest - unlikeliest)
 
 
-def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
+def _bit_number(question: AnyQuestion, channel: Channel) -> Example:
     """A set bit that travels unlinked: the own bit is sent with chance p, any other one with q."""
     q, p = channel.matrix[1]
     number = f"bit 1 of {question.bits:,}"
@@ -92,7 +93,7 @@ def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
     return Example(question.id, answer, number, f"“{number} is set”", math.log(p / q))
 
 
-def _whole_answer(plan: Plan, question: AnyQuestion, channel: QuestionChannel) -> Example:
+def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
     """The answer itself, or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.presentation.number_text import noise
 
 
@@ -16,7 +16,7 @@ def message_texts(plan: Plan) -> tuple[str, ...]:
 def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         return (
             f"{noise(message.noise.q, 3)} on each bit; each set bit is a report of its own{times}"
         )

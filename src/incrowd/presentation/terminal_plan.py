@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.plans import Asked, Plan, UnlinkedBits
+from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text
 from incrowd.presentation.number_text import short_percent
@@ -32,7 +32,7 @@ def message_table(made: Plan) -> Table:
     for message in made.messages:
         noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
         sent = f"{message.copies:,}"
-        if isinstance(message, UnlinkedBits):
+        if message.unlinked:
             sent = f"about {message.reports_each:,.1f}, one for each set bit"
         names = ", ".join(message.ids)
         grid.add_row(Text(names), f"{message.bits:,}", noise, sent)

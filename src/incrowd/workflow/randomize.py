@@ -15,7 +15,7 @@ from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
 from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
@@ -74,7 +74,7 @@ def randomize_message(
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
     permanent responses; without it all stages are drawn afresh, as in a single round.
     """
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         wide = people.encoded[message.question.id]
         return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
     questions = message.questions
