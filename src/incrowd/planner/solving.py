@@ -9,11 +9,9 @@ from typing import Any
 from scipy.optimize import brentq
 
 from incrowd.errors import PrivacyError, UsageError
-from incrowd.planner.groups import Progress, best_groups, fixed_groups
-from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.groups import Progress, ways
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
-from incrowd.plans.grouping import grouping
 from incrowd.survey import Survey
 
 UNKNOWNS = ("crowd", "epsilon", "delta")
@@ -86,10 +84,7 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
 
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
-    signal, fixed = large_crowd_signal(survey), grouping(survey)
-    if fixed is not None:
-        return fixed_groups(survey, fixed, signal).allocation.error
-    found = best_groups(survey, signal, survey.reports_per_person or 1)
+    found = ways(survey)
     return found[0].allocation.error if found else math.inf
 
 

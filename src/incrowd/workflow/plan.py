@@ -49,7 +49,7 @@ def with_budget(survey: Survey, reports_per_person: int) -> Survey:
 
 def write_frontier(made: Plan, path: Path, progress: Progress | None = None) -> None:
     """Write error against reports a person and against epsilon: a page, and a .csv beside it."""
-    from incrowd.presentation.frontier import frontier_page, frontier_table  # slow to import
+    from incrowd.presentation.curves import frontier_page, frontier_table  # slow to import
     from incrowd.presentation.write import write_frontier_files
 
     survey, found = made.survey, frontier(made.survey, progress)
