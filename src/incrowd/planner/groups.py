@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,14 @@ class Grouping(NamedTuple):
     groups: tuple[tuple[str, ...], ...]
     allocation: Allocation
 
+    @property
+    def fits(self) -> bool:
+        """Whether these messages keep the promise and the budget, in the limit."""
+        return bool(self.allocation.shares)
+
+
+NONE = Allocation((), math.inf)
+
 
 class Search(NamedTuple):
     """What a search knows: the survey, and what all messages together may leak and send."""
@@ -55,11 +64,11 @@ class Search(NamedTuple):
         tables = tuple(dict.fromkeys(map(frozenset, survey.wanted)))
         return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, {})
 
-    def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping | None:
+    def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """The best copies and noise for some groups; those that look alike are tried once.
 
         copies: the numbers to choose from; by default all that one message may have when each of
-        the others has one.
+        the others has one. Nothing is shared out if these messages leak too much or are too many.
         """
         copies = copies or copy_points(self.limits.budget - len(groups) + 1)
         homes = _homes(groups, self.tables)
@@ -70,7 +79,7 @@ class Search(NamedTuple):
             self.seen[key] = allocate(ordered, self.limits)
         found = self.seen[key]
         if found is None:
-            return None
+            return Grouping(tuple(map(self._in_order, groups)), NONE)
         shares = dict(zip(ordered, found.shares, strict=True))
         each = tuple(shares[loads[group]] for group in groups)
         return Grouping(tuple(map(self._in_order, groups)), found._replace(shares=each))
@@ -78,9 +87,9 @@ class Search(NamedTuple):
     def best(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """As `try_groups`, with finely tuned noise; if the limit finds none, with equal noise."""
         found = self.try_groups(groups, copies)
-        if found:
+        if found.fits:
             return self.refined(found)
-        return self.with_copies(tuple(map(self._in_order, groups)), (1,) * len(groups))
+        return self.with_copies(found.groups, [1] * len(groups))
 
     def refined(self, found: Grouping) -> Grouping:
         """The same messages and copies, with finely tuned noise."""
@@ -171,10 +180,8 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
     alone = [frozenset(ids) for ids in (memoised(survey), *unlinked(survey)) if ids]
     blocks = [frozenset({id}) for id in together(survey)]
 
-    def tried(blocks: Sequence[Ids], copies: Copies | None = None) -> Step:
-        groups = _covering(blocks, search.tables) + alone
-        found = search.try_groups(groups, copies)
-        return Step(found.allocation.error if found else math.inf, len(groups), found)
+    def tried(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:
+        return search.try_groups(_covering(blocks, search.tables) + alone, copies)
 
     steps, single = [tried(blocks)], [tried(blocks, (1,))]
     while len(blocks) > 1:
@@ -183,7 +190,8 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
             look = search.look(one, other)
             if look not in options:
                 merged = [b for b in blocks if b not in (one, other)] + [one | other]
-                options[look] = (tried(merged)[:2], merged)
+                found = tried(merged)
+                options[look] = ((found.allocation.error, len(found.groups)), merged)
         blocks = min(options.values(), key=lambda o: o[0])[1]
         steps.append(tried(blocks))
         if progress:
@@ -191,28 +199,21 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
     return _worth_certifying(search, steps, [*single, tried(blocks, (1,))])
 
 
-class Step(NamedTuple):
-    """One way that was tried: its error, how many messages, and what they get."""
-
-    error: float
-    messages: int
-    found: Grouping | None
-
-
 def _worth_certifying(
-    search: Search, steps: Sequence[Step], single: Sequence[Step]
+    search: Search, steps: Sequence[Grouping], single: Sequence[Grouping]
 ) -> list[Grouping]:
     """The ways of which one can be the best when certified, with finely tuned noise."""
-    possible = [step for step in steps if step.found]
+    possible = [way for way in steps if way.fits]
     if not possible:
         return []
-    best = min(possible, key=lambda step: step.error)
-    fewer = [step for step in possible if 1 < step.messages <= max(best.messages // 2, 2)]
-    more = [step for step in possible if step.messages > best.messages]
+    error = attrgetter("allocation.error")
+    best = min(possible, key=error)
+    fewer = [way for way in possible if 1 < len(way.groups) <= max(len(best.groups) // 2, 2)]
+    more = [way for way in possible if len(way.groups) > len(best.groups)]
     chosen = [best, possible[0], possible[-1], *single]
-    chosen += [min(side, key=lambda step: step.error) for side in (fewer, more) if side]
-    kept = dict.fromkeys(step.found for step in chosen if step.found)
-    return sorted(map(search.refined, kept), key=lambda way: way.allocation.error)
+    chosen += [min(side, key=error) for side in (fewer, more) if side]
+    kept = dict.fromkeys(way for way in chosen if way.fits)
+    return sorted(map(search.refined, kept), key=error)
 
 
 def copy_points(most: int) -> Copies:

@@ -36,14 +36,14 @@ def make_plan(
     by = plannable(survey.privacy.analysis)
     crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
     _check_spent(survey, earlier, crowd)
-    messages, error = None, math.inf
+    messages: tuple[Message, ...] = ()
+    error = math.inf
     for way in _ways(survey, progress):
-        if messages is not None and way.allocation.error >= error:
+        if messages and way.allocation.error >= error:
             continue  # no noise makes it better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
-        if messages is None or expected_error(survey, tried) < error:
+        if not messages or expected_error(survey, tried) < error:
             messages, error = tried, expected_error(survey, tried)
-    assert messages is not None
     everything = sent(survey, messages, earlier)
     certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
     delta = by.promised_delta(survey.privacy.delta)

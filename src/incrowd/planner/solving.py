@@ -14,13 +14,13 @@ from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
 from incrowd.survey import Survey
 
-UNKNOWNS = ("crowd", "epsilon", "delta")
 # Natural logarithms between which the answer is sought.
 RANGES = {
     "crowd": (math.log(10), math.log(1e12)),
     "epsilon": (math.log(1e-3), math.log(50)),
     "delta": (math.log(1e-30), math.log(0.5)),
 }
+UNKNOWNS = tuple(RANGES)
 CLOSE = 0.002  # of the wanted error
 STEPS = 8
 

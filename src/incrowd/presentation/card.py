@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import guarantees
-from incrowd.presentation.card_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
+from incrowd.presentation.plan_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.shell import rendered
 
 MOST_ROWS = 40  # of a table on the card; the plan has them all
@@ -148,9 +148,8 @@ def _cut(head: Row, rows: Iterator[Row]) -> Grid:
 def _computed(plan: Plan, certified: Certified) -> str:
     """The figure that came out, rounded up, and where it was largest."""
     promise = plan.guarantee
-    delta, allowed = bound(certified.delta), ""
-    if promise.delta:
-        allowed = f" ({bound(promise.delta, 12)} allowed)"
+    delta = bound(certified.delta)
+    allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
         f"ε = {bound(promise.epsilon, 12)}{allowed}. Worst: {certified.worst}."

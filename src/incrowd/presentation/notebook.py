@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from incrowd import views
 from incrowd.estimation.results import Estimates
 from incrowd.plans import Plan
 from incrowd.presentation import guarantees
-from incrowd.presentation.card_text import answers
 from incrowd.presentation.data import as_table
-from incrowd.presentation.messages import message_texts
+from incrowd.presentation.plan_text import answers, message_texts
 from incrowd.presentation.shell import rendered
 from incrowd.survey import Survey
 
@@ -59,7 +56,4 @@ def estimates_html(estimates: Estimates) -> str:
     return rendered("frame.html", page=page(estimates))
 
 
-@views.as_arrow.register
-def estimates_table(estimates: Estimates) -> pa.Table:
-    """The table that .csv and .parquet hold."""
-    return as_table(estimates)
+views.as_arrow.register(as_table)  # the table that .csv and .parquet hold

@@ -16,8 +16,8 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
 from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
-from incrowd.presentation.messages import message_texts
 from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, table
 
