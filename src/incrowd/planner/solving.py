@@ -24,14 +24,12 @@ UNKNOWNS = tuple(RANGES)
 CLOSE = 0.002  # of the wanted error
 STEPS = 8
 
-Error = Callable[[Plan], float]
-
 
 def solve(
     survey: Survey,
     unknown: str,
     error: float,
-    error_of: Error,
+    error_of: Callable[[Plan], float],
     progress: Progress | None = None,
 ) -> Plan:
     """The plan of the smallest crowd, epsilon or delta whose tables have at most the wanted error.

@@ -62,17 +62,11 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
         alone = [id for id in ids if isinstance(plan.survey.question(id), Text)]
         if alone and len(ids) > 1:
-            raise TableError.of(
-                "table", alone[0], "is a text question, and stands in a table alone"
-            )
-        _check_size(plan, ids)
+            allowed = "is a text question, and stands in a table alone"
+            raise TableError.of("table", alone[0], allowed)
+        cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
+        if len(ids) > 1 and cells > MOST_COUNTS:
+            most = f"at most {MOST_COUNTS:,} are made: drop a question"
+            raise TableError.of("table", ",".join(ids), f"would need {cells:,} counts; {most}")
         sources(plan, tuple(ids))
     return tuple(map(tuple, tables))
-
-
-def _check_size(plan: Plan, ids: Sequence[str]) -> None:
-    """Raises TableError for a table that no memory holds."""
-    cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
-    if len(ids) > 1 and cells > MOST_COUNTS:
-        allowed = f"would need {cells:,} counts; at most {MOST_COUNTS:,} are made: drop a question"
-        raise TableError.of("table", ",".join(ids), allowed)

@@ -60,8 +60,8 @@ def sent(plan: Plan) -> Iterator[Row]:
     """
     lines: dict[tuple[Line, int | None], list[str]] = {}
     for number, message in enumerate(plan.messages):
-        joint, how = len(message.ids) > 1, (_reports(message), _noise(message))
-        lines.setdefault((how, number if joint else None), []).extend(message.ids)
+        several, how = len(message.ids) > 1, (_reports(message), _noise(message))
+        lines.setdefault((how, number if several else None), []).extend(message.ids)
     for (how, joint), ids in lines.items():
         each = "each alone: " if len(ids) > 1 and joint is None else ""
         yield f"{each}{', '.join(ids)}", *how
