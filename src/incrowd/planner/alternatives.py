@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
@@ -53,8 +54,8 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
 
 def _certified(name: str, survey: Survey, way: Grouping, progress: Progress | None) -> Alternative:
     copies = sum(share.copies for share in way.allocation.shares)
-    try:
+    error = None
+    with suppress(PrivacyError):
         messages = certified_messages(survey, way, survey.honest, progress=progress)
-    except PrivacyError:
-        return Alternative(name, len(way.groups), copies, None)
-    return Alternative(name, len(way.groups), copies, expected_error(survey, messages))
+        error = expected_error(survey, messages)
+    return Alternative(name, len(way.groups), copies, error)

@@ -52,8 +52,8 @@ def solve(
         found = error_of(made)
         if found <= error:
             best = made
-        if found <= error and found > error * (1 - CLOSE):
-            break
+            if found > error * (1 - CLOSE):
+                break
         aim *= error * (1 - CLOSE / 2) / found
     if best is None:
         raise PrivacyError.of("error", error, "is not reached after several corrections")

@@ -48,8 +48,8 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
     """The wanted tables.
 
-    Raises TableError if one names no question or names one twice, or if its questions do not
-    travel together.
+    Raises TableError if one names no question or names one twice, if its questions do not travel
+    together, or if no memory holds it.
     """
     if tables is None:
         return plan.survey.wanted
