@@ -90,7 +90,7 @@ def plan(
         else:
             made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
-            from incrowd.presentation.frontier import write_frontier  # drawing is slow to import
+            from incrowd.presentation.curves import write_frontier  # drawing is slow to import
 
             curves = curves_around(made.survey, status.update)
             write_frontier(made, plan_error(made), *curves, output)

@@ -23,16 +23,14 @@ from incrowd.presentation.guarantees import (
     warnings,
 )
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.terminal_plan import (
+from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,
     beyond_budget,
+    comparison_table,
     forecast_table,
     ledger_lines,
     message_table,
-)
-from incrowd.presentation.terminal_tables import (
-    comparison_table,
     postprocessed_table,
 )
 from incrowd.sampling.streaming import Written

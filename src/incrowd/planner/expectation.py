@@ -48,25 +48,17 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
         scale = 1 / (question.hashes * unlike)
         fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
         return Axis(0.0, 1, fixed, scale)
-    guess = guessed(question)
-    if channel is None:
-        return Axis(float(guess.max()), len(question.answers))
-    decoder, record = question_decoder(question, channel), _record(question, guess)
-    second = decoder.square @ channel.reported(question.domain.bits) @ record
-    place = int(np.argmax(second - guess))
-    return Axis(float(guess[place]), len(question.answers), float(second[place]))
-
-
-def guessed(question: AnyQuestion) -> np.ndarray:
-    """The guessed share of each answer, shape (answers,)."""
     cells = len(question.answers)
     share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
-    return np.full(cells, share)
-
-
-def _record(question: AnyQuestion, guess: np.ndarray) -> np.ndarray:
-    """E[(1, the record's bits)]: a plain yes/no has one bit for its two answers."""
-    return np.concatenate([[1.0], guess[-question.domain.bits :]])
+    if channel is None:
+        return Axis(share, cells)
+    guess = np.full(cells, share)
+    record = np.append(1.0, guess[-question.domain.bits :])  # a plain yes/no has one bit for both
+    second = question_decoder(question, channel).square @ (
+        channel.reported(question.domain.bits) @ record
+    )
+    place = int(np.argmax(second - guess))
+    return Axis(share, cells, float(second[place]))
 
 
 def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
@@ -85,16 +77,10 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
-def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float:
-    """The noise variance of a table's largest expected cell, times the number of reports."""
-    flip = message.noise
-    v = 1 / flip.excess if flip is not None else 0.0
-    return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
-
-
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The inverse noise variance of a table's largest expected cell, of one person's reports."""
-    return message.copies / planned_noise(survey, message, ids)
+    v = 0.0 if message.noise is None else 1 / message.noise.excess
+    return message.copies / float(noise_variance(table_axes(survey, ids), v))
 
 
 def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:

@@ -264,9 +264,14 @@ def as_table(estimates: Estimates) -> pa.Table:
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
-    rows = [_row(item.table, cell) for item in complete(estimates) for cell in item.cells]
+    rows = [
+        _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
+        | ({} if cell.truth is None else {"truth": cell.truth})
+        for item in complete(estimates)
+        for cell in item.cells
+    ]
     rows += [
-        _word_row(id, word) for id, words in estimates.words.items() for word in word_rows(words)
+        _row(id, row.word, row) for id, words in estimates.words.items() for row in word_rows(words)
     ]
     columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
     about = {
@@ -276,17 +281,6 @@ def as_table(estimates: Estimates) -> pa.Table:
     return made.replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
-def _word_row(id: str, word: Word) -> dict[str, Any]:
-    figures = {name: getattr(word, name) for name in ("estimate", "standard_error", "low", "high")}
-    return {"table": id, "answer": word.word} | figures | {"below_zero": word.estimate < 0}
-
-
-def _row(table: TableEstimate, cell: Cell) -> dict[str, Any]:
-    values = _cell_json(cell)
-    truth = values.pop("truth", None)
-    values.pop("above_noise", None)
-    row: dict[str, Any] = (
-        {"table": JOINT.join(table.questions)} | values | {"answer": JOINT.join(cell.answer)}
-    )
-    row["below_zero"] = cell.below_zero
-    return row if truth is None else {**row, "truth": truth}
+def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:
+    figures = {name: getattr(found, name) for name in ("estimate", "standard_error", "low", "high")}
+    return {"table": table, "answer": answer} | figures | {"below_zero": found.estimate < 0}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from incrowd.survey import AnyQuestion, Domain, Text, YesNo
 
 SHOWN_BITS = 24  # longer records are described by their set bits
 WORD = "example"  # the answer to a text question
-DRAWS = 2**32
 
 
 class Example(NamedTuple):
@@ -64,10 +62,9 @@ def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
     answer, record = _record(question)
     ones = channel.matrix[1][record]  # the chance of each bit to be sent as 1
     report = (_draws(plan, question.id, len(record)) < ones).astype(int)
-    log_ratio = sum(
-        largest_log_ratio(domain, channel.matrix, bits)
-        for domain, bits in _blocks(question.domains, report)
-    )
+    ends = np.cumsum([domain.bits for domain in question.domains])
+    parts = zip(question.domains, np.split(report, ends[:-1]), strict=True)  # are independent
+    log_ratio = sum(largest_log_ratio(domain, channel.matrix, bits) for domain, bits in parts)
     return Example(question.id, answer, _shown(record), _shown(report), log_ratio)
 
 
@@ -97,11 +94,9 @@ def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Exampl
     """The answer itself, or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
-    row = channel.matrix[sent]
-    answers = question.answers
-    return Example(
-        question.id, answers[0], answers[0], answers[sent], math.log(row.max() / row.min())
-    )
+    row, answers = channel.matrix[sent], question.answers
+    log_ratio = math.log(row.max() / row.min())
+    return Example(question.id, answers[0], answers[0], answers[sent], log_ratio)
 
 
 def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
@@ -116,16 +111,10 @@ def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
     return question.answers[0], record
 
 
-def _blocks(domains: Sequence[Domain], report: np.ndarray) -> Iterator[tuple[Domain, np.ndarray]]:
-    """Each independent part of a question with its own bits."""
-    ends = np.cumsum([domain.bits for domain in domains])
-    return zip(domains, np.split(report, ends[:-1]), strict=True)
-
-
 def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
     """Numbers in [0, 1), 32 bits of SHA-256 each: of the digest, the question and a count."""
     hashed = (hashlib.sha256(f"{plan.digest} {id} {i}".encode()).digest() for i in range(number))
-    return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / DRAWS
+    return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / 2**32
 
 
 def _shown(bits: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""The lines of a guarantee card: what is asked, what is sent, who sees it, what it rests on."""
+"""A plan in words: what is asked, what is sent and how noisy, who sees it, what it rests on."""
 
 from __future__ import annotations
 
@@ -58,20 +58,40 @@ def sent(plan: Plan) -> Iterator[Row]:
 
     Messages of one question that are alike in the rest share a line.
     """
-    alone: dict[Line, list[str]] = {}
-    lines: list[tuple[list[str], Line]] = []
-    for message in plan.messages:
-        how = (_reports(message), _noise(message))
-        if len(message.ids) > 1:
-            lines.append((list(message.ids), how))
-        elif how in alone:
-            alone[how] += message.ids
-        else:
-            alone[how] = list(message.ids)
-            lines.append((alone[how], how))
-    for ids, how in lines:
-        each = "each alone: " if len(ids) > 1 and alone.get(how) is ids else ""
+    lines: dict[tuple[Line, int | None], list[str]] = {}
+    for number, message in enumerate(plan.messages):
+        several, how = len(message.ids) > 1, (_reports(message), _noise(message))
+        lines.setdefault((how, number if several else None), []).extend(message.ids)
+    for (how, joint), ids in lines.items():
+        each = "each alone: " if len(ids) > 1 and joint is None else ""
         yield f"{each}{', '.join(ids)}", *how
+
+
+def message_texts(plan: Plan) -> tuple[str, ...]:
+    """A line for each message; of a single one without its questions."""
+    several = len(plan.messages) > 1
+    return tuple(
+        f"{', '.join(m.ids)}: {message_text(m)}" if several else message_text(m)
+        for m in plan.messages
+    )
+
+
+def message_text(message: Message) -> str:
+    """The noise and the copies of one message."""
+    times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
+    if message.unlinked:
+        return (
+            f"{noise(message.noise.q, 3)} on each bit; each set bit is a report of its own{times}"
+        )
+    fixed = [
+        f"{question.id} by {question.randomizer.kind}"
+        for question in message.questions
+        if question.randomizer
+    ]
+    if message.noise is None:
+        return f"{', '.join(fixed)}{times}"
+    others = f", but {', '.join(fixed)}" if fixed else ""
+    return f"each bit was flipped with probability {noise(message.noise.q)}{others}{times}"
 
 
 def _reports(message: Message) -> str:
