@@ -13,14 +13,6 @@ from scipy.linalg import block_diag
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
 
-CONSISTENCY = "consistent tables (weighted least squares)"
-CONSISTENCY_STATEMENT = (
-    "Post-processed, biased: the tables were changed as little as their errors suggest, so that "
-    "margins which they share agree and each sums to one. The weights come from the same data, "
-    "so that a small bias remains; cells can still be negative; the intervals of the unbiased "
-    "estimates do not belong to these figures."
-)
-
 
 @dataclass(frozen=True)
 class ConsistentTables:
@@ -32,8 +24,13 @@ class ConsistentTables:
 
     estimates: tuple[np.ndarray, ...]
     shift: float
-    method: str = CONSISTENCY
-    statement: str = CONSISTENCY_STATEMENT
+    method: str = "consistent tables (weighted least squares)"
+    statement: str = (
+        "Post-processed, biased: the tables were changed as little as their errors suggest, so "
+        "that margins which they share agree and each sums to one. The weights come from the same "
+        "data, so that a small bias remains; cells can still be negative; the intervals of the "
+        "unbiased estimates do not belong to these figures."
+    )
     biased: bool = True
 
 

@@ -21,9 +21,8 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
         made = "were made by another plan; use the plan whose digest this is"
         raise ReportsError.of("reports", reports.plan, made)
     if not 0 <= reports.message < len(plan.messages):
-        raise ReportsError.of(
-            "reports", InWords(f"message {reports.message}"), "is none of the plan's"
-        )
+        number = InWords(f"message {reports.message}")
+        raise ReportsError.of("reports", number, "is none of the plan's")
     message = plan.messages[reports.message]
     bits = message.bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):

@@ -60,8 +60,7 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
 def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The named bits of packed reports, uint8 of 0 and 1, shape (reports, columns)."""
     shifted = packed[:, columns // 8] >> (columns % 8).astype(np.uint8)
-    bits: np.ndarray = shifted & 1
-    return bits
+    return np.asarray(shifted & 1)
 
 
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:

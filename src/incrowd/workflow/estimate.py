@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Ids, Reading, joint, table_of, travels_jointly
+from incrowd.estimation.readings import Ids, Reading, joint, table_of
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
@@ -85,7 +85,9 @@ def estimate(
     words = {ids[0]: (candidates or {}).get(ids[0]) for ids in wanted if ids[0] in text}
     found = {ids: readings(plan, reports, ids) for ids in shown}
     joints = tuple(
-        joint(plan, found[ids], ids, noise_only) if travels_jointly(plan, ids) else None
+        None
+        if plan.survey.question(ids[0]).travels_apart
+        else joint(plan, found[ids], ids, noise_only)
         for ids in (shown if joined else ())
     )
     return Estimates(

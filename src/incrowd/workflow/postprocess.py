@@ -11,11 +11,10 @@ import numpy as np
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
-from incrowd.estimation.postprocessing import project_to_simplex
+from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
 from incrowd.estimation.readings import joint
-from incrowd.estimation.tables import along_axes
+from incrowd.kernels.axes import transform as along_axes
 from incrowd.planner.sources import Ids, Source, check_tables, sources
 from incrowd.plans import Guarantee, Plan, UnlinkedBits
 from incrowd.survey import AnyQuestion
