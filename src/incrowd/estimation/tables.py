@@ -41,8 +41,7 @@ class Intervals(ABC):
 
     @property
     @abstractmethod
-    def _half_width(self) -> np.ndarray:
-        """How far the intervals reach."""
+    def _half_width(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

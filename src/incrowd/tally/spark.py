@@ -138,7 +138,6 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
 
 
 def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
-    """The tallies of all partitions."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
