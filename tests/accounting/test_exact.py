@@ -215,7 +215,7 @@ def test_one_collection_of_ten_million():
 @pytest.mark.parametrize(
     ("crowd", "epsilon", "ones"), [(1, 1.0, 0), (9, -0.1, 0), (9, 1.0, 9), (9, 1.0, -1)]
 )
-def test_one_bit_refuses(crowd, epsilon, ones):
+def test_one_bit_refuses_crowds_and_epsilons_that_cannot_be(crowd, epsilon, ones):
     with pytest.raises(PrivacyError):
         one_bit_at(BitFlip.at_least(0.2), crowd, epsilon, ones)
 
