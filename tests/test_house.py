@@ -280,13 +280,13 @@ def imported_tests(tree: ast.AST, own: str) -> list[str]:
     """What a file takes from other tests: builders are in a conftest or among the oracles."""
     taken = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {getattr(node, "module", None) or node.names[0].name for node in taken}
-    builders = {"tests.conftest", "tests.oracles", f"{own}.conftest"}
+    builders = {"tests.conftest", "tests.oracles", "tests.messages", f"{own}.conftest"}
     return sorted(
         name
         for name in modules
         if name.split(".")[0] == "tests"
         and name not in builders
-        and not name.startswith("tests.oracles.")
+        and not name.startswith(("tests.oracles.", "tests.messages."))
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -31,13 +33,28 @@ def _shown(value: object, width: int = 120) -> str:
     if isinstance(value, InWords):
         return value
     try:
-        text = f"got {value!r}" if isinstance(value, str) else f"got {value}"
+        text = f"got {_listed(value)}"
     except ValueError:  # Python writes no whole number of more than 4,300 digits
         return "got a number of thousands of digits"
     except RecursionError:
         return "got something nested too deep to be shown"
     half = width // 2
     return text if len(text) <= width else f"{text[:half]} ... {text[-half:]}"
+
+
+def _listed(value: object) -> str:
+    """Without the brackets of Python, which nobody typed."""
+    if isinstance(value, Mapping):
+        return f"a table of {', '.join(map(str, value))}" if value else "an empty table"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_listed, value)) or "an empty list"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def unreadable(error: OSError) -> str:
+    """Why a file is not read, in the words of the system; libraries add their own to them."""
+    reason = os.strerror(error.errno) if error.errno else "it is not complete"
+    return f"it cannot be read: {reason}"
 
 
 class IncrowdError(Exception):
@@ -95,7 +112,7 @@ class PlanError(IncrowdError):
 
 
 class PlanFileError(PlanError):
-    """There is no such file, or it holds no plan."""
+    """There is no such file, it holds no plan, or one that no analysis of ours has made."""
 
     exit_code = 2
 

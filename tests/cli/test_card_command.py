@@ -7,10 +7,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from incrowd.cli.card import card as command
+from incrowd.cli.checking import card as command
 from incrowd.errors import PlanError, UsageError
-from incrowd.presentation.card_page import html, markdown
-from incrowd.workflow.card import card, write_card
+from incrowd.presentation.card import html, markdown
+from incrowd.presentation.write import write_card
+from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 
 

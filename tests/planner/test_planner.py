@@ -9,10 +9,9 @@ import pytest
 import incrowd
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import Axis, expected_error
+from incrowd.planner.expectation import Axis, expected_error, plan_error
 from incrowd.planner.planner import recertify
 from incrowd.workflow.forecast import forecast
-from incrowd.workflow.plan import plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 

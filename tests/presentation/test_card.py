@@ -9,8 +9,7 @@ import pytest
 import incrowd
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
-from incrowd.presentation.card import MOST_ROWS
-from incrowd.presentation.card_page import html
+from incrowd.presentation.card import MOST_ROWS, html
 from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide

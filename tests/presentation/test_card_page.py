@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from incrowd.presentation.card_page import html, markdown
+from incrowd.presentation.card import html, markdown
 from incrowd.workflow.card import card
 from tests.conftest import local_plan, yes_no_question
 from tests.presentation.conftest import PLANS, carded, texts

@@ -110,7 +110,7 @@ def _kinds(sizes: tuple[int, ...]) -> np.ndarray:
     """All counts of set options in groups of such sizes, shape (groups, kinds)."""
     kinds = math.prod(size + 1 for size in sizes)
     if kinds > MOST_KINDS:
-        allowed = f"makes {kinds:,} kinds of reports; use fewer options, or split the question"
+        allowed = f"they make {kinds:,} kinds of reports; use fewer options, or split the question"
         raise PrivacyError.of("options", sum(sizes), allowed)
     return np.indices([size + 1 for size in sizes]).reshape(len(sizes), -1)
 

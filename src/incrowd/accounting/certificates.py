@@ -58,5 +58,5 @@ def privacy_curve(
     by = registered(analysis)
     if not isinstance(by, CrowdPairs):
         known = [name for name, one in ANALYSES.items() if isinstance(one, CrowdPairs)]
-        raise PrivacyError.of("analysis", analysis, f"makes no curve; use {' or '.join(known)}")
+        raise PrivacyError.of("analysis", analysis, f"it makes no curve; use {' or '.join(known)}")
     return by.curve(as_sent(sent), crowd, steps)

@@ -120,7 +120,9 @@ class PrivacyCurve:
         """
         highest = max(self.forward.losses[-1], self.backward.losses[-1])
         if self.delta(highest) > delta:
-            reachable = f"the smallest that this composition reaches is {self.delta(highest):.3g}"
+            reachable = (
+                f"should be at least {self.delta(highest):.3g}, which this composition reaches"
+            )
             raise PrivacyError.of("delta", delta, reachable)
         if self.delta(0.0) <= delta:
             return 0.0

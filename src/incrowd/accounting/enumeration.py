@@ -195,10 +195,10 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
     if _fits(bits, records, crowd):
         return
     most = max((n for n in range(1, MOST_PEOPLE) if _fits(bits, records, n)), default=1)
-    fewer = f"enumerate at most {most} people, " if most > 1 else ""
+    fewer = f"at most {most} people, " if most > 1 else ""
     allowed = (
-        f"makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
-        f"too many to try; {fewer}one yes/no question, or use the analysis blanket"
+        f"it makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
+        f"too many to try; use {fewer}one yes/no question, or the analysis blanket"
     )
     raise PrivacyError.of("crowd", crowd, allowed)
 

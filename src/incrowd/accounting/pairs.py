@@ -18,7 +18,7 @@ from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
-from incrowd.errors import PrivacyError
+from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
 MOST_CANDIDATES = 20_000
@@ -55,7 +55,7 @@ def check_number(count: int) -> None:
         allowed = (
             f"use fewer kinds of questions in one report (at most {MOST_CANDIDATES} relations)"
         )
-        raise PrivacyError.of("questions", f"{count:,} relations of records", allowed)
+        raise PrivacyError.of("questions", InWords(f"{count:,} relations of records"), allowed)
 
 
 def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candidate]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from incrowd.channels.bit_flip import DENOMINATOR, ROUNDING, BitFlip
 from incrowd.channels.channel import ExactChannel
 from incrowd.channels.k_ary import KAry
-from incrowd.errors import PrivacyError
+from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
 AnyChannel = BitFlip | ExactChannel
@@ -44,22 +44,24 @@ def check_part(part: Part) -> None:
     domain, channel = part
     if isinstance(channel, KAry):
         if domain != (channel.options, 1, 1):
-            allowed = f"is for a choice of {channel.options} options, not for {tuple(domain)}"
-            raise PrivacyError.of("channel", channel, allowed)
+            allowed = (
+                f"it is for a choice of {channel.options} options; use it for no other question"
+            )
+            raise PrivacyError.of("channel", InWords(channel), allowed)
         return
     matrix = channel.matrix
     if matrix.shape != (2, 2):
-        allowed = "cannot be accounted for; use a channel of one bit, or k-ary response"
-        raise PrivacyError.of("channel", channel, allowed)
+        allowed = "no analysis knows it; use a channel of one bit, or k-ary response"
+        raise PrivacyError.of("channel", InWords(channel), allowed)
     if (matrix == 0).any():
-        allowed = "never sends some report for some answer, which the others give away; add noise"
-        raise PrivacyError.of("channel", channel, allowed)
+        allowed = "some report would give an answer away; add noise"
+        raise PrivacyError.of("channel", InWords(channel), allowed)
 
 
 def flip_of(part: Part, analysis: str) -> BitFlip:
     """The bit flip of a part. Raises PrivacyError for any other channel."""
     if not isinstance(part.channel, BitFlip):
-        allowed = f"is for bit flips, not for {part.channel!r}; use blanket or local"
+        allowed = f"it is for bit flips, not for {part.channel}; use blanket or local"
         raise PrivacyError.of("analysis", analysis, allowed)
     return part.channel
 

@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from incrowd.errors import PrecisionError
+from incrowd.errors import InWords, PrecisionError
 from incrowd.numerics.lattice import neighbors
 from incrowd.numerics.law import Law
 from incrowd.numerics.precision import UNIT
@@ -73,12 +73,14 @@ class Ratios:
 
         Near A = e^epsilon B all digits of G depend on the last ones of the logarithms, so it is
         taken from their difference, rounded to one side: see `gaps`.
-        Raises PrecisionError if a ratio is beyond double precision.
+        Raises PrecisionError if a ratio it is beyond double precision.
         """
         largest = max(float(self.log_a.max()), epsilon + float(self.log_b.max()))
         if largest > LARGEST:
-            allowed = f"is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
-            raise PrecisionError.of("likelihood ratio", f"e^{largest:.0f}", allowed)
+            allowed = (
+                f"it is beyond double precision (e^{LARGEST:.0f}); use more noise or fewer bits"
+            )
+            raise PrecisionError.of("likelihood ratio", InWords(f"e^{largest:.0f}"), allowed)
         gap = self.gaps(epsilon, side)
         sign = np.sign(gap)
         size = np.maximum(self.log_a, epsilon + self.log_b) + side * sign * self.error

@@ -89,12 +89,14 @@ def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
     """No noise keeps the promise; says what the most noise gives, and what is fixed."""
     most = as_sent(family(MOST))
     fixed = _fixed(family)
-    reached = f"the nearest reachable is {bound(most) / wanted:.3g} times the wanted one"
+    reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
     if not fixed:
-        return PrivacyError.of("privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}")
+        return PrivacyError.of(
+            "privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}; promise less"
+        )
     allowed = (
-        f"no noise on the other questions keeps it; {reached}, from the fixed randomisers alone "
-        f"({fixed}); give them more noise, or let the promise be weaker"
+        f"no noise on the other questions keeps it; {reached}, from the fixed randomizers alone "
+        f"({fixed}); give them more noise, or promise less"
     )
     return PrivacyError.of("privacy", PROMISE, allowed)
 
@@ -116,8 +118,10 @@ def smallest_local(family: Family, epsilon: float) -> BitFlip:
     failing, holding = 0, MOST.numerator
     if found(holding) > epsilon:
         fixed = _fixed(family)
-        alone = f"; the fixed randomisers ({fixed}) give as much by themselves" if fixed else ""
-        reached = f"no noise below 1/2 keeps it: epsilon is {found(holding):.4g} at least{alone}"
+        alone = f" from the fixed randomizers alone ({fixed})" if fixed else ""
+        reached = (
+            f"no noise below 1/2 keeps it: it is {found(holding):.4g} at least{alone}; allow more"
+        )
         raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), reached)
     while holding - failing > 1:
         middle = (failing + holding) // 2
@@ -134,7 +138,9 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
     if margin(0.0) <= 0:
         return 0.0
     if margin(highest) > 0:
-        raise PrivacyError.of("delta", delta, f"is not reached by any epsilon up to {highest:.3g}")
+        raise PrivacyError.of(
+            "delta", delta, f"no epsilon up to {highest:.3g} reaches it; use a larger delta"
+        )
     epsilon = brentq(margin, 0.0, highest, xtol=1e-9, rtol=1e-9)
     while margin(epsilon) > 0:
         epsilon = epsilon * (1 + 1e-7) + 1e-9

@@ -25,7 +25,7 @@ from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_questions
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
+from incrowd.errors import InWords, PrivacyError
 from incrowd.numerics.contours import least_bound
 from incrowd.numerics.crowd_laws import Crowd
 from incrowd.numerics.precision import PROBABILITY
@@ -139,8 +139,10 @@ def _nearest_joined(groups: Groups) -> Groups:
     """
     flips = sorted(channel for channel in groups if isinstance(channel, BitFlip))
     if len(flips) < 2:
-        allowed = f"make too many classes of records (at most {MOST_CLASSES}); use fewer channels"
-        raise PrivacyError.of("questions", f"{_number(groups):,} classes", allowed)
+        allowed = f"at most {MOST_CLASSES:,} can be tried; use fewer channels"
+        raise PrivacyError.of(
+            "questions", InWords(f"{_number(groups):,} classes of records"), allowed
+        )
     less, more = min(pairwise(flips), key=lambda p: p[1].logit - p[0].logit)
     joined = {channel: found for channel, found in groups.items() if channel != more}
     return joined | {less: groups[less] + groups[more]}

@@ -64,7 +64,9 @@ class BitFlip(Channel):
         for numerator in range(first, DENOMINATOR // 2):
             if (channel := cls(numerator)).epsilon <= epsilon:
                 return channel
-        raise PrivacyError.of("epsilon", epsilon, "is too small: no noise below 1/2 reaches it")
+        raise PrivacyError.of(
+            "epsilon", epsilon, "it is too small: no noise below 1/2 reaches it; use a larger one"
+        )
 
     @classmethod
     def from_excess(cls, excess: float) -> BitFlip:

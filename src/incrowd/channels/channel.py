@@ -80,8 +80,8 @@ class ExactChannel(Channel):
     def not_invertible(self) -> IncrowdError:
         """The error for a channel without inverse."""
         allowed = (
-            "cannot be inverted: different answers give the same reports, so that no estimate is "
-            "unbiased; use other probabilities"
+            "it cannot be inverted: different answers give the same reports, so that no "
+            "estimate is unbiased; use other probabilities"
         )
         return PrivacyError.of("channel", self, allowed)
 
@@ -146,5 +146,5 @@ def first_within(epsilon: float, channels: Iterable[Some]) -> Some:
     for channel in channels:
         if 0 < channel.epsilon <= epsilon:
             return channel
-    allowed = "is too small: no multiple of 2^-32 gives so much privacy and any information"
+    allowed = "no multiple of 2^-32 gives so much privacy and any information; use a larger one"
     raise PrivacyError.of("epsilon", epsilon, allowed)

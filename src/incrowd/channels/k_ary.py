@@ -46,8 +46,8 @@ class KAry(ExactChannel):
         numerator = math.floor(scaled("keep", keep))
         if options >= 2 and not _least(options) <= numerator < DENOMINATOR:
             allowed = (
-                "is the probability that the answer itself is sent; should be above "
-                f"1/{options}, which is chance among {options} answers, and below 1"
+                f"should be below 1, and above 1/{options}, which is chance among {options} "
+                "answers: it is the probability that the answer itself is sent"
             )
             raise PrivacyError.of("keep", keep, allowed)
         return cls(numerator, options)

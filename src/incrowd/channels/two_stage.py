@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from incrowd.channels.channel import ExactChannel, Integers, Matrix
-from incrowd.errors import PrivacyError
+from incrowd.errors import InWords, PrivacyError
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class TwoStage(ExactChannel):
     def __post_init__(self) -> None:
         reported, taken = len(self.first.numerators), self.second.numerators.shape[1]
         if reported != taken:
-            allowed = f"takes {taken} options; the first stage reports {reported}"
-            raise PrivacyError.of("second stage", self.second, allowed)
+            allowed = f"it takes {taken} options; should take the {reported} that the first reports"
+            raise PrivacyError.of("second stage", InWords(self.second), allowed)
 
     def __str__(self) -> str:
         """In words, stage by stage."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,11 +53,25 @@ def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
 
 
+def choice(name: str, choices: Sequence[str], help: str) -> Any:
+    """An option that is one of a few words. Raises UsageError for another."""
+
+    def chosen(word: str) -> str:
+        if word not in choices:
+            raise UsageError.of(name, word, f"use one of {', '.join(choices)}")
+        return word
+
+    completion = one_of(choices)
+    return typer.Option(help=help, parser=chosen, metavar="<str>", autocompletion=completion)
+
+
 def keep(output: Path, *inputs: Path) -> None:
     """Raises UsageError if the output would overwrite an input."""
     for path in inputs:
         if output.resolve() == path.resolve():
-            raise UsageError.of("-o", str(output), "is an input of this command; name another file")
+            raise UsageError.of(
+                "-o", str(output), "it is an input of this command; name another file"
+            )
 
 
 def beside(output: Path | None) -> AbstractContextManager[object]:
@@ -76,7 +90,7 @@ def _is_standard_output(path: Path) -> bool:
 def check_answers(path: Path) -> None:
     """Raises UsageError before any work is done if there is no such file."""
     if path.is_dir() or not path.exists():
-        reason = "is a folder" if path.is_dir() else "does not exist"
+        reason = "it is a folder" if path.is_dir() else "it does not exist"
         raise UsageError.of("answers", str(path), f"{reason}; name a CSV or .parquet file")
 
 
@@ -84,7 +98,7 @@ def check_reports(*paths: Path) -> None:
     """Raises UsageError before any work is done for a file or folder that is not there."""
     for path in paths:
         if not path.exists():
-            allowed = "does not exist; name what `incrowd randomize` or `incrowd tally` wrote"
+            allowed = "it does not exist; name what `incrowd randomize` or `incrowd tally` wrote"
             raise UsageError.of("reports", str(path), allowed)
 
 
@@ -93,9 +107,11 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError.of("-o", str(folder), "is a file; name a folder") from None
+        raise UsageError.of("-o", str(folder), "it is a file; name a folder") from None
     except OSError as error:
-        raise UsageError.of("-o", str(folder), f"cannot be made: {error.strerror}") from None
+        raise UsageError.of(
+            "-o", str(folder), f"it cannot be made: {error.strerror}; name another"
+        ) from None
 
 
 def certified(path: Path) -> incrowd.Plan:
@@ -103,5 +119,6 @@ def certified(path: Path) -> incrowd.Plan:
     made = incrowd.Plan.load(path)
     with working("checking the plan's certificate"):
         if not incrowd.verify(made).plan_holds:
-            raise PlanError.of("plan", str(path), "does not hold: its noise is below its promise")
+            allowed = "it does not keep its promise: its noise is too small; make a new plan"
+            raise PlanError.of("plan", str(path), allowed)
     return made

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from incrowd.errors import AnswersError, InWords
+from incrowd.errors import AnswersError, InWords, unreadable
 from incrowd.survey import Survey
 
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
@@ -62,12 +62,10 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or "is not a complete Parquet file"
-        raise AnswersError.of(
-            "answers", str(path), f"{reason}; name a CSV or .parquet file"
-        ) from None
+        allowed = f"{unreadable(error)}; name a CSV or .parquet file"
+        raise AnswersError.of("answers", str(path), allowed) from None
     except UnicodeDecodeError:
-        raise AnswersError.of("answers", str(path), "is not UTF-8; save it as UTF-8") from None
+        raise AnswersError.of("answers", str(path), "it is not UTF-8; save it as UTF-8") from None
     except pa.ArrowException as error:
         raise AnswersError.of("answers", str(path), _reason(str(error))) from None
 
@@ -75,8 +73,8 @@ def readable(path: Path) -> Iterator[None]:
 def _reason(error: str) -> str:
     if TOO_LONG in error:
         most = f"{ROW_BYTES >> 20} MiB"
-        return f"has a row of more than {most}; is it a CSV file, with a line for each person?"
-    return f"cannot be read: {error}"
+        return f"it has a row of more than {most}; should be a CSV file with a line for each person"
+    return f"it cannot be read: {error}; correct it, or name another file"
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:
@@ -103,8 +101,7 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
     wanted = list(dict.fromkeys([q.id for q in survey.questions] + ([id] if id else [])))
     for name in wanted:
         if columns.count(name) != 1:
-            found = ", ".join(columns) or "no columns"
-            raise AnswersError.of("answers", name, f"needs exactly one column; found {found}")
+            raise AnswersError.of("answers", _times(columns, name), _one_of(columns))
     return wanted
 
 
@@ -115,11 +112,11 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
     """
     if answers.column_names.count(id) != 1:
-        found = ", ".join(answers.column_names) or "no columns"
-        raise AnswersError.of("id", id, f"needs exactly one column; found {found}")
+        found = answers.column_names
+        raise AnswersError.of("id", _times(found, id), _one_of(found))
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
-        allowed = f"is a column of {kind}, not of text; save the ids as text"
+        allowed = f"it is a column of {kind}, not of text; save the ids as text"
         raise AnswersError.of("id", id, allowed)
     names = pc.cast(answers[id], pa.string()).combine_chunks()
     missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)
@@ -127,6 +124,15 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
         field = f"row {int(np.argmax(missing)) + 1}, {id}"
         raise AnswersError.of(field, InWords("no id"), "should say whose row it is")
     return names
+
+
+def _times(columns: Sequence[str], name: str) -> InWords:
+    times = columns.count(name)
+    return InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
+
+
+def _one_of(columns: Sequence[str]) -> str:
+    return f"there should be exactly one; the columns are {', '.join(columns) or 'none'}"
 
 
 def _has_one_text(kind: pa.DataType) -> bool:
@@ -164,7 +170,7 @@ def _most_rows(
         default=1.0,
     )
     if each > PIECE_BYTES:
-        shown = f"has rows of {each / 1e6:,.0f} MB; is it a file with a row for each person?"
+        shown = f"it has rows of {each / 1e6:,.0f} MB; should be a file with a row for each person"
         raise AnswersError.of("answers", str(path), shown)
     return min(rows, int(PIECE_BYTES // each))
 

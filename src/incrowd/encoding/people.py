@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.records import Encoded, encode, taken
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.survey import Survey
 
 SHOWN = 5
@@ -69,11 +69,13 @@ def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: n
             Problem(
                 f"rows {first[row] + 1} and {row + 1}",
                 names[int(row)].as_py(),
-                "is the id of both, but the answers differ; keep one of them",
+                "it is the id of both rows, but their answers differ; keep one of them",
             )
             for row in wrong[:SHOWN]
         ]
         more = len(wrong) - SHOWN
         if more > 0:
-            problems.append(Problem("id", more, "more rows differ from the first of their id"))
+            shown = InWords(f"{more:,} more rows" if more > 1 else "1 more row")
+            allowed = "the answers differ from the first row of the id; keep one row for each id"
+            problems.append(Problem("id", shown, allowed))
         raise AnswersError(*problems)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.bloom import normalize, places
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import MISSING, AnswersError, InWords, Problem
 from incrowd.survey import (
     NO_ANSWER,
     NONE,
@@ -113,20 +113,20 @@ def _encoded(
     try:
         found, wrong, allowed = _ENCODERS[type(question)](question, column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        problems.append(_no_such_type(question, column, "holds no answers to this question"))
+        problems.append(_no_such_type(question, column, "holds no answers to the question"))
         return _NOTHING
     if same := _same_number(question, column.type):
-        reason = f"does not tell apart the options that are the number {same}"
+        reason = f"cannot tell which of the options the number {same} is"
         problems.append(_no_such_type(question, column, reason))
     problems += _mistakes(question.id, column, wrong & ~missing, allowed, before)
     if not question.optional:
-        problems += _mistakes(question.id, column, missing, _MISSING, before)
+        problems += _mistakes(question.id, column, missing, _DROP, before)
         return found
     return _with_no_answer(question, found, missing)
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
-    return Problem(question.id, str(column.type), f"is a type that {reason}; save it as text")
+    return Problem(question.id, str(column.type), f"this type {reason}; save the column as text")
 
 
 def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
@@ -158,7 +158,7 @@ def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) 
     return Encoded(rows[order], places[order])
 
 
-_MISSING = "is a missing answer; drop the row, or set optional = true in the survey"
+_DROP = "drop the row, or set optional = true in the survey"
 
 
 def _mistakes(
@@ -167,9 +167,11 @@ def _mistakes(
     """The first few wrong rows, counted from 1 without the header, and how many more."""
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
-        yield Problem(f"row {before + row + 1}, {id}", column[int(row)].as_py(), allowed)
+        value = column[int(row)].as_py()
+        shown = MISSING if value is None else value
+        yield Problem(f"row {before + row + 1}, {id}", shown, allowed)
     if len(rows) > SHOWN:
-        yield Problem(id, len(rows), f"rows in all have this mistake: {allowed}")
+        yield Problem(id, InWords(f"{len(rows):,} such rows in all"), allowed)
 
 
 Answered = tuple[Encoded, np.ndarray, str]
@@ -247,7 +249,7 @@ def _lists(question: Multi, column: pa.Array) -> Answered:
     wrong = np.bincount(found.rows, minlength=len(column)) > question.at_most
     wrong[rows[codes < 0]] = True
     allowed = f"use at most {question.at_most} of {_listed(question.options)}"
-    return found, wrong, f'{allowed}; "{SEPARATOR}" between them, "{NONE}" for none'
+    return found, wrong, f'{allowed}, with "{SEPARATOR}" between them, or "{NONE}"'
 
 
 def _number(question: Number, column: pa.Array) -> Answered:

@@ -16,8 +16,10 @@ def load_words(path: str | Path) -> tuple[str, ...]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError.of("words", str(path), f"cannot be read: {error}") from None
+        reason = getattr(error, "strerror", "it is not UTF-8")
+        allowed = f"it cannot be read: {reason}; name a text file with one word on each line"
+        raise UsageError.of("words", str(path), allowed) from None
     found = tuple(dict.fromkeys(word for line in lines if (word := normalize(line))))
     if not found:
-        raise UsageError.of("words", str(path), "holds no word; write one a line")
+        raise UsageError.of("words", str(path), "it holds no word; write one word on each line")
     return found

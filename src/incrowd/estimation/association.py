@@ -73,7 +73,7 @@ def cramers_v(joint: JointEstimate, level: float = LEVEL) -> Comparison:
     exclusive answers, with margins.
     """
     if not all(joint.exclusive):
-        raise TableError.of("table", joint.questions, "has overlapping options; V needs exclusive")
+        raise TableError.of("table", joint.questions, "its options overlap; use exclusive ones")
     if reason := _small_margin(joint):
         return _v(joint, level, math.nan, math.nan, 0.0, 1.0, reason)
     length = Length(*standardized(joint))
@@ -157,7 +157,7 @@ def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarra
     Cells come in C order, then follow the margins of the rows and those of the columns.
     """
     if len(joint.questions) != 2 or not all(joint.margins):
-        allowed = "should be two questions, their decoders made with margin=True"
+        allowed = "should be of two questions, with decoders made with margin=True"
         raise TableError.of("table", joint.questions, allowed)
     (row, column), (left, right) = joint.questions, joint.answers
     cells = [{row: a, column: b} for a in left for b in right]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from incrowd.channels.base import Channel
-from incrowd.errors import TableError
+from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.survey import AnyQuestion, Multi
@@ -145,7 +145,7 @@ def estimate_joint(
     cells = math.prod(d.mean.shape[0] for d in decoders)
     if cells > MOST_CELLS:
         allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
-        raise TableError.of("table", f"{cells:,} cells", allowed)
+        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
     reports = float(_along_axes([d.total for d in decoders], counts).item())
     shares = counts / reports
     estimate = _along_axes([d.mean for d in decoders], shares)

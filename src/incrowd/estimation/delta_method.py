@@ -80,7 +80,7 @@ def _place(joint: JointEstimate, selection: Mapping[str, str]) -> int:
     for question in selection:
         if question not in joint.questions:
             known = ", ".join(joint.questions)
-            raise TableError.of("question", question, f"is not in this table; use some of {known}")
+            raise TableError.of("question", question, f"it is not in this table; use {known}")
     places = [_entry(joint, axis, selection) for axis in range(len(joint.questions))]
     return int(np.ravel_multi_index(places, joint.estimate.shape))
 
@@ -89,8 +89,8 @@ def _entry(joint: JointEstimate, axis: int, selection: Mapping[str, str]) -> int
     question, answers = joint.questions[axis], joint.answers[axis]
     answer = selection.get(question)
     if answer is None and not joint.margins[axis]:
-        allowed = "has no margin in this table; make its decoder with margin=True"
+        allowed = "it has no margin in this table; make its decoder with margin=True"
         raise TableError.of("question", question, allowed)
     if answer is not None and answer not in answers:
-        raise TableError.of(question, answer, f"is no answer; use one of {', '.join(answers)}")
+        raise TableError.of(question, answer, f"this is no answer; use one of {', '.join(answers)}")
     return len(answers) if answer is None else answers.index(answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.errors import TableError
+from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import along_axes
 
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
@@ -100,9 +100,8 @@ def _score(
     predicted = along_axes(channels, shares)
     seen = histogram > 0
     if np.any(predicted[seen] <= 0):
-        raise TableError.of(
-            "histogram", "a report", "is impossible under every answer; check the channels"
-        )
+        found = InWords("a report that no answer can give")
+        raise TableError.of("histogram", found, "check the channels")
     weights = np.divide(histogram, predicted, out=np.zeros(predicted.shape), where=seen)
     score = along_axes([channel.T for channel in channels], weights) / histogram.sum()
     return float(histogram[seen] @ np.log(predicted[seen])), score
@@ -112,11 +111,13 @@ def _check(histogram: np.ndarray, channels: Sequence[np.ndarray]) -> None:
     patterns = tuple(len(channel) for channel in channels)
     if histogram.shape != patterns or not histogram.sum() > 0:
         allowed = f"should be counts of the shape {patterns} of the channels, not all zero"
-        raise TableError.of("histogram", histogram.shape, allowed)
+        raise TableError.of("histogram", InWords(f"shape {histogram.shape}"), allowed)
     for channel in channels:
         if np.any(channel < 0) or not np.allclose(channel.sum(axis=0), 1, rtol=0, atol=1e-9):
             sums = channel.sum(axis=0).tolist()
-            raise TableError.of("channel", sums, "columns should be probabilities that sum to one")
+            raise TableError.of(
+                "channel", sums, "its columns should be probabilities that sum to 1"
+            )
 
 
 def _warning(converged: bool, gap: float, steps: int) -> str:

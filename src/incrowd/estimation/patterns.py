@@ -23,7 +23,7 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
     bits = question.domain.bits
     if isinstance(question, Multi):
         raise TableError.of(
-            "question", question.id, "has overlapping options; likelihood needs exclusive answers"
+            "question", question.id, "its options overlap; use a question with one answer"
         )
     _check_bits(question.id, bits)
     records = np.arange(2)[:, None] if bits == 1 else np.eye(bits, dtype=np.int64)
@@ -45,4 +45,4 @@ def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
 
 def _check_bits(id: str, bits: int) -> None:
     if bits > MOST_BITS:
-        raise TableError.of("question", id, f"has {bits} bits; histograms take {MOST_BITS} at most")
+        raise TableError.of("question", id, f"it has {bits} bits; use one of at most {MOST_BITS}")

@@ -69,7 +69,7 @@ def joint(
 def _joint(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, margin: bool) -> JointEstimate:
     message = reading.message
     if isinstance(message, UnlinkedBits):
-        allowed = "has unlinked bits: its errors are independent; covariances are not made"
+        allowed = "its bits travel unlinked, so there is no covariance; ask for its table alone"
         raise TableError.of("table", ids[0], allowed)
     channels = message.channels
     decoders = [question_pair_decoder(plan.survey.question(id), channels[id], margin) for id in ids]

@@ -31,7 +31,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array
 from scipy.special import ndtr, stdtrit
 
-from incrowd.errors import TableError
+from incrowd.errors import InWords, TableError
 from incrowd.estimation.intervals import Intervals
 from incrowd.estimation.tables import LEVEL
 
@@ -198,7 +198,7 @@ def _factor(normal: np.ndarray) -> np.ndarray:
     """Cholesky's factor. Raises TableError if some words are mixtures of others in every cell."""
     spectrum = np.linalg.eigvalsh(normal)
     if spectrum[0] <= spectrum[-1] * DEPENDENT:
-        allowed = f"set bits that mixtures of the others set too; name fewer of them, or {RAISE}"
+        allowed = f"some set the same bits as mixtures of the others; name fewer, or {RAISE}"
         raise TableError.of("candidates", len(normal), allowed)
     return np.asarray(np.linalg.cholesky(normal))
 
@@ -307,16 +307,16 @@ def _cumulants(values: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
     if not candidates:
-        raise TableError.of("candidates", 0, "words; name at least one")
+        raise TableError.of("candidates", InWords("no words"), "name at least one")
     for word, times in Counter(candidates).items():
         if times > 1:
-            raise TableError.of("candidate", word, f"stands {times} times; name each word once")
+            raise TableError.of("candidate", word, f"it stands {times} times; name each word once")
     words, cohorts, hashes = places.shape
     if words != len(candidates) or len(counts) != cohorts or (counts.shape[1] - 1) % hashes:
         allowed = f"should have a row for each of {cohorts} cohorts, a column for reports and bits"
-        raise TableError.of("counts", counts.shape, allowed)
+        raise TableError.of("counts", InWords(f"shape {counts.shape}"), allowed)
     if not counts[:, 0].any():
-        raise TableError.of("reports", 0, "were counted; at least one is needed")
+        raise TableError.of("reports", InWords("none were counted"), "at least one is needed")
 
 
 def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
@@ -324,11 +324,13 @@ def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarra
     words, cohorts, hashes = places.shape
     room = cohorts * (counts.shape[1] - 1 - hashes) - 1
     if words > room:
-        allowed = f"are more than the {room} that can be told apart; name fewer, or {RAISE}"
+        allowed = f"at most {room} can be told from each other; name fewer, or {RAISE}"
         raise TableError.of("candidates", words, allowed)
     first: dict[bytes, str] = {}
     for word, bits in zip(candidates, places, strict=True):
         other = first.setdefault(bits.tobytes(), word)
         if other != word:
-            allowed = f"sets the bits of {other!r} in every cohort; name one of the two, or {RAISE}"
+            allowed = (
+                f"it sets the same bits as {other!r} in all cohorts; name one of them, or {RAISE}"
+            )
             raise TableError.of("candidate", word, allowed)

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.errors import UsageError
+from incrowd.errors import InWords, UsageError
 from incrowd.kernels.compilation import compiled, use_machine_code
 
 Table = npt.NDArray[np.float64]
@@ -40,8 +40,8 @@ def transform(
 
 def _check(axis: int, shape: tuple[int, ...], table: tuple[int, ...]) -> None:
     if axis >= len(table) or len(shape) != 2 or shape[1] != table[axis]:
-        allowed = f"does not fit axis {axis} of a tensor of shape {table}"
-        raise UsageError.of("matrix shape", shape, allowed)
+        allowed = f"should fit axis {axis} of a tensor of shape {table}"
+        raise UsageError.of("matrices", InWords(f"shape {shape}"), allowed)
 
 
 def _along(matrix: Table, axis: int, tensor: Table, machine_code: bool) -> Table:

@@ -68,9 +68,9 @@ def codes(packed: Packed, columns: npt.ArrayLike) -> Codes:
 def _checked(columns: npt.ArrayLike, width: int) -> Integers:
     chosen = np.asarray(columns, np.int64).reshape(-1)
     if len(chosen) > MOST_COLUMNS:
-        raise UsageError.of("columns", len(chosen), f"should be {MOST_COLUMNS} at most")
+        raise UsageError.of("columns", len(chosen), f"should be at most {MOST_COLUMNS}")
     if len(chosen) and not 0 <= chosen.min() <= chosen.max() < 8 * width:
-        raise UsageError.of("columns", chosen, f"should lie between 0 and {8 * width - 1}")
+        raise UsageError.of("columns", chosen.tolist(), f"should lie between 0 and {8 * width - 1}")
     return chosen
 
 

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from incrowd.errors import TableError
+from incrowd.estimation.readings import Reading
 from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
 from incrowd.survey import Text
+from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
 MOST_COUNTS = 1 << 24  # 128 MiB
@@ -39,10 +41,18 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         if message.holds(ids)
     )
     if not found:
-        together = "; ".join(", ".join(message.ids) for message in plan.messages)
-        allowed = f"no message holds all of them; these travel together: {together}"
+        together = ", ".join(f"({', '.join(message.ids)})" for message in plan.messages)
+        allowed = f"no message holds all of them; ask for what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return found
+
+
+def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
+    """The counts of a table in every message that holds it."""
+    return tuple(
+        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
+        for source in sources(plan, ids)
+    )
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
@@ -57,13 +67,13 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     for ids in tables:
         for id in ids:
             if id not in known:
-                raise TableError.of("table", id, f"names no question; use {', '.join(known)}")
+                raise TableError.of("table", id, f"no question has this id; use {', '.join(known)}")
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
         alone = [id for id in ids if isinstance(plan.survey.question(id), Text)]
         if alone and len(ids) > 1:
             raise TableError.of(
-                "table", alone[0], "is a text question, and stands in a table alone"
+                "table", alone[0], "it is a text question; give it a table of its own"
             )
         _check_size(plan, ids)
         sources(plan, tuple(ids))
@@ -74,5 +84,5 @@ def _check_size(plan: Plan, ids: Sequence[str]) -> None:
     """Raises TableError for a table that no memory holds."""
     cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
     if len(ids) > 1 and cells > MOST_COUNTS:
-        allowed = f"would need {cells:,} counts; at most {MOST_COUNTS:,} are made: drop a question"
+        allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
         raise TableError.of("table", ",".join(ids), allowed)

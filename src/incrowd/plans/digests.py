@@ -15,7 +15,7 @@ from typing import Any
 from incrowd.errors import IncrowdWarning
 
 KEY = "digest"
-EDITED = "does not fit what the file says, which was edited or damaged after it was written"
+EDITED = "the digest does not fit: the file was edited or damaged after it was written"
 
 
 def canonical(content: Any) -> str:

@@ -13,7 +13,7 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
-from incrowd.errors import IncrowdError, PrivacyError, Problem
+from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
 from incrowd.survey import AnyQuestion, Randomizer
 
 QuestionChannel = BitFlip | ExactChannel
@@ -51,8 +51,8 @@ def crowd_channel(question: AnyQuestion) -> QuestionChannel | None:
 def _check_private(made: QuestionChannel) -> None:
     """Raises PrivacyError for a device with a report that gives some answer away."""
     if made.epsilon == math.inf:
-        allowed = "never sends some report for some answer; keep all probabilities between 0 and 1"
-        raise PrivacyError.of("channel", made, allowed)
+        allowed = "some report gives an answer away; keep probabilities strictly between 0 and 1"
+        raise PrivacyError.of("channel", InWords(made), allowed)
 
 
 def _as_flip(made: QuestionChannel) -> QuestionChannel:

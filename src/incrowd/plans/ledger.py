@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.errors import InWords, PlanError, PlanFileError, SurveyError
+from incrowd.errors import MISSING, InWords, PlanError, PlanFileError, SurveyError, unreadable
 from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
 from incrowd.plans.message import place
 from incrowd.plans.plan import Asked, Plan
@@ -37,7 +37,9 @@ class Ledger(BaseModel):
         the plan is in it already, or does not cover what is in it as it was.
         """
         if any(asked.digest == plan.digest for asked in self.asked):
-            raise PlanError.of("plan", plan.digest, "is in the ledger already")
+            raise PlanError.of(
+                "plan", plan.digest, "it is in the ledger already; note each plan once"
+            )
         covered = {asked.digest: asked for asked in plan.earlier}
         for asked in self.asked:
             _check_covered(plan, asked, covered.get(asked.digest))
@@ -66,10 +68,10 @@ class Ledger(BaseModel):
             return cls.model_validate(content)
         except ValidationError as error:
             field = place("ledger", error.errors()[0]["loc"])
-            why = f"holds no ledger, {field} is wrong; {_MAKE}"
+            why = f"it holds no ledger: {field} is wrong; {_MAKE}"
             raise PlanFileError.of("ledger", name, why) from None
         except (SurveyError, ValueError, KeyError, TypeError):
-            raise PlanFileError.of("ledger", name, f"holds no ledger; {_MAKE}") from None
+            raise PlanFileError.of("ledger", name, f"it holds no ledger; {_MAKE}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
@@ -77,9 +79,9 @@ class Ledger(BaseModel):
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise PlanFileError.of("ledger", str(path), f"{error.strerror}; {_MAKE}") from None
+            raise PlanFileError.of("ledger", str(path), f"{unreadable(error)}; {_MAKE}") from None
         except UnicodeDecodeError:
-            raise PlanFileError.of("ledger", str(path), f"holds no ledger; {_MAKE}") from None
+            raise PlanFileError.of("ledger", str(path), f"it holds no ledger; {_MAKE}") from None
         return cls.loads(text, str(path))
 
 
@@ -87,11 +89,11 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
     """Raises PlanError unless a plan covers what was asked, in a crowd no larger than it was."""
     name = asked.survey.name
     if covered is None:
-        why = f"does not cover {name!r}"
+        why = f"it does not cover {name!r}"
     elif covered.crowd > asked.crowd:
-        why = f"counts on {covered.crowd:,} people in {name!r}, where {asked.crowd:,} came"
+        why = f"it counts on {covered.crowd:,} people in {name!r}, where {asked.crowd:,} came"
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):
-        why = f"does not say of {name!r} what the ledger says"
+        why = f"it does not say of {name!r} what the ledger says"
     else:
         return
     raise PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
@@ -101,8 +103,8 @@ def _unedited(data: dict[str, Any]) -> dict[str, Any]:
     """The content of a ledger. Raises PlanError if its digest is another's."""
     content, fits = unsealed(data)
     if not fits:
-        found = data.get("digest", InWords("is missing"))
-        raise PlanError.of("ledger.digest", found, f"{EDITED}; take a copy that was not")
+        found = data.get("digest", MISSING)
+        raise PlanError.of("ledger.digest", found, f"{EDITED}; use an unchanged copy")
     return content
 
 

@@ -180,7 +180,7 @@ class UnlinkedBits(_Message):
 Message = JointReport | UnlinkedBits
 
 
-UNKNOWN_QUESTION = "a message names no question of the survey, or one twice"
+UNKNOWN_QUESTION = "a message names an unknown question, or one twice"
 
 
 def _knowing(messages: Any, info: ValidationInfo) -> Any:

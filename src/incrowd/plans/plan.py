@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd import views
-from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
+from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError, unreadable
 from incrowd.plans.digests import canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems, memoised
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
@@ -72,10 +72,10 @@ class Asked(_Frozen):
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Asked:
         for problem in message_problems(self.survey, self.messages):
-            raise ValueError(f"{problem}: it does not follow from the survey")
+            raise ValueError(f"it does not follow from the survey: {problem}")
         if self.crowd > self.survey.honest:
-            planned = f"more than the survey counted on, {self.survey.honest:,}"
-            raise ValueError(f"crowd is {self.crowd:,}, {planned}")
+            planned = f"more than the {self.survey.honest:,} of the survey"
+            raise ValueError(f"its crowd is {self.crowd:,}, {planned}")
         return self
 
 
@@ -94,7 +94,7 @@ class Plan(views.Notebook, _Frozen):
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
         for problem in self._problems():
-            raise ValueError(f"{problem}: it does not follow from the survey")
+            raise ValueError(f"it does not follow from the survey: {problem}")
         return self
 
     def _problems(self) -> Iterator[str]:
@@ -169,12 +169,12 @@ class Plan(views.Notebook, _Frozen):
             content, digest = data["plan"], data["digest"]
             format = content["format"]
         except (ValueError, KeyError, TypeError):
-            raise PlanFileError.of("plan", name, f"holds no plan; {_REMAKE}") from None
+            raise PlanFileError.of("plan", name, f"it holds no plan; {_REMAKE}") from None
         if format != FORMAT:
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
         plan = cls._checked(content)
         if digest != plan.digest:
-            allowed = f"does not fit the content ({plan.digest}): {_EDITED}"
+            allowed = f"it is not the digest of the content, {plan.digest}; {_EDITED}"
             raise PlanError.of("plan.digest", digest, allowed)
         return plan
 
@@ -199,11 +199,11 @@ class Plan(views.Notebook, _Frozen):
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise PlanFileError.of("plan", str(path), f"{error.strerror}; {_REMAKE}") from None
+            raise PlanFileError.of("plan", str(path), f"{unreadable(error)}; {_REMAKE}") from None
         except UnicodeDecodeError:
-            raise PlanFileError.of("plan", str(path), f"holds no plan; {_REMAKE}") from None
+            raise PlanFileError.of("plan", str(path), f"it holds no plan; {_REMAKE}") from None
         return cls.loads(text, str(path))
 
 
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
-_EDITED = f"it was edited after it was made. Edit the survey and {_REMAKE}"
+_EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"

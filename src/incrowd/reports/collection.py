@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd import views
-from incrowd.errors import ReportsError
+from incrowd.errors import ReportsError, unreadable
 from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
 
 COLUMN = "report"
@@ -164,8 +164,8 @@ def _opened(path: str | Path) -> pa.parquet.ParquetFile:
     for number in range(file.num_row_groups):
         rows = file.metadata.row_group(number).num_rows
         if rows > group_rows(width):
-            most = f"a row group holds at most {group_rows(width):,} reports of {width} bytes"
-            raise ReportsError.of("reports", str(path), f"has one of {rows:,}; {most}")
+            most = f"should have at most {group_rows(width):,} of {width} bytes"
+            raise ReportsError.of("reports", str(path), f"a row group has {rows:,}; {most}")
     return file
 
 
@@ -189,10 +189,11 @@ def _readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or "is not a complete Parquet file"
-        raise ReportsError.of("reports", str(path), f"{reason}; {_MAKE}") from None
+        raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None
     except (pa.ArrowException, KeyError, ValueError) as error:
-        raise ReportsError.of("reports", str(path), f"are no reports ({error}); {_MAKE}") from None
+        raise ReportsError.of(
+            "reports", str(path), f"it holds no reports ({error}); {_MAKE}"
+        ) from None
 
 
 _MAKE = "name what `incrowd randomize` wrote"
@@ -235,7 +236,7 @@ def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> N
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
     fits = metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
     if not fits:
-        raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
+        raise ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
 
 
 def _is_old(metadata: dict[str, str]) -> bool:
@@ -250,7 +251,7 @@ def _is_old(metadata: dict[str, str]) -> bool:
 def _check_body(file: pa.parquet.ParquetFile, body: hashlib._Hash, path: str | Path) -> None:
     """Raises ReportsError if the reports are not those that were written, as far as it says."""
     if _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
-        raise ReportsError.of("reports", str(path), f"have a digest that {EDITED}; {_MAKE}")
+        raise ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
 
 
 def _count(metadata: dict[str, str], name: str) -> int | None:

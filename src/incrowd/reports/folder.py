@@ -59,11 +59,10 @@ def new_folder(path: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError.of(
-            "path", str(path), f"is no folder to write to: {error.strerror}"
-        ) from None
+        allowed = f"it is no folder to write to: {error.strerror}; name another one"
+        raise UsageError.of("path", str(path), allowed) from None
     if any(folder.glob(f"*{ENDING}")):
-        raise UsageError.of("path", str(path), "holds reports already; name another folder")
+        raise UsageError.of("path", str(path), "it holds reports already; name another folder")
     return folder
 
 
@@ -92,5 +91,7 @@ def report_files(path: str | Path) -> list[Path]:
         return [Path(path)]
     files = sorted(Path(path).glob(f"*{ENDING}"))
     if not files:
-        raise ReportsError.of("reports", str(path), f"holds no {ENDING} file")
+        raise ReportsError.of(
+            "reports", str(path), f"it holds no {ENDING} file; name what `incrowd randomize` wrote"
+        )
     return files

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import UsageError
-from incrowd.reports.files import replaced
+from incrowd.reports.files import write_text
 
 PATIENCE = 60.0  # seconds
 PAUSE = 0.01
@@ -41,9 +41,7 @@ def rewrite(path: str | Path, change: Callable[[Path], str]) -> None:
     file cannot be locked or written, and whatever `change` raises; then it stays as it was.
     """
     with locked(path) as real:
-        text = change(real)
-        with replaced(real) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(real, change(real))
 
 
 def _acquired(place: Path, path: str | Path, deadline: float) -> int:
@@ -52,13 +50,13 @@ def _acquired(place: Path, path: str | Path, deadline: float) -> int:
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            allowed = f"cannot be locked: {error.strerror}"
+            allowed = f"it cannot be locked: {error.strerror}; name one in another folder"
             raise UsageError.of("file", str(path), allowed) from None
         if _try_lock(handle) and _is_at(handle, place):
             return handle
         os.close(handle)
         if time.monotonic() > deadline:
-            allowed = "is in use by another command; try again when that is done"
+            allowed = "it is in use by another command; try again when that is done"
             raise UsageError.of("file", str(path), allowed)
         time.sleep(PAUSE)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.errors import AnswersError, UsageError
+from incrowd.errors import AnswersError, InWords, UsageError
 from incrowd.kernels.gaps import set_bits
 from incrowd.sampling.bernoulli import bernoulli_words, lanes
 from incrowd.sampling.digits import fraction_digits
@@ -88,6 +88,9 @@ def _check_packed(packed: Packed, bits: int) -> None:
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"
-        raise AnswersError.of("packed records", (packed.dtype.name, packed.shape), allowed)
+        found = InWords(f"{packed.dtype.name} of shape {packed.shape}")
+        raise AnswersError.of("packed records", found, allowed)
     if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
-        raise AnswersError.of("packed records", "a padding bit that is set", "should be zero")
+        raise AnswersError.of(
+            "packed records", InWords("a padding bit is set"), "all of them should be 0"
+        )

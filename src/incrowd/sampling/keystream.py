@@ -89,7 +89,7 @@ class Keystream:
         if self._process == os.getpid():
             return
         if self.simulation:
-            allowed = "was started in another process; give every process a seed of its own"
-            raise UsageError.of("simulation seed", self._seed, allowed)
+            allowed = "its stream was started in another process; give each process its own seed"
+            raise UsageError.of("simulation_seed", self._seed, allowed)
         self._cipher = _encryptor(os.urandom(KEY_BYTES), os.urandom(BLOCK_BYTES))
         self._process = os.getpid()

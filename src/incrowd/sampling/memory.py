@@ -31,12 +31,12 @@ def remembering(
     if not plan.memoised:
         return None
     if key is None:
-        allowed = f"{plan.memoised[0]} has a permanent response; name a key file, made if missing"
+        allowed = f"the permanent response to {plan.memoised[0]!r} needs one; give one, and keep it"
         raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
         if rows == 1:
             return Memory([key])
-        allowed = "several rows are several devices; name the column that tells them apart"
+        allowed = "several rows are several devices; name the column that says whose row it is"
         raise UsageError.of("id", MISSING, allowed)
     return Memory([key.derive(name) for name in names])
 

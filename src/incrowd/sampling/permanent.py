@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import AnswersError, IncrowdError, UsageError
+from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
 
 SECRET_BYTES = 32
 NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
@@ -37,8 +37,8 @@ class DeviceKey:
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, bytes) or len(self.secret) != SECRET_BYTES:
-            allowed = f"should hold a secret of {SECRET_BYTES} bytes; use DeviceKey.create()"
-            raise UsageError.of("device key", "another secret", allowed)
+            found = InWords(f"no secret of {SECRET_BYTES} bytes")
+            raise UsageError.of("device_key", found, "use DeviceKey.create()")
 
     @classmethod
     def create(cls) -> DeviceKey:
@@ -59,9 +59,11 @@ class DeviceKey:
         try:
             handle = os.open(path, flags, PRIVATE)
         except FileExistsError:
-            raise UsageError.of("device key", str(path), "exists; load it, keep it") from None
+            raise UsageError.of(
+                "device_key", str(path), "it exists already; load it, or name a new file"
+            ) from None
         except OSError as error:
-            raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
+            raise _unwritten(path, error) from None
         try:
             with open(handle, "w", encoding="ascii") as file:
                 file.write(f"{HEADER}\n{self.secret.hex()}\n{self._check}\n")
@@ -69,7 +71,7 @@ class DeviceKey:
             Path(path).unlink(missing_ok=True)
             if not isinstance(error, OSError):
                 raise
-            raise UsageError.of("device key", str(path), f"not written: {error.strerror}") from None
+            raise _unwritten(path, error) from None
 
     @property
     def _check(self) -> str:
@@ -86,19 +88,20 @@ class DeviceKey:
             text = Path(path).read_text(encoding="ascii")
             mode = Path(path).stat().st_mode & 0o777
         except OSError as error:
-            raise UsageError.of("device key", str(path), f"not read: {error.strerror}") from None
+            allowed = f"{unreadable(error)}; name a key file"
+            raise UsageError.of("device_key", str(path), allowed) from None
         except UnicodeDecodeError:
             raise _no_key(path) from None
         if os.name == "posix" and mode & ~PRIVATE:
-            allowed = f"is open to others (mode {mode:o}); use chmod 600, if nobody has read it"
-            raise UsageError.of("device key", str(path), allowed)
+            allowed = f"it is open to others (mode {mode:o}); use chmod 600 if nobody has read it"
+            raise UsageError.of("device_key", str(path), allowed)
         header, *lines = text.removesuffix("\n").split("\n")
         if header not in (HEADER, OLD_HEADER) or len(lines) != (2 if header == HEADER else 1):
             raise _no_key(path)
         key = cls(_secret(lines[0], path))
         if lines[1:] not in ([], [key._check]):
-            allowed = "was changed after it was written, and would draw all responses anew"
-            raise UsageError.of("device key", str(path), f"{allowed}; take a copy that was not")
+            allowed = "it was changed, and would draw all responses anew; use an unchanged copy"
+            raise UsageError.of("device_key", str(path), allowed)
         return key
 
 
@@ -113,7 +116,14 @@ def _secret(digits: str, path: str | Path) -> bytes:
 
 
 def _no_key(path: str | Path) -> IncrowdError:
-    return UsageError.of("device key", str(path), "is not a key file of incrowd")
+    return UsageError.of(
+        "device_key", str(path), "it is not a key file of incrowd; name one, or a new file"
+    )
+
+
+def _unwritten(path: str | Path, error: OSError) -> IncrowdError:
+    allowed = f"it cannot be written: {error.strerror}; name another file"
+    return UsageError.of("device_key", str(path), allowed)
 
 
 def permanent_bits(

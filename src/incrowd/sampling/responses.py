@@ -14,7 +14,7 @@ from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.channels.channel import ExactChannel
 from incrowd.channels.k_ary import KAry
-from incrowd.errors import AnswersError, UsageError
+from incrowd.errors import AnswersError, InWords, UsageError
 from incrowd.sampling.bernoulli import bernoulli_words, lanes
 from incrowd.sampling.digits import fraction_digits
 from incrowd.sampling.flip import Packed, _check_packed, dense_mask
@@ -40,7 +40,7 @@ def respond_with_bits(
     _check_packed(packed_records, bits)
     for stage in channel.stages:
         if not isinstance(stage, Bit):
-            raise UsageError.of("channel", stage, "should be a channel of bits")
+            raise UsageError.of("channel", InWords(stage), "should be a channel of bits")
         packed_records = _through_bit(packed_records, bits, stage, keystream)
     return packed_records
 
@@ -74,7 +74,7 @@ def respond_with_options(
     reports = _integers(codes)
     for stage in channel.stages:
         if not isinstance(stage, KAry):
-            raise UsageError.of("channel", stage, "should be a k-ary response")
+            raise UsageError.of("channel", InWords(stage), "should be a k-ary response")
         reports = _through_k_ary(reports, stage, keystream)
     return reports
 

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
-from incrowd.errors import MISSING, Problem
+from incrowd.errors import MISSING, InWords, Problem
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
@@ -24,7 +24,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     ids = Counter(q["id"] for q in questions if isinstance(q.get("id"), str))
     for id, count in ids.items():
         if count > 1:
-            yield Problem("question.id", id, f"stands {count} times; give each question its own id")
+            yield Problem("question.id", id, f"{count} questions have this id; give each its own")
     yield from _crowd_problems(raw)
     for kind in ("table", "message"):
         for number, part in enumerate(mappings(raw.get(kind)), 1):
@@ -41,7 +41,7 @@ def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
         return
     if crowd >= 2 > crowd // max(rows, 1) - colluding:
         field = "colluding" if colluding else "rows_per_person"
-        yield Problem(field, raw[field], "should leave at least 2 honest people of the crowd")
+        yield Problem(field, raw[field], "should leave at least 2 honest people in the crowd")
 
 
 def mappings(value: object) -> list[Mapping[str, Any]]:
@@ -63,9 +63,10 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
 def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[Problem]:
     for name in names:
         if name not in ids:
-            yield Problem(field, name, f"names no question; use some of {', '.join(ids)}")
+            known = ", ".join(ids) or "the ids of questions"
+            yield Problem(field, name, f"no question has this id; use {known}")
     if len(set(names)) < len(names):
-        yield Problem(field, names, "names a question twice; name each once")
+        yield Problem(field, names, "should name each question once")
 
 
 def _alone_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -78,13 +79,15 @@ def _alone_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
         for number, part in enumerate(mappings(raw.get(kind)), 1):
             names = _names(part)
             if len(names) > 1 and (found := [name for name in names if name in alone]):
-                allowed = "travels apart" if found[0] in apart else "is a text question"
+                reason = (
+                    "its bits travel unlinked" if found[0] in apart else "it is a text question"
+                )
                 field = f"{kind}[{number}].questions"
-                yield Problem(field, found[0], f"{allowed}, and can only stand there alone")
+                yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
             kept = [name for name in names if name in remembered]
             if kept and len(kept) < len(names):
-                allowed = "is memoised: its responses would link reports of different rounds, so "
-                allowed += "it can only stand with other memoised questions"
+                allowed = "it is memoised, and would link reports of different rounds; "
+                allowed += "put it only with other memoised questions"
                 yield Problem(f"{kind}[{number}].questions", kept[0], allowed)
 
 
@@ -106,8 +109,8 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
     ways = {"message": bool(groups), "reports_per_person": budget is not None}
     ways["copies"] = raw.get("copies", 1) != 1
     if sum(ways.values()) > 1:
-        given = " and ".join(name for name, used in ways.items() if used)
-        yield Problem("survey", given, "say how often to send in one way only; keep one of them")
+        given = InWords(f"has {' and '.join(name for name, used in ways.items() if used)}")
+        yield Problem("survey", given, "each says how often to send; keep one of them")
     if not groups:
         return
     travelling = [set(_names(group)) for group in groups]
@@ -115,7 +118,9 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
     for names in tables:
         if not any(set(names) <= group for group in travelling):
             shown = ", ".join(names)
-            yield Problem("message", shown, "should travel together in some message, to be counted")
+            yield Problem(
+                "message", shown, "no message holds this; put it in one, so that it can be counted"
+            )
 
 
 def mistakes(
@@ -154,9 +159,9 @@ def _problem(
     if isinstance(inner, Mistake):
         return Problem(f"{_field((*place, inner.field))}{of}", inner.value, inner.allowed)
     if error["type"] == "missing":
-        return Problem(field, MISSING, "this key is needed")
+        return Problem(field, MISSING, "add this key")
     if error["type"] == "extra_forbidden":
-        return Problem(field, value, f"is an unknown key here; {_keys(place, survey, parts)}")
+        return Problem(field, value, f"this key is unknown here; {_keys(place, survey, parts)}")
     if error["type"] == "union_tag_not_found":
         return Problem(type_field, MISSING, f"use one of {KINDS}")
     if error["type"] == "union_tag_invalid":
@@ -188,10 +193,10 @@ def _keys(
         model = parts[str(location[0])]
     keys, above = _names_of(model), _names_of(survey)
     if location[-1] in above:
-        return f"{location[-1]} belongs to the survey itself: write it above the first [table]"
-    likely = difflib.get_close_matches(str(location[-1]), keys, n=1)
-    hint = f"did you mean {likely[0]}? " if likely else ""
-    return f"{hint}known are {', '.join(sorted(keys))}"
+        return "it belongs to the survey itself: write it above the first [table]"
+    likely = difflib.get_close_matches(str(location[-1]), keys, n=1, cutoff=0.7)
+    known = f"did you mean {likely[0]}? Known" if likely else "known"
+    return f"{known} keys are {', '.join(sorted(keys))}"
 
 
 def _names_of(model: type[Frozen]) -> list[str]:

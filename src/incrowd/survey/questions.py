@@ -34,7 +34,7 @@ class _Question(Frozen):
     @classmethod
     def _one_word(cls, id: str) -> str:
         if TABLE_SEPARATOR in id or id != id.strip():
-            raise ValueError(f"should have no {TABLE_SEPARATOR!r} and no space around it")
+            raise ValueError(f"should have no {TABLE_SEPARATOR!r} in it and no space around it")
         return id
 
     @property
@@ -88,10 +88,12 @@ class _Question(Frozen):
             return self
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.kind == "k-ary" and not exclusive:
-            allowed = "needs a question with exactly one answer: choice, number or optional yesno"
+            allowed = (
+                "it needs a question with exactly one answer: choice, number or optional yesno"
+            )
             raise Mistake("randomizer.kind", "k-ary", allowed)
         if self.travels_apart:
-            allowed = "travels apart, with the planner's noise; leave out the randomizer"
+            allowed = "the bits travel unlinked, with the planner's noise; leave out the randomizer"
             raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
 
@@ -156,10 +158,12 @@ class Multi(_WithOptions):
     @model_validator(mode="after")
     def _writable(self) -> Multi:
         if self.at_most > len(self.options):
-            allowed = f"should be at most the {len(self.options)} options"
+            allowed = f"should be at most {len(self.options)}, the number of options"
             raise Mistake("at_most", self.at_most, allowed)
         if NONE in self.options or any(SEPARATOR in name for name in self.options):
-            allowed = f"no option may be {NONE!r} or hold {SEPARATOR!r}: answers use them"
+            allowed = (
+                f"no option may be {NONE!r} or hold {SEPARATOR!r}, which answers use; rename it"
+            )
             raise Mistake("options", list(self.options), allowed)
         return self
 
@@ -206,7 +210,7 @@ class Text(_Question):
     @classmethod
     def _power_of_two(cls, number: int) -> int:
         if number & (number - 1):
-            raise ValueError("should be a power of two, as 16")
+            raise ValueError("should be a power of two, such as 16")
         return number
 
     @property

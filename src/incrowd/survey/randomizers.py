@@ -57,10 +57,10 @@ class Randomizer(Frozen):
     def _complete(self) -> Randomizer:
         allowed = NUMBERS[self.kind]
         if set(self.numbers) not in map(set, allowed):
-            sets = "; or ".join(" and ".join(names) for names in allowed)
+            sets = ", or ".join(" and ".join(names) for names in allowed)
             given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no number'}")
-            raise Mistake("kind", given, f"should have {sets}")
+            raise Mistake("kind", given, f"give it {sets}")
         if self.memoised and self.kind != "rappor":
-            only = "only the kind 'rappor' has a permanent response to memoise"
+            only = "only the kind 'rappor' has a permanent response; leave it out"
             raise Mistake("memoised", self.memoised, only)
         return self

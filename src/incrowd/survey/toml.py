@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import IncrowdError, SurveyError
+from incrowd.errors import IncrowdError, SurveyError, unreadable
 
 MOST_BYTES = 1 << 24
 MOST_NAMES = 32  # in a dotted key, which takes memory that grows with the square of their number
@@ -21,26 +21,26 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise _refused(path, f"{error.strerror}; name a TOML file") from None
+        raise _refused(path, f"{unreadable(error)}; name a TOML file") from None
     if len(text) > MOST_BYTES:
-        raise _refused(path, f"is longer than {MOST_BYTES >> 20} MiB, which no survey is")
+        raise _refused(path, f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one")
     try:
         return _parsed(text.decode("utf-8").replace("\r\n", "\n"), path)
     except UnicodeDecodeError:
-        raise _refused(path, "is not TOML, which is UTF-8 text") from None
+        raise _refused(path, "it is not UTF-8; save it as UTF-8") from None
 
 
 def _parsed(text: str, path: str | Path) -> dict[str, Any]:
     if _DEEP.search(text):
-        raise _refused(path, f"has a key of more than {MOST_NAMES} names; no key of a survey has")
+        raise _refused(path, f"it has a key of more than {MOST_NAMES} names; use a survey's keys")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _refused(path, f"is not TOML: {error}") from None
+        raise _refused(path, f"it is not TOML: {error}; correct it there") from None
     except RecursionError:
-        raise _refused(path, "is nested too deep; a survey has lists and tables of one") from None
+        raise _refused(path, "it is nested too deeply; no survey needs that") from None
     except ValueError:  # Python reads no more digits; TOML sets no limit
-        raise _refused(path, "has a number of thousands of digits; no survey needs it") from None
+        raise _refused(path, "it has a number of thousands of digits; shorten it") from None
 
 
 def _refused(path: str | Path, allowed: str) -> IncrowdError:

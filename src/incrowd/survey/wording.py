@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 TRUTH = "should be true or false, without quotation marks"
-LIST = 'should be a list, as ["a", "b"]'
-NUMBER = "should be a number, as 0.5"
+LIST = 'should be a list, such as ["a", "b"]'
+NUMBER = "should be a number, such as 0.5"
 PART = "should be a table of keys and values"
 TEXT = "should be text in quotation marks"
-WHOLE = "should be a whole number, as 1000"
+WHOLE = "should be a whole number, such as 1000"
 
 KINDS = {
     "bool_parsing": TRUTH,
@@ -32,18 +32,18 @@ KINDS = {
 SHAPES = {"dict_type", "list_type", "model_attributes_type", "model_type", "tuple_type"}
 LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than": lambda limits: f"should be greater than {limits['gt']:g}",
-    "greater_than_equal": lambda limits: f"should be at least {limits['ge']:,g}",
+    "greater_than_equal": lambda limits: f"should be at least {limits['ge']:,.15g}",
     "less_than": lambda limits: f"should be less than {limits['lt']:g}",
-    "less_than_equal": lambda limits: f"should be at most {limits['le']:,g}",
+    "less_than_equal": lambda limits: f"should be at most {limits['le']:,.15g}",
     "literal_error": lambda limits: f"use one of {_listed(limits['expected'])}",
-    "too_short": lambda limits: f"should have at least {limits['min_length']} entries",
+    "too_short": lambda limits: f"should have {limits['min_length']} or more entries",
 }
 PARTS = {
-    "privacy": "write [privacy], and its keys below",
+    "privacy": "write [privacy], and its keys below it",
     "question": "write [[question]] before each one, and its keys below",
     "table": "write [[table]] before each one, and its questions below",
     "message": "write [[message]] before each one, and its questions below",
-    "randomizer": 'should be a table, as { kind = "warner", spinner = 0.7 }',
+    "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
 }
 
 
@@ -56,7 +56,7 @@ def wording(error: Mapping[str, Any]) -> str:
         return LIMITS[kind](limits)
     if kind in SHAPES and (key := _key(error["loc"])) in PARTS:
         return PARTS[key]
-    return KINDS.get(kind, "cannot stand here")
+    return KINDS.get(kind, "it cannot stand here; leave it out")
 
 
 def _key(place: Sequence[str | int]) -> str:

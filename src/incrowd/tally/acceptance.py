@@ -11,6 +11,8 @@ from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 
+_ITS_PLAN = "use the plan that they were made by"
+
 
 def check_origin(plan: Plan, reports: Collection) -> Message:
     """The message that the reports belong to.
@@ -18,19 +20,20 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     Raises ReportsError unless they name this plan, one of its messages, and have its length.
     """
     if reports.plan != plan.digest:
-        made = "were made by another plan; use the plan whose digest this is"
+        made = "they were made by another plan; use the plan with this digest"
         raise ReportsError.of("reports", reports.plan, made)
     if not 0 <= reports.message < len(plan.messages):
-        raise ReportsError.of(
-            "reports", InWords(f"message {reports.message}"), "is none of the plan's"
-        )
+        found = InWords(f"message {reports.message + 1}")
+        raise ReportsError.of("reports", found, f"the plan has no such message; {_ITS_PLAN}")
     message = plan.messages[reports.message]
     bits = message.bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
-        raise ReportsError.of("reports", InWords(f"{reports.bits} bits"), f"need {bits} bits")
+        raise ReportsError.of(
+            "reports", InWords(f"{reports.bits} bits"), f"the plan's have {bits}; {_ITS_PLAN}"
+        )
     if reports.people is None and message.declared(0) is not None:
-        allowed = "say how many people took part; their set bits travel unlinked"
-        raise ReportsError.of("reports", InWords("a file that does not"), f"should {allowed}")
+        allowed = "their set bits travel unlinked, so the file should say how many took part"
+        raise ReportsError.of("reports", InWords("no number of people"), allowed)
     return message
 
 

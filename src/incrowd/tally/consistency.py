@@ -27,11 +27,11 @@ class Sends(NamedTuple):
 def check_possible(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError for a tally of another plan, or one that no reports of it can give."""
     if tally.plan != plan.digest:
-        made = "counts the reports of another plan; use the plan whose digest this is"
+        made = "it counts the reports of another plan; use the plan with this digest"
         raise ReportsError.of("tally", tally.plan, made)
     for number, counts in tally.messages.items():
         if number >= len(plan.messages):
-            raise _impossible(number, "is none of the plan's")
+            raise _impossible(number, "the plan has no such message")
         for wrong in _wrong(plan, plan.messages[number], counts, tally):
             raise _impossible(number, wrong)
 
@@ -52,6 +52,26 @@ def check_people(plan: Plan, tally: Tally) -> None:
             raise _impossible(number, f"{counts.declared:,} people {sent}")
 
 
+def people_of(plan: Plan, tally: Tally) -> int:
+    """Who took part: the smallest number of any message (rows, if one person has several).
+
+    tally: all reports of every message. Raises ReportsError if a message is missing, or for
+    figures that are not possible together.
+    """
+    check_possible(plan, tally)
+    for number in range(len(plan.messages)):
+        if number not in tally.messages:
+            raise nothing_of(number)
+    check_people(plan, tally)
+    return min(tally.messages[n].people(message) for n, message in enumerate(plan.messages))
+
+
+def nothing_of(number: int) -> IncrowdError:
+    """The error for a message of which nothing came."""
+    what = "name the reports of every message"
+    return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
+
+
 def sends(message: UnlinkedBits, people: int) -> Sends:
     """How many unlinked set bits so many people send.
 
@@ -70,26 +90,30 @@ def sends(message: UnlinkedBits, people: int) -> Sends:
 
 def _impossible(number: int, why: str) -> IncrowdError:
     place = InWords(f"message {number + 1}")
-    return ReportsError.of("reports", place, f"{why}: something was edited or damaged, or is lost")
+    return ReportsError.of(
+        "reports",
+        place,
+        f"{why}; something was edited, damaged or lost: use the files as they were written",
+    )
 
 
 def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[str]:
     """What cannot be in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
-        yield "counts fewer than no reports"
+        yield "it counts fewer than 0 reports"
     if counts.declared and isinstance(message, JointReport):
-        yield "says how many people took part, where the reports tell"
+        yield "it says how many people took part, which the reports tell"
     held = {ids for ids in tally.tables if message.holds(ids)}
     if set(counts.tables) != held:
-        yield "does not count the tables that the tally names"
+        yield "it does not count the tables that the tally names"
     else:
         for ids, table in counts.tables.items():
             if table.shape != _shape(plan, message, ids, tally.kind):
-                yield f"{', '.join(ids)} has counts of another shape"
+                yield f"the counts of {', '.join(ids)} have another shape"
             elif not _adds_up(plan, message, ids, table, counts, tally.kind):
-                yield f"{', '.join(ids)} has counts that do not fit {counts.accepted:,} reports"
+                yield f"the counts of {', '.join(ids)} do not fit {counts.accepted:,} reports"
         if tally.kind == "singles" and not _agree(counts):
-            yield "has tables that do not agree with each other"
+            yield "its tables do not agree with each other"
 
 
 def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from incrowd.errors import InWords, ReportsError
+from incrowd.errors import InWords, ReportsError, unreadable
 from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
-from incrowd.reports.files import replaced
+from incrowd.reports.files import write_text
 from incrowd.tally.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 2"
@@ -78,8 +78,7 @@ class _File(_Strict):
 
 def save_tally(tally: Tally, path: str | Path) -> None:
     """Write a tally as JSON. Raises UsageError if the file cannot be written."""
-    with replaced(path) as temporary:
-        temporary.write_text(as_text(tally) + "\n", encoding="utf-8")
+    write_text(path, as_text(tally) + "\n")
 
 
 def as_text(tally: Tally) -> str:
@@ -115,9 +114,9 @@ def load_tally(path: str | Path) -> Tally:
     try:
         return of_text(Path(path).read_text(encoding="utf-8"), str(path))
     except OSError as error:
-        raise ReportsError.of("tally", str(path), f"{error.strerror}; {_MAKE}") from None
+        raise ReportsError.of("tally", str(path), f"{unreadable(error)}; {_MAKE}") from None
     except UnicodeDecodeError:
-        raise ReportsError.of("tally", str(path), f"holds no tally; {_MAKE}") from None
+        raise ReportsError.of("tally", str(path), f"it holds no tally; {_MAKE}") from None
 
 
 def of_text(text: str, name: str = InWords("this text")) -> Tally:
@@ -129,10 +128,10 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
     try:
         data = read_json(text)
         if data["format"] not in (FORMAT, OLD_FORMAT):
-            raise ReportsError.of("tally", name, f"is of another format; {_MAKE}")
+            raise ReportsError.of("tally", name, f"it is of another format; {_MAKE}")
         return _File.model_validate(_unedited(data, name)).read()
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        raise ReportsError.of("tally", name, f"holds no tally; {_MAKE}") from None
+        raise ReportsError.of("tally", name, f"it holds no tally; {_MAKE}") from None
 
 
 def _unedited(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -142,5 +141,5 @@ def _unedited(data: dict[str, Any], name: str) -> dict[str, Any]:
         return data
     content, fits = unsealed(data)
     if not fits:
-        raise ReportsError.of("tally", name, f"has a digest that {EDITED}; count again")
+        raise ReportsError.of("tally", name, f"{EDITED}; count again")
     return content

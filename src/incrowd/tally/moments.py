@@ -14,7 +14,7 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.errors import TableError
+from incrowd.errors import InWords, TableError
 from incrowd.kernels import codes
 from incrowd.kernels.axes import transform
 
@@ -53,7 +53,7 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
     """
     widths, columns = _layout(axes)
     if sum(widths) > MOST_BITS:
-        raise TableError.of("table", f"{sum(widths)} bits", f"histograms hold {MOST_BITS} at most")
+        raise TableError.of("table", InWords(f"{sum(widths)} bits"), f"use at most {MOST_BITS}")
     return codes.histogram(packed, columns).reshape([1 << width for width in widths])
 
 

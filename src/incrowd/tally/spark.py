@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.errors import ReportsError, UsageError
+from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.reports.collection import (
     COLUMN,
@@ -76,7 +76,9 @@ def count_files(
     found = _collected(numbers, partial(_count_places, plan, nothing, places))
     total = _sum([nothing, *found])
     if len(total.parts) != len(places):
-        raise ReportsError.of("reports", f"{len(total.parts)} parts", f"of {len(places)} came")
+        raise ReportsError.of(
+            "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
+        )
     return total
 
 
@@ -98,7 +100,7 @@ def count_frame(
     check_origin(plan, header)
     if dict(frame.dtypes).get(COLUMN) != "binary":
         columns = ", ".join(map(" ".join, frame.dtypes)) or "no columns"
-        raise ReportsError.of("reports", columns, f"need a binary column {COLUMN!r}")
+        raise ReportsError.of("reports", columns, f"they need a binary column {COLUMN!r}")
     nothing = Tally(plan.digest, tuple(tables), kind)
     empty = replace(header, packed=header.packed[:0])
     work = partial(_count_rows, plan, nothing, replace(empty, people=header.people and 0))
@@ -119,10 +121,10 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
-        allowed = f"needs the extra `spark` ({error}); {INSTALL}"
+        allowed = f"it needs the extra `spark` ({error}); use {INSTALL}"
         raise UsageError.of("engine", "spark", allowed) from None
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
-        raise UsageError.of("engine", "spark", "needs Java 17 or newer; install it")
+        raise UsageError.of("engine", "spark", "it needs Java 17 or newer; install it")
     if SparkSession.getActiveSession() is not None:
         allowed = "another Spark session is running here; stop it, or give it to count_files"
         raise UsageError.of("master", master, allowed)
@@ -131,7 +133,9 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
     try:
         session = builder.master(master).getOrCreate()
     except (Py4JError, PySparkException) as error:
-        raise UsageError.of("master", master, f"does not start: {_reason(error)}") from None
+        raise UsageError.of(
+            "master", master, f"Spark does not start there: {_reason(error)}; name where it runs"
+        ) from None
     try:
         yield session
     finally:
@@ -146,8 +150,8 @@ def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tal
     try:
         rows = frame.mapInArrow(work, f"{TALLY} binary").collect()
     except (Py4JError, PySparkException) as error:
-        allowed = f"could not be counted: {_reason(error)}"
-        raise ReportsError.of("reports", "on Spark", allowed) from None
+        allowed = f"they could not be counted: {_reason(error)}; count without Spark"
+        raise ReportsError.of("reports", InWords("on Spark"), allowed) from None
     return [of_text(bytes(row[TALLY]).decode()) for row in rows]
 
 

@@ -80,9 +80,15 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         """Both together. Raises ReportsError if they do not belong together or share a part."""
         if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
-            raise ReportsError.of("tally", other.plan, "counts other tables, or another plan's")
+            raise ReportsError.of(
+                "tally",
+                other.plan,
+                "it counts other tables, or another plan; add tallies of the same",
+            )
         if twice := self.parts & other.parts:
-            raise ReportsError.of("reports", min(twice), "come twice; count every part once")
+            raise ReportsError.of(
+                "reports", min(twice), "this part comes twice; count each part once"
+            )
         messages = dict(self.messages)
         for number, counts in other.messages.items():
             messages[number] = messages[number] + counts if number in messages else counts

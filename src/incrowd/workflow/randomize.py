@@ -13,7 +13,8 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import AnswersError, InWords, Problem
+from incrowd.planner.planner import analysis_of
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
@@ -42,8 +43,10 @@ def randomize(
     as one person. device_key: the secret that permanent responses need; each id has its own part
     of it. Real reports take their randomness from the operating system; a `simulation_seed` makes
     them repeatable, therefore not private, and the collections say so.
-    Raises AnswersError if the answers do not fit the survey, UsageError if a key is needed.
+    Raises AnswersError if the answers do not fit the survey, UsageError if a key is needed, and
+    PlanFileError if the plan names an analysis that does not promise what the plan does.
     """
+    analysis_of(plan)
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = People.of(plan.survey, answers)
@@ -115,6 +118,7 @@ def randomize_files(
     progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
     for `randomize`; wrong rows are counted over the whole file.
     """
+    analysis_of(plan)
     bar = progress or no_bar
     read = _batches(plan, answers, id)
     first = list(islice(read.tables, 2))
@@ -163,7 +167,6 @@ def _people(plan: Plan, answers: pa.Table, before: int) -> People:
     try:
         return People.of(plan.survey, answers, before)
     except AnswersError as error:
-        read = f"rows 1 to {before + answers.num_rows:,}"
-        raise AnswersError(
-            *error.problems, Problem("answers", read, "are as far as it was checked")
-        ) from None
+        read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
+        more = Problem("answers", read, "correct these, and the rest is checked")
+        raise AnswersError(*error.problems, more) from None

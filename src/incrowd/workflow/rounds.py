@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from incrowd.errors import MISSING, ReportsError, UsageError
+from incrowd.errors import MISSING, InWords, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.locking import rewrite
+from incrowd.tally.consistency import people_of
 from incrowd.tally.tally import Tally
-from incrowd.workflow.estimate import Reports, count, people_of
+from incrowd.workflow.estimate import Reports, count
 
 
 def new_ledger(path: str | Path) -> Ledger:
@@ -17,7 +18,9 @@ def new_ledger(path: str | Path) -> Ledger:
 
     def empty(real: Path) -> str:
         if real.exists():
-            raise UsageError.of("ledger", str(path), "exists; it is not made anew")
+            raise UsageError.of(
+                "ledger", str(path), "it exists already; use it, or name a new file"
+            )
         return Ledger().dumps()
 
     rewrite(path, empty)
@@ -39,8 +42,9 @@ def note(
     of too few messages or of a simulation, PlanError if the ledger does not take the plan.
     """
     if (reports is None) != as_planned:
-        field, found = ("reports", MISSING) if reports is None else ("as_planned", True)
-        raise UsageError.of(field, found, _REPORTS_OR_PLANNED)
+        if reports is None:
+            raise UsageError.of("reports", MISSING, _REPORTS_OR_PLANNED)
+        raise UsageError.of("as_planned", as_planned, "the reports tell who came; leave it out")
     people = None if reports is None else _came(plan, reports)
     noted = Ledger()
 
@@ -56,8 +60,8 @@ def note(
 def _came(plan: Plan, reports: Reports | Tally) -> int:
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
-        made = "made these reports: nobody was asked, and there is nothing to note"
-        raise ReportsError.of("simulation seed", counted.seed, made)
+        made = InWords(f"made in a simulation with seed {counted.seed}")
+        raise ReportsError.of("reports", made, "name reports of real people")
     return people_of(plan, counted)
 
 

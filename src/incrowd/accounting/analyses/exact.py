@@ -46,7 +46,7 @@ class Exact(Analysis):
         """
         domain, channel = _single(sent)
         if crowd > MOST_PEOPLE:
-            allowed = f"enumerate at most {MOST_PEOPLE:,} people, or use blanket"
+            allowed = f"should be at most {MOST_PEOPLE:,}, or use the analysis blanket"
             raise PrivacyError.of("crowd", crowd, allowed)
         if domain == FREE_BIT:
             found = one_bit.one_bit(channel, crowd, epsilon)
@@ -82,13 +82,15 @@ def _single(sent: Sent) -> tuple[Domain, BitFlip]:
     schema = sent.single
     if schema is None or len(schema.parts) > 1:
         what = "several reports" if schema is None else "questions of several kinds"
-        raise PrivacyError.of("analysis", NAME, f"cannot do {what}; use blanket")
+        raise PrivacyError.of("analysis", NAME, f"it cannot do {what}; use the analysis blanket")
     (part, count), *_ = schema.parts
     if count > 1 and part.domain != FREE_BIT:
-        raise PrivacyError.of("analysis", NAME, "does one question (or bits); use blanket")
+        raise PrivacyError.of(
+            "analysis", NAME, "it does one question (or bits); use the analysis blanket"
+        )
     domain = Domain(count, 0, count) if count > 1 else part.domain
     if domain.bits > MOST_BITS:
-        allowed = f"does at most {MOST_BITS} bits, not {domain.bits}; use blanket"
+        allowed = f"it does at most {MOST_BITS} bits, not {domain.bits}; use blanket"
         raise PrivacyError.of("analysis", NAME, allowed)
     return domain, flip_of(part, NAME)
 

@@ -1,0 +1,1 @@
+"""A call for every message that the package can make; `python -m tests.messages` prints them."""

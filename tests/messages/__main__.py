@@ -1,0 +1,5 @@
+"""Print every message."""
+
+from tests.messages.listing import lines
+
+print("\n".join(lines()))

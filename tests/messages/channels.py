@@ -1,0 +1,122 @@
+"""What is said of channels and of the accountant's parameters."""
+
+from unittest import mock
+
+import incrowd
+from incrowd.accounting.analyses import plannable
+from incrowd.accounting.calibration import smallest_noise_for_eta
+from incrowd.accounting.one_bit import one_bit_at
+from incrowd.accounting.seat import _nearest_joined
+from incrowd.channels.bit import Bit
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.k_ary import KAry
+from incrowd.channels.rappor import Rappor
+from incrowd.channels.two_stage import TwoStage
+from incrowd.channels.warner import Warner
+from incrowd.plans.fixed_channels import fixed_channel
+from incrowd.survey import Domain
+from tests.messages.shared import options, survey
+
+FREE = Domain(1, 0, 1)
+FLIP = BitFlip.at_least(0.25)
+CHOICE = Domain(3, 1, 1)
+
+
+def sent(*domains, copies=1, channel=FLIP):
+    return incrowd.Sent.of(incrowd.Schema.uniform(domains, channel), copies)
+
+
+def certify(analysis, *domains, crowd=10, epsilon=1.0, **options):
+    return lambda _: incrowd.certify(analysis, sent(*domains, **options), crowd, epsilon)
+
+
+def noise(analysis, crowd, epsilon, delta, family=lambda flip: sent(FREE, channel=flip)):
+    return lambda _: incrowd.smallest_noise(analysis, family, crowd, epsilon, delta)
+
+
+def device(*questions, **randomizer):
+    """A survey with a device that makes no plan."""
+    asked = dict(questions[0]) if questions else {"id": "a", "type": "yesno"}
+    return lambda _: fixed_channel(survey(asked | {"randomizer": randomizer}).questions[0])
+
+
+def fixed(flip):
+    """What is sent if one question has a device that tells a lot, whatever the others do."""
+    parts = [incrowd.Part(FREE, flip), incrowd.Part(FREE, BitFlip.at_least(0.01))]
+    return incrowd.Sent.of(incrowd.Schema.of(parts))
+
+
+def many_relations(_):
+    with mock.patch("incrowd.accounting.pairs.MOST_CANDIDATES", 3):
+        incrowd.certify("outlier", sent(FREE, CHOICE), 10, 1.0)
+
+
+def curve_of(delta):
+    return lambda _: incrowd.privacy_curve("blanket", sent(FREE), 10).epsilon(delta)
+
+
+CASES = {
+    "noise of a half": lambda _: incrowd.BitFlip.at_least(0.5),
+    "a numerator of zero": lambda _: incrowd.BitFlip(0),
+    "a bit flip of epsilon 0": lambda _: incrowd.BitFlip.from_epsilon(0.0),
+    "a bit flip of a tiny epsilon": lambda _: incrowd.BitFlip.from_epsilon(1e-12),
+    "a device of a tiny epsilon": lambda _: KAry.from_epsilon(1e-12, 3),
+    "a device of epsilon 0": lambda _: KAry.from_epsilon(0.0, 3),
+    "a numerator too large": lambda _: Bit(0, 2**33),
+    "a probability above one": lambda _: Bit.from_probabilities(0.1, 1.5),
+    "k-ary response of one option": lambda _: KAry(2**31, 1),
+    "a numerator of k-ary response": lambda _: KAry(1, 3),
+    "k-ary response below chance": lambda _: KAry.from_probabilities(0.2, 3),
+    "f of one": lambda _: Rappor.one_time(1.0),
+    "stages that do not fit": lambda _: TwoStage(KAry.from_probabilities(0.7, 3), Bit(1, 2**31)),
+    "a bit of which nothing can be learned": lambda _: Bit(2**31, 2**31).inverse,
+    "k-ary response of which nothing can be learned": lambda _: KAry(2**31, 2).inverse,
+    "a device of which nothing can be learned": device(kind="bit", one_if_zero=0.3, one_if_one=0.3),
+    "a device that gives an answer away": device(kind="bit", one_if_zero=0.0, one_if_one=0.5),
+    "a k-ary device below chance": device(options(3), kind="k-ary", keep=0.2),
+    "Warner's device with a fair spinner": device(kind="warner", spinner=0.5),
+    "an unknown analysis": certify("guess", FREE),
+    "an analysis that no plan rests on": lambda _: plannable("exact"),
+    "exact, of too many people": certify("exact", FREE, crowd=10**9),
+    "exact, of a choice for too many people": certify("exact", CHOICE, crowd=500),
+    "exact, of several reports": certify("exact", FREE, copies=2),
+    "exact, of several kinds": certify("exact", FREE, CHOICE),
+    "exact, of two questions": certify("exact", CHOICE, CHOICE),
+    "exact, of many bits": certify("exact", *[FREE] * 12),
+    "exact, of a k-ary response": certify("exact", CHOICE, channel=KAry.from_probabilities(0.7, 3)),
+    "a question of very many options": certify("blanket", Domain(900, 0, 400)),
+    "a curve of local": lambda _: incrowd.privacy_curve("local", sent(FREE), 10),
+    "a delta that no composition reaches": curve_of(1e-300),
+    "one bit with too many ones": lambda _: one_bit_at(FLIP, 10, 1.0, 10),
+    "many relations of records": many_relations,
+    "k-ary response to another question": certify(
+        "blanket", FREE, channel=KAry.from_probabilities(0.7, 3)
+    ),
+    "a channel of two stages that is no bit": certify(
+        "blanket",
+        FREE,
+        channel=TwoStage(KAry.from_probabilities(0.7, 3), KAry.from_probabilities(0.7, 3)),
+    ),
+    "a channel that gives an answer away": certify("blanket", FREE, channel=Bit(0, 2**31)),
+    "outlier, of an asymmetric bit": certify("outlier", FREE, channel=Bit(2**30, 2**31)),
+    "hardly any noise": certify("blanket", *[FREE] * 64, channel=BitFlip(1)),
+    "a crowd of one": certify("blanket", FREE, crowd=1),
+    "epsilon of 800": certify("blanket", FREE, epsilon=800.0),
+    "delta of two": lambda _: incrowd.smallest_epsilon("blanket", sent(FREE), 10, 2.0),
+    "a delta that no epsilon reaches": lambda _: incrowd.smallest_epsilon(
+        "blanket", sent(FREE), 10, 1e-300
+    ),
+    "no copies": certify("blanket", FREE, copies=0),
+    "65 free bits": certify("blanket", *[FREE] * 65),
+    "a promise that no noise keeps": noise("blanket", 2, 0.0, 1e-12),
+    "a promise that fixed devices break": noise("blanket", 10, 0.1, 1e-9, fixed),
+    "a local epsilon that no noise keeps": noise("local", 2, 1e-12, 1e-6),
+    "a local epsilon that fixed devices break": noise("local", 2, 1.0, 1e-6, fixed),
+    "eta that no noise keeps": lambda _: smallest_noise_for_eta(
+        "blanket", lambda flip: sent(FREE, channel=flip), 2, 0.0, 1e-12
+    ),
+    "many classes of records": lambda _: _nearest_joined(
+        {KAry.from_probabilities(0.7, 3): ((CHOICE, 1),)}
+    ),
+    "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
+}

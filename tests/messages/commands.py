@@ -1,0 +1,108 @@
+"""What the command line says by itself, of its options and of its files."""
+
+from pathlib import Path
+from unittest import mock
+
+from tests.messages.shared import (
+    answers_file,
+    command,
+    file,
+    plan_file,
+    reports_file,
+    survey_file,
+)
+from tests.messages.workflow import less_noise
+
+PRIVACY = ("--noise", "0.3", "--crowd", "100", "--epsilon", "1")
+
+
+def plan(*options):
+    return lambda folder: command("plan", survey_file(folder), *options)
+
+
+def estimate(*options, kind="bits"):
+    return lambda folder: command(
+        "estimate", plan_file(folder, kind), reports_file(folder, kind), *options
+    )
+
+
+def randomize(output, kind="bits"):
+    return lambda folder: command(
+        "randomize", plan_file(folder, kind), answers_file(folder), "-o", folder / output
+    )
+
+
+def privacy(*options):
+    return lambda _: command("privacy", *options)
+
+
+def ledger(*options):
+    return lambda folder: command("ledger", file(folder, "l.json"), *options)
+
+
+def demo_without_examples(folder):
+    with mock.patch.object(Path, "is_file", lambda _: False):
+        command("demo", "-o", folder / "demo")
+
+
+def demo_in(name):
+    """The demonstration in a folder that is none, or cannot be made."""
+    return lambda folder: command("demo", "-o", file(folder, "file").parent / name)
+
+
+def broken_plan(folder):
+    """Reports of a plan with less noise than it promises."""
+    path = file(folder, "plan.json", less_noise().dumps())
+    command("randomize", path, answers_file(folder), "-o", folder / "r.parquet")
+
+
+def over_an_input(folder):
+    path = survey_file(folder)
+    command("plan", path, "-o", path)
+
+
+CASES = {
+    "an unknown engine": estimate("--engine", "abacus"),
+    "an unknown kind of intervals": estimate("--simultaneous", "magic"),
+    "words without a file": estimate("--words", "oslo"),
+    "words without a question": estimate("--words", "oslo", kind="text"),
+    "a tally with another ending": lambda folder: command(
+        "tally", plan_file(folder), reports_file(folder), "-o", folder / "tally.csv"
+    ),
+    "an output over an input": over_an_input,
+    "no answers": lambda folder: command(
+        "randomize", plan_file(folder), folder / "none.csv", "-o", folder / "r.parquet"
+    ),
+    "a folder of answers": lambda folder: command(
+        "randomize", plan_file(folder), folder, "-o", folder / "r.parquet"
+    ),
+    "no reports": lambda folder: command("estimate", plan_file(folder), folder / "none.parquet"),
+    "a demonstration in a file": demo_in("file"),
+    "a demonstration below a file": demo_in("file/demo"),
+    "a demonstration without its data": demo_without_examples,
+    "a plan that does not hold": broken_plan,
+    "a frontier without a file": plan("--frontier"),
+    "a frontier in a CSV file": plan("--frontier", "-o", "plan.csv"),
+    "an unknown thing to solve for": plan("--solve", "noise"),
+    "nothing to solve for": plan("--solve", "crowd"),
+    "an error and nothing to solve for": plan("--error", "0.01"),
+    "a ledger to solve for": lambda folder: command(
+        "plan", survey_file(folder), "--solve", "crowd", "--error", "0.1", "--ledger", folder / "l"
+    ),
+    "a new ledger with a plan": ledger("plan.json", "--new"),
+    "as planned without a plan": ledger("--as-planned"),
+    "bits and a survey": lambda folder: command(
+        "privacy", "delta", "--bits", "2", "--survey", survey_file(folder), *PRIVACY
+    ),
+    "neither bits nor a survey": privacy("delta", *PRIVACY),
+    "65 bits": privacy("delta", "--bits", "65", *PRIVACY),
+    "no crowd": privacy("delta", "--bits", "2", "--noise", "0.3", "--epsilon", "1"),
+    "eta and delta": privacy(
+        "noise", "--bits", "2", *PRIVACY[2:], "--eta", "0.1", "--delta", "0.1"
+    ),
+    "eta of two": privacy("noise", "--bits", "2", *PRIVACY[2:], "--eta", "2"),
+    "a curve in a text file": privacy("curve", "--bits", "2", *PRIVACY, "-o", "curve.txt"),
+    "a curve to epsilon 0": privacy("curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"),
+    "reports with another ending": randomize("reports.csv"),
+    "reports of many messages in a file": randomize("reports.parquet", "messages"),
+}

@@ -1,0 +1,48 @@
+"""All calls of the table, and what they say."""
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from incrowd.cli.names import as_typed
+from tests.messages import (
+    answers,
+    channels,
+    commands,
+    estimates,
+    plans,
+    sampling,
+    surveys,
+    tallies,
+    workflow,
+)
+from tests.messages.recorder import Said, hear, problems
+
+TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands)
+
+
+@cache
+def heard() -> tuple[Said, ...]:
+    """What every call says, in a folder of its own."""
+    return tuple(_heard())
+
+
+def _heard() -> Iterator[Said]:
+    for table in TABLES:
+        room = table.__name__.rpartition(".")[-1]
+        for name, call in table.CASES.items():
+            with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield hear(f"{room}: {name}", call, Path(folder))
+
+
+def lines() -> Iterator[str]:
+    """Every message as the library says it, and as the command line does where that differs."""
+    for said in heard():
+        yield f"\n[{said.name}] {type(said.error).__name__}"
+        for problem in problems(said.error):
+            yield f"    {problem}"
+            if as_typed(problem) != problem:
+                yield f"    (typed) {as_typed(problem)}"

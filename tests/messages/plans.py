@@ -1,0 +1,155 @@
+"""What is said of plans and ledgers, and of surveys that no plan keeps."""
+
+import json
+from unittest import mock
+
+import incrowd
+from incrowd.planner.planner import make_plan
+from incrowd.planner.solving import solve
+from incrowd.planner.sources import check_tables
+from incrowd.plans.digests import sealed
+from incrowd.plans.ledger import Ledger
+from tests.messages.shared import YESNO, asked, file, made, options, plan_of, survey
+
+BLANKET = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
+MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+
+
+def plan(*questions, **changed):
+    return lambda _: incrowd.plan(survey(*questions, **changed))
+
+
+def edited(change, seal=True):
+    """A plan file that was changed; seal: with the digest of what it says now."""
+
+    def call(_):
+        data = json.loads(asked().dumps())
+        change(data["plan"])
+        if seal:
+            data["digest"] = incrowd.Plan.model_validate(data["plan"]).digest
+        return incrowd.Plan.loads(json.dumps(data))
+
+    return call
+
+
+def forged(plan, **guarantee):
+    """A plan with another promise, which nobody kept from being written."""
+    promise = plan.guarantee.model_copy(update=guarantee)
+    return plan.model_copy(update={"guarantee": promise})
+
+
+def ledger(change):
+    """A ledger file that was changed, with the digest of what it says now."""
+
+    def call(_):
+        data = json.loads(Ledger().with_plan(asked(), None).dumps())
+        del data["digest"]
+        change(data)
+        return Ledger.loads(json.dumps(sealed(data)))
+
+    return call
+
+
+def noted(plan, people=1000):
+    return Ledger().with_plan(asked(), people).with_plan(plan, None)
+
+
+def after(people, **changed):
+    """A plan for people who were asked before, of whom so many came."""
+    return lambda _: make_plan(survey(crowd=1000, **changed), earlier=[asked().asked_of(people)])
+
+
+def other_survey(_):
+    covered = asked().asked.model_copy(update={"survey": survey(crowd=1000, name="B")})
+    noted(plan_of("bits").model_copy(update={"earlier": (covered,)}))
+
+
+def never(_):
+    """An error that no correction reaches."""
+    with mock.patch("incrowd.planner.solving._in_the_limit", lambda *_: 1000.0):
+        solve(survey(), "crowd", 0.01, lambda _: 0.5)
+
+
+def asked_by(**question):
+    return lambda data: data["messages"][0].update(**question)
+
+
+CASES = {
+    "no plan file": lambda folder: incrowd.Plan.load(folder / "plan.json"),
+    "a plan that is no text": lambda folder: incrowd.Plan.load(file(folder, "p.json", b"\xff")),
+    "a plan of something else": lambda _: incrowd.Plan.loads("{}"),
+    "a plan that is nested": lambda _: incrowd.Plan.loads("[" * 100_000),
+    "a plan of another format": edited(lambda p: p.update(format="incrowd plan 9"), seal=False),
+    "a plan with another digest": edited(lambda p: p["survey"].update(name="B"), seal=False),
+    "a plan with another survey": edited(lambda p: p["survey"].update(colluding=999), seal=False),
+    "a plan with another epsilon": edited(lambda p: p["guarantee"].update(epsilon=1.0), seal=False),
+    "a plan with a word for a number": edited(
+        lambda p: p["guarantee"].update(epsilon="one"), seal=False
+    ),
+    "a plan with a message of another question": edited(asked_by(questions=["b"]), seal=False),
+    "a plan with more copies": edited(asked_by(copies=2), seal=False),
+    "a plan with an earlier round of another survey": edited(
+        lambda p: (
+            p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
+            or p["earlier"][0]["survey"].update(copies=2)
+        ),
+        seal=False,
+    ),
+    "a plan with more people in an earlier round": edited(
+        lambda p: (
+            p.update(earlier=[asked().asked.model_dump(mode="json", by_alias=True)])
+            or p["earlier"][0].update(crowd=2000)
+        ),
+        seal=False,
+    ),
+    "no ledger file": lambda folder: Ledger.load(folder / "ledger.json"),
+    "a ledger that is no text": lambda folder: Ledger.load(file(folder, "l.json", b"\xff")),
+    "a ledger of something else": lambda _: Ledger.loads("{}"),
+    "a ledger of another format": lambda _: Ledger.loads('{"format": "incrowd ledger 9"}'),
+    "a ledger with another digest": lambda _: Ledger.loads(
+        Ledger().dumps().replace('"digest": "', '"digest": "0')
+    ),
+    "a ledger with a word for a number": ledger(lambda d: d["asked"][0].update(crowd="all")),
+    "a plan that is noted twice": lambda _: noted(asked()),
+    "a plan that does not cover the ledger": lambda _: noted(made()),
+    "a plan that counts on more people": lambda _: noted(
+        plan_of("bits").model_copy(update={"earlier": (asked().asked,)}), 500
+    ),
+    "a plan that covers another survey": other_survey,
+    "an analysis that plans nothing": plan(privacy={"epsilon": 1.0, "analysis": "exact"}),
+    "an analysis that is none": plan(privacy={"epsilon": 1.0, "analysis": "guess"}),
+    "earlier rounds that have spent everything": after(900, privacy=BLANKET | {"epsilon": 0.01}),
+    "earlier rounds to which nobody came": after(1, privacy=BLANKET),
+    "a budget too small": plan(
+        YESNO, options(2, apart=True), reports_per_person=1, privacy=BLANKET, crowd=10**6
+    ),
+    "a promise that no messages keep": plan(
+        *[YESNO | {"id": f"q{n}"} for n in range(8)],
+        reports_per_person=2,
+        privacy={"epsilon": 1e-9, "delta": 1e-300, "analysis": "blanket"},
+    ),
+    "a promise that a device breaks": plan(
+        YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.01}},
+        YESNO | {"id": "b"},
+        privacy=BLANKET,
+    ),
+    "a device that gives an answer away": plan(
+        YESNO | {"randomizer": {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5}}
+    ),
+    "a plan by an unknown analysis": lambda _: incrowd.verify(forged(asked(), analysis="guess")),
+    "a plan with another delta": lambda _: incrowd.verify(forged(asked(), delta=0.1)),
+    "a plan that is not proved": lambda _: incrowd.verify(forged(asked(), proved=False)),
+    "an unknown thing to solve for": lambda _: incrowd.solve(survey(), "noise", error=0.01),
+    "an error of two": lambda _: incrowd.solve(survey(), "crowd", error=2.0),
+    "an error that no epsilon reaches": lambda _: incrowd.solve(survey(), "epsilon", error=1e-6),
+    "an error that no crowd reaches": lambda _: incrowd.solve(survey(), "crowd", error=1e-9),
+    "an error that is never met": never,
+    "a table in no message": lambda _: check_tables(made("messages"), [["a", "b"]]),
+    "a table of an unknown question": lambda _: check_tables(made(), [["z"]]),
+    "a table of a question twice": lambda _: check_tables(made(), [["a", "a"]]),
+    "a table of text and another": lambda _: check_tables(made("text"), [["t", "a"]]),
+    "a table too large": lambda _: check_tables(
+        incrowd.plan(survey(*[options(300, id=f"c{n}") for n in range(3)])),
+        [["c0", "c1", "c2"]],
+    ),
+}

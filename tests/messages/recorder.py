@@ -1,0 +1,131 @@
+"""Where messages are made in the source, and which of these places a call reaches."""
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import incrowd
+from incrowd import errors
+from incrowd.cli.names import as_typed
+
+SOURCE = Path(incrowd.__file__).parent
+ERRORS = {name for name in vars(errors) if name.endswith("Error")}
+# A mistake of whoever programs, in a text that no user of the package is shown.
+NO_MESSAGES = {"KeyError", "AttributeError", "NotImplementedError", "typer.Exit"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A statement or an expression of the source that makes or raises a message."""
+
+    file: str
+    first: int
+    last: int
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.first}: {self.code}"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one call of the table said, and where that was made."""
+
+    name: str
+    error: Exception
+    sites: frozenset[Site]
+
+
+@cache
+def sites() -> tuple[Site, ...]:
+    """Every place that raises a message of ours, or makes a problem of one."""
+    return tuple(
+        Site(str(file.relative_to(SOURCE)), node.lineno, node.end_lineno, ast.unparse(node)[:160])
+        for file in sorted(SOURCE.rglob("*.py"))
+        if file.name != "errors.py"
+        for node in made_in(ast.parse(file.read_text()))
+    )
+
+
+def made_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """The raises of a file that carry a message, and the problems made outside of them."""
+    raises = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.exc]
+    inside = {id(node) for one in raises for node in ast.walk(one)}
+    for node in raises:
+        made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        if ast.unparse(made) not in NO_MESSAGES:
+            yield node
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and id(node) not in inside and _makes_one(node.func):
+            yield node
+
+
+def _makes_one(called: ast.expr) -> bool:
+    text = ast.unparse(called)
+    return text in {"Problem", "Mistake"} or text.removesuffix(".of") in ERRORS
+
+
+def problems(error: Exception) -> tuple[errors.Problem, ...]:
+    """What an error says, in its parts; nothing if it is none of ours."""
+    return error.problems if isinstance(error, errors.IncrowdError) else ()
+
+
+def hear(name: str, call: Callable[[Path], object], folder: Path) -> Said:
+    """What a call that is refused says. Raises AssertionError if it is not refused."""
+    with _lines() as lines:
+        try:
+            call(folder)
+        except Exception as error:
+            lines |= set(_of_tracebacks(error))
+            [as_typed(problem) for problem in problems(error)]  # as the command line says it
+            reached = frozenset(s for s in sites() if _touched(s, lines))
+            return Said(name, error, reached)
+    raise AssertionError(f"{name} is not refused")
+
+
+def _touched(site: Site, lines: set[tuple[str, int]]) -> bool:
+    return any((site.file, line) in lines for line in range(site.first, site.last + 1))
+
+
+@contextmanager
+def _lines() -> Iterator[set[tuple[str, int]]]:
+    """The lines of the source that are being executed whenever a problem is made."""
+    lines: set[tuple[str, int]] = set()
+    make = errors.Problem.__init__
+
+    def noting(problem: errors.Problem, *values: object, **named: object) -> None:
+        frame = sys._getframe(1)
+        while frame:
+            lines.update(_place(frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        make(problem, *values, **named)
+
+    with mock.patch.object(errors.Problem, "__init__", noting):
+        yield lines
+
+
+def _of_tracebacks(error: BaseException) -> Iterator[tuple[str, int]]:
+    """Where an error and those it was made of were raised, also those that pydantic holds."""
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        trace = one.__traceback__
+        while trace:
+            yield from _place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            trace = trace.tb_next
+        waiting += [e for e in (one.__cause__, one.__context__) if e]
+        if hasattr(one, "errors") and callable(one.errors):
+            waiting += [e for e in (p.get("ctx", {}).get("error") for p in one.errors()) if e]
+
+
+def _place(file: str, line: int) -> list[tuple[str, int]]:
+    path = Path(file)
+    return [(str(path.relative_to(SOURCE)), line)] if path.is_relative_to(SOURCE) else []

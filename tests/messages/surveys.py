@@ -1,0 +1,101 @@
+"""What is said of a survey: of its file, its questions, and what they say together."""
+
+import incrowd
+from tests.messages.shared import YESNO, file, options, question, survey
+
+TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
+UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "apart": True}
+MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
+
+
+def load(text):
+    return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
+
+
+CASES = {
+    "no survey file": lambda folder: incrowd.Survey.load(folder / "none.toml"),
+    "a survey file of 17 MiB": load(" " * (17 << 20)),
+    "a survey file that is no text": load(b"\xff\xfe"),
+    "a key of many names": load(".".join(["a"] * 40) + " = 1"),
+    "no TOML": load("name = = 1"),
+    "nested TOML": load("a = " + "[" * 5000 + "]" * 5000),
+    "a long number": load("a = " + "9" * 5000),
+    "an empty survey": load(""),
+    "no name": lambda _: survey(name=""),
+    "name as a number": lambda _: survey(name=1),
+    "a crowd of one": lambda _: survey(crowd=1),
+    "a crowd as text": lambda _: survey(crowd="100"),
+    "half a person": lambda _: survey(crowd=100.5),
+    "a crowd too large": lambda _: survey(crowd=10**14),
+    "a survey with an unknown key": lambda _: survey(epsilon=1),
+    "a key with a slip": lambda _: survey(corwd=100),
+    "privacy as a number": lambda _: survey(privacy=1),
+    "epsilon of zero": lambda _: survey(privacy={"epsilon": 0.0}),
+    "epsilon as text": lambda _: survey(privacy={"epsilon": "one"}),
+    "epsilon without end": lambda _: survey(privacy={"epsilon": float("inf")}),
+    "delta of one": lambda _: survey(privacy={"epsilon": 1.0, "delta": 1.0}),
+    "an unknown objective": lambda _: survey(objective="least"),
+    "copies of zero": lambda _: survey(copies=0),
+    "copies without end": lambda _: survey(copies=10**6),
+    "no question": lambda _: survey(question=[]),
+    "questions as a number": lambda _: survey(question=1),
+    "a question without a type": lambda _: survey({"id": "a"}),
+    "a question of another type": lambda _: survey({"id": "a", "type": "slider"}),
+    "a question with an unknown key": lambda _: question(option=["x", "y"]),
+    "a key of the survey in a question": lambda _: question(copies=2),
+    "optional as text": lambda _: question(optional="yes"),
+    "an id with a comma": lambda _: question(id="a,b"),
+    "an empty id": lambda _: question(id=""),
+    "two questions of one id": lambda _: survey(YESNO, YESNO),
+    "one option": lambda _: survey(options(1)),
+    "options as text": lambda _: survey(options(2, options="x, y")),
+    "an option twice": lambda _: survey(options(2, options=["x", "x"])),
+    "no answer as an option": lambda _: survey(options(2, options=["x", "no answer"])),
+    "an empty option": lambda _: survey(options(2, options=["x", ""])),
+    "at most too many": lambda _: survey(options(2, type="multi", at_most=3)),
+    "at most as text": lambda _: survey(options(2, type="multi", at_most="two")),
+    "an option with a semicolon": lambda _: survey(
+        options(2, type="multi", options=["x;y", "z"], at_most=1)
+    ),
+    "edges that fall": lambda _: survey({"id": "d", "type": "number", "edges": [3, 1]}),
+    "edges as words": lambda _: survey({"id": "d", "type": "number", "edges": ["a", "b"]}),
+    "blocks of 15": lambda _: survey(TEXT | {"block": 15}),
+    "text with another device": lambda _: survey(
+        TEXT | {"randomizer": {"kind": "warner", "spinner": 0.8}}
+    ),
+    "k-ary of a yes/no question": lambda _: survey(
+        YESNO | {"randomizer": {"kind": "k-ary", "keep": 0.7}}
+    ),
+    "a device of unlinked bits": lambda _: survey(
+        UNLINKED | {"randomizer": {"kind": "warner", "spinner": 0.8}}
+    ),
+    "a device as text": lambda _: question(randomizer="warner"),
+    "an unknown device": lambda _: question(randomizer={"kind": "coin"}),
+    "an unknown number of a device": lambda _: question(randomizer={"kind": "warner", "p": 0.8}),
+    "a device without numbers": lambda _: question(randomizer={"kind": "warner"}),
+    "a device with two numbers": lambda _: question(
+        randomizer={"kind": "simmons", "unrelated": 0.5, "noise": 0.1}
+    ),
+    "memoised without a permanent stage": lambda _: question(
+        randomizer={"kind": "warner", "spinner": 0.8, "memoised": True}
+    ),
+    "noise above a half": lambda _: question(randomizer={"kind": "bit flip", "noise": 0.5}),
+    "everybody colludes": lambda _: survey(colluding=99),
+    "many rows a person": lambda _: survey(rows_per_person=60),
+    "a table of nothing": lambda _: survey(table=[{"questions": []}]),
+    "a table of an unknown question": lambda _: survey(table=[{"questions": ["b"]}]),
+    "a table of a question twice": lambda _: survey(table=[{"questions": ["a", "a"]}]),
+    "a table of text and another": lambda _: survey(YESNO, TEXT, table=[{"questions": ["a", "t"]}]),
+    "a table of unlinked bits and another": lambda _: survey(
+        YESNO, UNLINKED, table=[{"questions": ["a", "u"]}]
+    ),
+    "a message of memoised and other questions": lambda _: survey(
+        YESNO, REMEMBERED, message=[{"questions": ["a", "m"]}]
+    ),
+    "two ways of grouping": lambda _: survey(copies=2, reports_per_person=3),
+    "a question in no message": lambda _: survey(
+        YESNO, YESNO | {"id": "b"}, message=[{"questions": ["a"]}]
+    ),
+    "messages as text": lambda _: survey(message="a"),
+}

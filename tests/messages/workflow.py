@@ -1,0 +1,87 @@
+"""What is said of the public arrows: estimates, comparisons, cards, rounds and simulations."""
+
+import sys
+from dataclasses import replace
+from unittest import mock
+
+import incrowd
+from incrowd.presentation.write import check_ending
+from incrowd.workflow.card import card, check_card_ending
+from tests.messages.shared import asked, estimated, file, made, people, reports, survey
+
+
+def less_noise():
+    """A plan with less noise than it promises."""
+    message = asked().messages[0]
+    less = message.model_copy(update={"noise_numerator": message.noise_numerator // 2})
+    return asked().model_copy(update={"messages": (less,)})
+
+
+def postprocessed(kind="bits", tables=(("a",),), **options):
+    return lambda _: incrowd.postprocess(made(kind), reports(kind), tables=tables, **options)
+
+
+def fewer(rows=10, kind="bits"):
+    return incrowd.randomize(made(kind), people(rows), simulation_seed=1)
+
+
+def ledger(folder):
+    incrowd.new_ledger(folder / "ledger.json")
+    return folder / "ledger.json"
+
+
+def without_pandas(_):
+    with mock.patch.dict(sys.modules, {"pandas": None}):
+        estimated().to_pandas()
+
+
+def counted(**options):
+    return incrowd.count(made(), reports(), **options)
+
+
+def empty(collection):
+    return replace(collection, packed=collection.packed[:0])
+
+
+CASES = {
+    "a card of a plan that does not hold": lambda _: card(less_noise()),
+    "a card of a smaller local epsilon": lambda _: card(
+        made().model_copy(
+            update={"guarantee": made().guarantee.model_copy(update={"local_epsilon": 0.01})}
+        )
+    ),
+    "a card with another ending": lambda folder: check_card_ending(folder / "card.pdf"),
+    "estimates with another ending": lambda folder: check_ending(folder / "page.pdf"),
+    "words of another question": lambda _: estimated("text", candidates={"a": ["yes"]}),
+    "words of a survey without text": lambda _: estimated(candidates={"a": ["yes"]}),
+    "a table that was not counted": lambda _: incrowd.estimate(
+        made(), counted(tables=[["a"]]), tables=[["b"]]
+    ),
+    "errors together of single bits": lambda _: incrowd.estimate(
+        made(), counted(), covariance=True
+    ),
+    "a message without reports": lambda _: incrowd.estimate(
+        made("messages"), reports("messages")[:1]
+    ),
+    "a message whose reports are rejected": lambda _: incrowd.estimate(
+        made(), [empty(one) for one in reports()]
+    ),
+    "too few people": lambda _: incrowd.estimate(made(), fewer()),
+    "one draw": postprocessed(bootstrap=1),
+    "an unknown method": postprocessed(method="magic"),
+    "likelihood of text": postprocessed("text", [("t",)]),
+    "a ledger that exists": lambda folder: incrowd.new_ledger(file(folder, "ledger.json")),
+    "nothing to note": lambda folder: incrowd.note(ledger(folder), made()),
+    "too much to note": lambda folder: incrowd.note(
+        ledger(folder), made(), reports(), as_planned=True
+    ),
+    "reports of a simulation to note": lambda folder: incrowd.note(
+        ledger(folder), made(), reports()
+    ),
+    "one trial": lambda _: incrowd.simulate(survey(), people(), trials=1),
+    "a negative seed": lambda _: incrowd.simulate(survey(), people(), seed=-1),
+    "few people to keep": lambda _: incrowd.simulate(
+        survey(), people(50), fixed_people=True, trials=2
+    ),
+    "no pandas": without_pandas,
+}
