@@ -87,7 +87,7 @@ class Tally:
             )
         if twice := self.parts & other.parts:
             raise ReportsError.of(
-                "reports", min(twice), "this part comes twice; count each part once"
+                "reports", min(twice), "they come twice; count each part once"
             )
         messages = dict(self.messages)
         for number, counts in other.messages.items():
