@@ -12,7 +12,8 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, CONFIG, FONT, INK, LINE, MUTED, inline
+from incrowd.presentation.charts import CONFIG, FONT, inline
+from incrowd.presentation.shell import ACCENT, INK, LINE, MUTED
 from incrowd.reports.files import replaced
 from reproduction.figure import Axis, Curve, Figure
 from reproduction.figures import figures

@@ -2,11 +2,17 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import incrowd
+from incrowd.planner.planner import make_plan
+from incrowd.plans import Plan
+from incrowd.plans.ledger import Ledger
+from incrowd.survey import Survey
 
 
 def run(*arguments, cwd=None):
@@ -85,3 +91,156 @@ def people(rows=3000):
     said = {"a": np.where(late, "no", "yes"), "b": np.where(late, "z", "x")}
     said |= {"c": np.where(late, "v;w", "u"), "d": np.where(late, "9", "0")}
     return pa.table(said | {"t": np.where(late, "oslo", "paris")})
+
+
+# What the tests of cards have in common.
+
+RAPPOR = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75, "memoised": True}
+
+
+def local_plan(*questions, name="Trust nobody", **rest):
+    """A plan that is quick to make."""
+    raw = {"name": name, "crowd": 5000, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+    return make_plan(Survey.of(raw | {"question": list(questions)} | rest))
+
+
+def yes_no_question(id, **rest):
+    return {"id": id, "type": "yesno"} | rest
+
+
+@cache
+def second_round() -> Plan:
+    """A blanket plan with a round before it, permanent responses and colluding people."""
+    privacy = {"epsilon": 3.0, "delta": 1e-5}
+    first = {"name": "Round <one>", "crowd": 900, "privacy": {"epsilon": 1.0, "delta": 1e-5}}
+    earlier = Ledger().with_plan(
+        make_plan(Survey.of(first | {"question": [yes_no_question("a")]})), 900
+    )
+    raw = {"name": "Round two", "crowd": 1000, "colluding": 50, "privacy": privacy}
+    questions = [yes_no_question("drug", randomizer=RAPPOR)]
+    return make_plan(Survey.of(raw | {"question": questions}), earlier.asked)
+
+
+def with_less_noise(plan: Plan) -> Plan:
+    """The same promise with less noise."""
+    message = plan.messages[0]
+    less = message.model_copy(update={"noise_numerator": message.noise_numerator // 2})
+    return Plan.loads(plan.model_copy(update={"messages": (less,)}).dumps())
+
+
+# Surveys of two questions with devices of their own, as files.
+
+ASKED = 6000
+DRINKS = ("x", "y", "z")
+
+
+def survey_toml(*questions, privacy="epsilon = 60.0\nanalysis = 'local'", crowd=ASKED, rest=""):
+    """A survey file; the promise is loose, as the devices alone say how much noise there is."""
+    shown = "\n".join(f"[[question]]\n{question}" for question in questions)
+    return f"name = 'devices'\ncrowd = {crowd}\n{rest}\n[privacy]\n{privacy}\n{shown}\n"
+
+
+def yes_no_toml(said, id="smokes"):
+    return f"id = '{id}'\ntype = 'yesno'\nrandomizer = {{{said}}}"
+
+
+def choice_toml(said, id="drinks"):
+    return f"id = '{id}'\ntype = 'choice'\noptions = {list(DRINKS)}\nrandomizer = {{{said}}}"
+
+
+def load_survey(folder, text):
+    path = folder / "survey.toml"
+    path.write_text(text)
+    return incrowd.Survey.load(path)
+
+
+def drinking(rows=ASKED, seed=1):
+    """Two questions that go together."""
+    generator = np.random.default_rng(seed)
+    smokes = generator.random(rows) < 0.3
+    drinks = np.where(smokes, "z", generator.choice(DRINKS, rows, p=[0.6, 0.3, 0.1]))
+    return pa.table({"id": np.arange(rows).astype(str), "smokes": smokes, "drinks": drinks})
+
+
+MEMOISED = 'kind = "rappor", f = 0.8, memoised = true'
+
+
+def unlinked_survey(options, crowd=2000, epsilon=2.0, delta=1e-4, **question):
+    """A survey of one question, the set bits of which travel unlinked."""
+    said = {"id": "home", "type": "choice", "options": options, "apart": True} | question
+    privacy = {"epsilon": epsilon, "delta": delta}
+    raw = {"name": "apart", "crowd": crowd, "privacy": privacy, "question": [said]}
+    return incrowd.Survey.of(raw)
+
+
+@pytest.fixture(scope="session")
+def plans():
+    """A plan of every kind."""
+    return {kind: plan_of(kind) for kind in KINDS}
+
+
+def pack(bits):
+    return np.packbits(np.asarray(bits, np.uint8), axis=1, bitorder="little")
+
+
+# Plans of a few people, their reports, and files of them that somebody edits.
+
+PEOPLE = 300
+PLAIN = [
+    {"id": "a", "type": "yesno"},
+    {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
+]
+APART = [{"id": "home", "type": "choice", "options": list("abcdefghijkl"), "apart": True}]
+
+ANSWERS = {
+    "a": [True, False] * (PEOPLE // 2),
+    "b": ["x", "y", "z"] * (PEOPLE // 3),
+    "home": list("abcdefghijkl") * (PEOPLE // 12),
+    "word": ["tea", "milk"] * (PEOPLE // 2),
+    "m": [["x"], ["y", "z"], []] * (PEOPLE // 3),
+    "k": ["x", "y", "z"] * (PEOPLE // 3),
+    "n": [0.5, 2.0, None] * (PEOPLE // 3),
+}
+
+
+def planned(questions, tables=(), crowd=PEOPLE, **more):
+    privacy = {"epsilon": 3.0, "delta": 1e-3}
+    raw = {"name": "x", "crowd": crowd, "privacy": privacy, "question": questions}
+    return incrowd.plan(
+        incrowd.Survey.of(raw | {"table": [{"questions": t} for t in tables]} | more)
+    )
+
+
+def reports_of(plan):
+    ids = [question.id for question in plan.survey.questions]
+    return incrowd.randomize(plan, pa.table({id: ANSWERS[id] for id in ids}), simulation_seed=5)
+
+
+@pytest.fixture(scope="module")
+def plain_plan():
+    return planned(PLAIN, [["a", "b"]])
+
+
+@pytest.fixture(scope="module")
+def unlinked_plan():
+    return planned(APART)
+
+
+def rewritten(path, drop=(), rows=None, **changes):
+    """The file with other metadata, as any Parquet tool can write it."""
+    table, all_of_it = pa.parquet.read_table(path), pa.parquet.read_metadata(path).metadata
+    about = {k.decode(): v.decode() for k, v in all_of_it.items() if k != b"ARROW:schema"}
+    about |= {f"incrowd.{name}": value for name, value in changes.items()}
+    about = {k: v for k, v in about.items() if k.removeprefix("incrowd.") not in drop}
+    table = table if rows is None else table.slice(0, rows)
+    pa.parquet.write_table(table.replace_schema_metadata(about), path, compression="none")
+
+
+NEW = ("format", "digest", "sha256", "reports")
+
+
+@pytest.fixture
+def saved_reports(unlinked_plan, tmp_path):
+    incrowd.save_reports(reports_of(unlinked_plan), tmp_path / "r.parquet")
+    (tmp_path / "plan.json").write_text(unlinked_plan.dumps())
+    return tmp_path / "r.parquet"

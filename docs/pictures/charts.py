@@ -14,7 +14,8 @@ from scipy.stats import binom
 
 import incrowd
 from incrowd.planner.frontier import frontier
-from incrowd.presentation.charts import ACCENT, INK, MUTED, config
+from incrowd.presentation.charts import CONFIG
+from incrowd.presentation.shell import ACCENT, INK, MUTED
 from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 
 WARN = "#8a4600"
@@ -27,13 +28,22 @@ Rows = list[dict[str, Any]]
 
 
 def _svg(chart: Any) -> str:
-    look = config() | {
-        "axisY": config()["axisX"] | {"grid": True},
+    look = CONFIG | {
+        "axisY": CONFIG["axisX"] | {"grid": True},
         "legend": {"labelColor": INK},
         "title": {"color": INK},
     }
-    spec = chart.to_dict(validate=False)
+    spec = _rounded(chart.to_dict(validate=False))
     return str(vl_convert.vegalite_to_svg(spec, config=look, allowed_base_urls=[]))
+
+
+def _rounded(spec: Any) -> Any:
+    """A specification whose numbers have nine digits: what comes after them differs by machine."""
+    if isinstance(spec, dict):
+        return {key: _rounded(value) for key, value in spec.items()}
+    if isinstance(spec, list):
+        return list(map(_rounded, spec))
+    return float(f"{spec:.9g}") if isinstance(spec, float) else spec
 
 
 def _lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:

@@ -22,8 +22,10 @@ from incrowd.errors import ReportsError as ReportsError
 from incrowd.errors import SurveyError as SurveyError
 from incrowd.errors import TableError as TableError
 from incrowd.errors import UsageError as UsageError
+from incrowd.estimation.postprocessed import Postprocessed as Postprocessed
 from incrowd.estimation.results import Estimates as Estimates
 from incrowd.estimation.tables import TableEstimate as TableEstimate
+from incrowd.estimation.two_way import TwoWay as TwoWay
 from incrowd.estimation.word_shares import WordEstimates as WordEstimates
 from incrowd.plans import Plan as Plan
 from incrowd.plans.ledger import Ledger as Ledger
@@ -36,7 +38,6 @@ from incrowd.sampling.permanent import DeviceKey as DeviceKey
 from incrowd.survey import Domain as Domain
 from incrowd.survey import Survey as Survey
 from incrowd.tally.tally import Tally as Tally
-from incrowd.workflow.compare import TwoWay as TwoWay
 from incrowd.workflow.compare import compare as compare
 from incrowd.workflow.estimate import count as count
 from incrowd.workflow.estimate import estimate as estimate
@@ -45,7 +46,6 @@ from incrowd.workflow.forecast import forecast as forecast
 from incrowd.workflow.forecast import people_needed as people_needed
 from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
-from incrowd.workflow.postprocess import Postprocessed as Postprocessed
 from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
 from incrowd.workflow.rounds import new_ledger as new_ledger

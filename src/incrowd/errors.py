@@ -114,7 +114,7 @@ class PlanError(IncrowdError):
 
 
 class PlanFileError(PlanError):
-    """There is no such file, or it holds no plan."""
+    """There is no such file, it holds no plan, or one that no analysis of ours has made."""
 
     exit_code = 2
 

@@ -1,14 +1,19 @@
 """Settings from which whole collections are drawn, at the level of counts."""
 
+import itertools
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 
-from incrowd.estimation.covariance import estimate_joint, question_pair_decoder
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.estimation.covariance import estimate_joint, histogram_decoder, question_pair_decoder
 from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.tables import along_axes, estimate_table
-from tests.oracles.axes import axis_of, with_one
+from incrowd.survey import Choice, Multi, YesNo
+from tests.oracles.axes import axis_of, patterns, with_one
 
 
 class Setting(NamedTuple):
@@ -66,3 +71,62 @@ def with_pairs(bits):
     """(1, the bits, the products of two bits), one column for each row of bits."""
     first, second = np.triu_indices(bits.shape[1], 1)
     return np.vstack([with_one(bits), (bits[:, first] * bits[:, second]).T])
+
+
+FLIP = BitFlip.at_least(0.2)
+TRIALS = 4000
+Z = norm.ppf(0.975)
+
+SEX = Choice(id="sex", options=("f", "m", "x"))
+SMOKES = YesNo(id="smokes")
+USES = Multi(id="uses", options=("u", "v", "w"), at_most=2)
+MIXED = (SMOKES, SEX, USES)
+
+
+def records():
+    """All allowed records, and which cells (with margins) they lie in."""
+    one_hot = np.eye(3, dtype=int)
+    sets = [s for s in patterns(3) if s.sum() <= 2]
+    for a, b, c in itertools.product([0, 1], range(3), sets):
+        cells = [np.eye(2)[a], one_hot[b], c]
+        ends = [np.append(cell, 1) for cell in cells]
+        yield np.concatenate([[a], one_hot[b], c]), reduce(np.multiply.outer, ends).ravel()
+
+
+def kronecker(questions):
+    return reduce(np.kron, [channel_matrix(q, FLIP.matrix) for q in questions])
+
+
+def drawn_histograms(questions, shares, people, copies, seed, trials=TRIALS):
+    """Histograms of collections: people drawn from the shares, each report drawn from its person's
+    cell. Independent of the library's own bootstrap."""
+    generator, channel = np.random.default_rng(seed), kronecker(questions)
+    sizes = [1 << q.domain.bits for q in questions]
+    cells = generator.multinomial(people, np.ravel(shares), size=trials)
+    total = np.zeros((trials, len(channel)), int)
+    for cell, column in enumerate(channel.T):
+        total += generator.multinomial(copies * cells[:, cell], column / column.sum())
+    return total.reshape(trials, *sizes)
+
+
+def joint_estimates(questions, counts, copies=1, margin=False):
+    """The estimate of every collection, from its histogram (the same as from pair moments, as
+    test_covariance.py shows, and quicker)."""
+    inverses = [inverse_matrix(q, FLIP.inverse) for q in questions]
+    pairs = zip(questions, inverses, strict=True)
+    decoders = [histogram_decoder(q.answers, inverse, margin) for q, inverse in pairs]
+    ids = [q.id for q in questions]
+    return [estimate_joint(ids, decoders, c, copies) for c in counts]
+
+
+def nominal(coverage):
+    """The check that right intervals pass and the wrong variants fail."""
+    return bool(np.all((coverage >= 0.935) & (coverage <= 0.965)))
+
+
+TWO_WAY = ((SMOKES, SEX), np.array([[0.30, 0.22, 0.10], [0.12, 0.18, 0.08]]))
+
+
+def numeric_gradient(function, point):
+    steps = np.eye(len(point)) * 1e-6
+    return np.array([(function(point + s) - function(point - s)) / 2e-6 for s in steps])

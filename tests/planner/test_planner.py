@@ -1,37 +1,18 @@
 """Which questions travel together: forecasts, budgets, certificates by an independent path."""
 
 import math
-from functools import reduce
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 import incrowd
-from incrowd.errors import PlanError, PrivacyError, SurveyError, UsageError
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import Axis, expected_error
+from incrowd.planner.expectation import Axis, expected_error, plan_error
 from incrowd.planner.planner import recertify
-from incrowd.planner.sent import sent
-from incrowd.plans import JointReport
 from incrowd.workflow.forecast import forecast
-from incrowd.workflow.plan import plan_error, with_budget
-
-
-def yes_no_survey(count, **changes):
-    raw = {
-        "name": "bits",
-        "crowd": 10_000_000,
-        "privacy": {"epsilon": 2.0, "delta": 1e-8},
-        "question": [{"id": f"q{i}", "type": "yesno"} for i in range(count)],
-    }
-    return incrowd.Survey.of(raw | changes)
-
-
-def pairs_survey(count, **changes):
-    tables = [{"questions": [f"q{i}", f"q{j}"]} for i, j in combinations(range(count), 2)]
-    return yes_no_survey(count, table=tables, **changes)
+from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
 def simulated_error(made, share, trials, seed):
@@ -138,53 +119,6 @@ def test_several_messages_end_to_end(tmp_path):
         incrowd.estimate(made, reports, tables=[["q0", "q2"]])
 
 
-def collection_laws(flips, crowd):
-    """Laws of the count vector of reports: the person holds 0 or 1...1, the others nothing but
-    the blanket's worst case is not assumed: every collection of the others is listed."""
-    bits = len(flips)
-    channel = reduce(np.kron, [np.array([[f.p, f.q], [f.q, f.p]]) for f in flips])
-    kinds = 1 << bits
-    for others in product(range(kinds), repeat=crowd - 1):
-        if list(others) != sorted(others):
-            continue
-        laws = []
-        for mine in (0, kinds - 1):
-            law = {}
-            for reports in product(range(kinds), repeat=crowd):
-                chance = math.prod(
-                    channel[r, x] for r, x in zip(reports, (mine, *others), strict=True)
-                )
-                key = tuple(np.bincount(reports, minlength=kinds))
-                law[key] = law.get(key, 0.0) + chance
-            laws.append(law)
-        keys = list(laws[0])
-        yield np.array([laws[0][k] for k in keys]), np.array([laws[1][k] for k in keys])
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_no_certificate_is_below_the_explicit_composition(epsilon):
-    """Two messages of one and two bits in a crowd of three: the laws of all collections, composed
-    by multiplying them out, never exceed what the accountant certifies; without composition, the
-    claim would be too small."""
-    survey = yes_no_survey(3, crowd=3, privacy={"epsilon": epsilon, "delta": 0.9})
-    messages = [
-        JointReport(questions=survey.questions[:1], noise_numerator=int(0.2 * 2**32)),
-        JointReport(questions=survey.questions[1:], noise_numerator=int(0.3 * 2**32)),
-    ]
-    everything = sent(survey, messages)
-    bound = incrowd.certify("blanket", everything, 3, epsilon).delta.upper
-    worst = 0.0
-    ones = list(collection_laws([messages[0].noise], 3))
-    twos = list(collection_laws([messages[1].noise] * 2, 3))
-    for (a, b), (c, d) in product(ones, twos):
-        for (p, q), (r, s) in (((a, b), (c, d)), ((b, a), (d, c))):
-            excess = np.outer(p, r) - math.exp(epsilon) * np.outer(q, s)
-            worst = max(worst, float(np.maximum(excess, 0).sum()))
-    assert worst <= bound
-    alone = incrowd.certify("blanket", sent(survey, messages[:1]), 3, epsilon).delta.upper
-    assert alone < worst
-
-
 @pytest.mark.parametrize("budget", [1, 3, 8])
 def test_allocation_is_no_worse_than_any_on_its_grid(budget):
     """Two messages, every pair of copies and noise tried by hand."""
@@ -212,114 +146,6 @@ def test_allocation_is_no_worse_than_any_on_its_grid(budget):
         fits = np.add.outer(*leaks) <= 50.0
         best = min(best, np.maximum.outer(*errors)[fits].min())
     assert found.error <= best * (1 + 1e-9)
-
-
-def test_solving_for_epsilon_gives_the_error():
-    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
-    made = incrowd.solve(survey, "epsilon", error=0.01)
-    assert 0.0097 < plan_error(made) <= 0.01
-    assert recertify(made).delta.upper <= 1e-6
-    with pytest.raises(PrivacyError, match="nearest"):
-        incrowd.solve(survey, "epsilon", error=1e-4)  # sampling alone is more
-    with pytest.raises(UsageError, match="crowd, epsilon, delta"):
-        incrowd.solve(survey, "noise", error=0.01)
-
-
-@pytest.mark.slow
-def test_solving_for_the_crowd_gives_the_error():
-    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
-    made = incrowd.solve(survey, "crowd", error=0.01)
-    assert 0.0097 < plan_error(made) <= 0.01
-    assert recertify(made).delta.upper <= 1e-6
-
-
-def test_people_needed_is_the_crowd_that_reaches_the_error():
-    made = incrowd.plan(yes_no_survey(3, crowd=20_000))
-    needed = incrowd.people_needed(made, ["q0"], standard_error=0.004)
-    v = 1 / (made.messages[0].noise.phi - 1)
-    assert needed == math.ceil((v + 0.25) / 0.004**2)
-
-
-def test_earlier_rounds_are_covered():
-    """The second round needs more noise than alone, and both together keep the promise."""
-    first = incrowd.plan(yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.5}))
-    ledger = incrowd.Ledger().with_plan(first, 20_000)
-    survey = yes_no_survey(2, crowd=20_000, name="second")
-    alone = incrowd.plan(survey)
-    second = incrowd.plan(survey, earlier=ledger.asked)
-    assert second.messages[0].noise_numerator > alone.messages[0].noise_numerator
-    both = sent(first.survey, first.messages).also(sent(survey, second.messages))
-    assert incrowd.certify("blanket", both, 20_000, 2.0).delta.upper <= 1e-8
-    assert incrowd.Plan.loads(second.dumps()) == second
-    with pytest.raises(PlanError, match="does not cover"):
-        ledger.with_plan(alone, 20_000)
-    with pytest.raises(PlanError, match="already"):
-        ledger.with_plan(second, 20_000).with_plan(second, 20_000)
-    with pytest.raises(
-        PrivacyError, match=r"have spent epsilon 0\.5 "
-    ):  # nothing is left of the promise
-        incrowd.plan(
-            yes_no_survey(1, crowd=20_000, privacy={"epsilon": 0.1}, name="x"), earlier=ledger.asked
-        )
-
-
-def test_several_rows_of_a_person_are_composed():
-    one, three = (
-        incrowd.plan(yes_no_survey(2, crowd=20_000, rows_per_person=rows)) for rows in (1, 3)
-    )
-    assert three.messages[0].noise_numerator > one.messages[0].noise_numerator
-    assert "more than 3 rows" in three.guarantee.assumption
-    assert three.guarantee.crowd == 20_000 // 3
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-def test_rows_of_one_person_in_one_collection_are_covered(rows):
-    """One yes/no question, 300 rows: the exact delta of all of a person's rows, the others having
-    any number of ones, is below the promise. With the crowd counted in rows it is not."""
-    from scipy.stats import binom
-
-    raw = {"crowd": 300, "rows_per_person": rows, "privacy": {"epsilon": 1.0, "delta": 1e-4}}
-    made = incrowd.plan(yes_no_survey(1, **raw))
-
-    def exact(flip):
-        worst = 0.0
-        for ones in range(0, 301 - rows, 5):
-            zeros = 300 - rows - ones
-            rest = np.convolve(
-                binom.pmf(np.arange(ones + 1), ones, flip.p),
-                binom.pmf(np.arange(zeros + 1), zeros, flip.q),
-            )
-            own = np.arange(rows + 1)
-            yes, no = (np.convolve(rest, binom.pmf(own, rows, c)) for c in (flip.p, flip.q))
-            for a, b in ((yes, no), (no, yes)):
-                worst = max(worst, float(np.maximum(a - math.e * b, 0).sum()))
-        return worst
-
-    assert exact(made.messages[0].noise) <= 1e-4
-    if rows > 1:
-        schema = incrowd.Schema.uniform([incrowd.Domain(1, 0, 1)], made.messages[0].noise)
-        wrong = incrowd.smallest_noise(
-            "blanket",
-            lambda flip: incrowd.Sent.of(schema.uniform([incrowd.Domain(1, 0, 1)], flip), rows),
-            300,
-            1.0,
-            1e-4,
-        )
-        assert exact(wrong) > 1e-4
-
-
-def test_infeasible_wishes_say_why():
-    wide = {"id": "site", "type": "choice", "apart": True, "options": list("abcde")}
-    raw = {"name": "x", "crowd": 1000, "privacy": {"epsilon": 1.0}, "reports_per_person": 1}
-    questions = [{"id": "q0", "type": "yesno"}, wide]
-    with pytest.raises(PrivacyError, match="allow 2"):
-        incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
-    with pytest.raises(SurveyError, match="one way only"):
-        yes_no_survey(2, copies=3, reports_per_person=5)
-    with pytest.raises(SurveyError, match="travel together in some message"):
-        pairs_survey(3, message=[{"questions": ["q0", "q1"]}, {"questions": ["q2"]}])
-    with pytest.raises(SurveyError):
-        with_budget(yes_no_survey(2), 0)
 
 
 def test_forecast_error_is_the_planners():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import incrowd
 from incrowd import Plan, PlanError, PrivacyError, Survey, plan
 from incrowd.accounting.calibration import smallest_noise
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
@@ -173,3 +174,9 @@ def test_noise_out_of_range(q):
 def test_sufficient_dp_4_3():
     """The paper's example: L = 5, lambda = 2 gives q = 0.465."""
     assert local_noise(float(mpmath.log(2)), 5, 1).q == pytest.approx(0.465, abs=5e-4)
+
+
+def test_every_edit_of_a_plan_is_seen(plain_plan):
+    for old, new in [('"crowd": 300', '"crowd": 299'), ('"epsilon": 3.0', '"epsilon": 2.0')]:
+        with pytest.raises(PlanError):
+            incrowd.Plan.loads(plain_plan.dumps().replace(old, new))

@@ -11,9 +11,10 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
 from incrowd.errors import AnswersError, UsageError
 from incrowd.sampling import permanent
-from incrowd.sampling.permanent import DeviceKey, permanent_bits
+from incrowd.sampling.permanent import OLD_HEADER, DeviceKey, permanent_bits
 from incrowd.sampling.responses import respond_with_bits
-from tests.sampling.conftest import FALSE_ALARM, pack, simulation, unpack
+from tests.conftest import pack
+from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
 
 KEY = DeviceKey(bytes(range(32)))
 
@@ -186,3 +187,22 @@ def test_secrets_of_another_length_are_refused_and_not_shown(secret):
     with pytest.raises(UsageError, match="32 bytes") as caught:
         DeviceKey(secret)
     assert repr(secret) not in str(caught.value) or not secret
+
+
+def test_a_key_that_was_not_copied_right_is_refused(tmp_path):
+    """Another secret would draw all permanent responses anew, which leaks."""
+    key, path = DeviceKey(bytes(range(32))), tmp_path / "key"
+    key.save(path)
+    assert DeviceKey.load(path) == key
+    header, digits, check, _ = path.read_text().split("\n")
+    for place in range(0, 64, 7):
+        other = "0" if digits[place] != "0" else "1"
+        changed = digits[:place] + other + digits[place + 1 :]
+        path.write_text(f"{header}\n{changed}\n{check}\n")
+        with pytest.raises(UsageError, match="was changed after it was written"):
+            DeviceKey.load(path)
+    path.write_text(f"{header}\n{digits}\n")
+    with pytest.raises(UsageError, match="is not a key file"):
+        DeviceKey.load(path)
+    path.write_text(f"{OLD_HEADER}\n{digits}\n")
+    assert DeviceKey.load(path) == key

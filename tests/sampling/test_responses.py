@@ -21,7 +21,8 @@ from incrowd.channels.warner import Warner
 from incrowd.errors import AnswersError, UsageError
 from incrowd.sampling import responses
 from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
-from tests.sampling.conftest import FALSE_ALARM, pack, simulation, unpack
+from tests.conftest import pack
+from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
 
 QUARTER = DENOMINATOR // 4
 

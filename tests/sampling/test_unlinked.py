@@ -1,37 +1,26 @@
-"""Set bits that travel apart: the law of what is sent, what is told of it, and what it hides."""
+"""Set bits that travel unlinked: the law of what is sent, and what is told of it."""
 
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import binom, chi2, norm
+from scipy.stats import chi2
 
 import incrowd
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.encoding.people import People
-from incrowd.errors import SurveyError, TableError
-from incrowd.estimation.tables import estimate_options
-from incrowd.planner.sent import sent_by
-from incrowd.presentation.data import shown
+from incrowd.errors import TableError
 from incrowd.sampling import unlinked
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.workflow.randomize import randomize_message
+from tests.conftest import unlinked_survey
 
 RARE = 1e-6  # false alarms
-TRIALS = 4000
-WORDS = tuple(f"w{i}" for i in range(50_000))
-
-
-def survey(options, crowd=2000, epsilon=2.0, delta=1e-4, **question):
-    said = {"id": "home", "type": "choice", "options": options, "apart": True} | question
-    privacy = {"epsilon": epsilon, "delta": delta}
-    raw = {"name": "apart", "crowd": crowd, "privacy": privacy, "question": [said]}
-    return incrowd.Survey.of(raw)
 
 
 # --- the law of what is sent -----------------------------------------------------------------
@@ -124,7 +113,7 @@ def test_reports_have_one_length_and_hold_the_number(bits):
 
 @pytest.fixture(scope="module")
 def small():
-    plan = incrowd.plan(survey(list("abcdefghij")))
+    plan = incrowd.plan(unlinked_survey(list("abcdefghij")))
     generator = np.random.default_rng(5)
     table = pa.table({"home": generator.choice(list("abc"), 2000, p=[0.6, 0.3, 0.1])})
     return plan, table, incrowd.randomize(plan, table, simulation_seed=6)
@@ -183,248 +172,7 @@ def test_the_order_of_the_reports_is_lost(small):
     assert gap(randomize_message(plan, plan.messages[0], people, stream)) > 5
 
 
-# --- estimates and their errors, at the level of counts --------------------------------------
-
-SHARES = np.array([0.3, 0.05, 0.01, 0.002])
-
-
-def counted(people, q, copies, fixed, seed, trials=TRIALS):
-    """Counts of set bits: people draw answers (or keep them), each copy is flipped anew."""
-    generator = np.random.default_rng(seed)
-    having = np.tile(people * SHARES, (trials, 1)).astype(int)
-    if not fixed:
-        rest = [*SHARES, 1 - SHARES.sum()]
-        having = generator.multinomial(people, rest, size=trials)[:, :-1]
-    kept = generator.binomial(copies * having, 1 - q)
-    return kept + generator.binomial(copies * (people - having), q)
-
-
-def estimates(people, q, copies, fixed, seed):
-    counts = counted(people, q, copies, fixed, seed)
-    inverse, names = np.linalg.inv([[1 - q, q], [q, 1 - q]]), list("abcd")
-    first = np.full((len(counts), 1), copies * people)
-    rows = np.hstack([first, counts])
-    return [estimate_options("o", names, row, inverse, copies, fixed) for row in rows]
-
-
-@pytest.mark.parametrize(("copies", "fixed"), [(1, False), (1, True), (4, False), (4, True)])
-def test_estimates_have_no_bias_and_intervals_cover(copies, fixed):
-    """4,000 collections, cells 5 standard errors from zero: coverage between 93.5% and 96.5% (a
-    right interval fails with probability below 2e-5), means within 5 standard errors. Wrong:
-    intervals a tenth too short, and with copies counted as people."""
-    found = estimates(200_000, 0.002, copies, fixed, seed=copies + 2 * fixed)
-    values = np.array([f.estimate for f in found])
-    errors = np.array([f.standard_error for f in found])
-    assert np.all(5 * errors.mean(axis=0) < SHARES)
-    spread = values.std(axis=0) / math.sqrt(TRIALS)
-    assert np.all(np.abs(values.mean(axis=0) - SHARES) < 5 * spread)
-
-    def nominal(scale):
-        reach = norm.ppf(0.975) * scale * errors
-        coverage = np.mean(np.abs(values - SHARES) <= reach, axis=0)
-        return bool(np.all((coverage >= 0.935) & (coverage <= 0.965)))
-
-    assert nominal(1) and not nominal(0.9)
-    if copies > 1 and not fixed:
-        assert not nominal(1 / math.sqrt(copies))
-
-
-@pytest.mark.parametrize(("people", "q"), [(20_000, 0.001), (1_000_000, 7.54e-5), (2000, 0.03)])
-def test_hardly_anything_false_rises_above_the_noise(people, q):
-    """1,000 answers that nobody gave, 1,500 collections: any false mark in 5% of them at most
-    (and 5 standard errors). Wrong: without the correction for many answers there is always one;
-    and the normal quantile, since counts of 20 to 75 are skewed, gives one in 8% to 20%."""
-    generator = np.random.default_rng(8)
-    inverse, names = np.linalg.inv([[1 - q, q], [q, 1 - q]]), WORDS[:1000]
-    false, uncorrected, normal = 0, 0, 0
-    for _ in range(1500):
-        counts = np.append(people, generator.binomial(people, q, 1000))
-        found = estimate_options("o", names, counts, inverse)
-        false += found.above_noise().any()
-        uncorrected += found.above_noise(family_wise=1000 * 0.05 / 2).any()
-        normal += (found.estimate > norm.isf(0.05 / 1000) * found.noise_error).any()
-    limit = 0.05 + 5 * math.sqrt(0.05 * 0.95 / 1500)
-    assert uncorrected / 1500 > limit and normal / 1500 > limit
-    assert false / 1500 <= limit
-
-
-def test_what_many_people_say_rises_above_the_noise():
-    """A word of 60 of 20,000 people, 13 standard deviations of the noise; not one of nobody."""
-    q, people = 0.001, 20_000
-    counts = np.array([people, people * q, people * q + 60])
-    inverse = np.linalg.inv([[1 - q, q], [q, 1 - q]])
-    assert estimate_options("o", ("a", "b"), counts, inverse).above_noise().tolist() == [
-        False,
-        True,
-    ]
-
-
-# --- many options ----------------------------------------------------------------------------
-
-
-@dataclass(repr=False)
-class Many:
-    plan: incrowd.Plan
-    table: pa.Table
-    reports: tuple[incrowd.Collection, ...]
-    estimates: incrowd.Estimates
-
-
-@pytest.fixture(scope="module")
-def many():
-    """50,000 words, 20,000 people, of whom one half has one of ten words."""
-    plan = incrowd.plan(survey(WORDS, 20_000, 4.0, 1e-4, apart=None))
-    generator = np.random.default_rng(9)
-    places = np.where(
-        generator.random(20_000) < 0.5,
-        generator.integers(0, 10, 20_000),
-        generator.integers(10, len(WORDS), 20_000),
-    )
-    table = pa.table({"home": np.array(WORDS)[places]})
-    reports = incrowd.randomize(plan, table, simulation_seed=10)
-    return Many(plan, table, reports, incrowd.estimate(plan, reports))
-
-
-def test_fifty_thousand_options_end_to_end(many):
-    """The ten words are found, at 5 standard errors, and none of the other 49,990: each of them
-    has one or no person, the noise one of 3 people or more; as many reports as the noise says."""
-    plan, found = many.plan, many.estimates.tables[0]
-    (truth,) = incrowd.truth(plan, many.table)
-    assert found.estimate.shape == truth.shape == (50_000,)
-    assert many.reports[0].packed.shape[1] == 2
-    off = np.abs(found.estimate - truth) / found.standard_error
-    assert np.all(off[:10] < 5)
-    marked = np.flatnonzero(found.above_noise())
-    assert marked.tolist() == list(range(10))
-    expected = 20_000 + plan.messages[0].noise.q * 50_000 * 20_000
-    assert abs(len(many.reports[0]) - expected) < 5 * math.sqrt(expected)
-    checked = incrowd.verify(plan, many.reports)
-    assert checked.impossible == () and checked.plan_holds
-
-
-def test_people_are_shown_what_rises_above_the_noise(many):
-    (item,) = shown(many.estimates)
-    assert sorted(cell.answer[0] for cell in item.cells) == sorted(WORDS[:10])
-    assert "10 of 50,000" in item.note and "5%" in item.note
-
-
-def test_the_page_of_many_options_is_written(many, tmp_path):
-    incrowd.save_estimates(many.estimates, tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    assert "of 50,000 answers rise above the noise" in text and len(text) < 1_000_000
-
-
-def test_a_page_where_nothing_rises_above_the_noise_is_written(tmp_path):
-    plan = incrowd.plan(survey(WORDS[:300], 2000, 0.2, 1e-6))
-    table = pa.table({"home": np.resize(WORDS[:300], 2000)})
-    estimates = incrowd.estimate(plan, incrowd.randomize(plan, table, simulation_seed=11))
-    assert not estimates.tables[0].above_noise().any()
-    incrowd.save_estimates(estimates, tmp_path / "page.html")
-    assert "0 of 300 answers" in (tmp_path / "page.html").read_text()
-
-
-# --- what it hides ---------------------------------------------------------------------------
-
-
-def one_bit_pair(q, people):
-    """ln P/Q and P of one person's bit in its blanket, by listing what can be seen: T = 1 + M
-    reports, M ~ Bin(N - 1, 2q) of them coins, and how many are ones; x sends 1 with chance p."""
-    mean, p = (people - 1) * 2 * q, 1 - q
-    reach = 9 * math.sqrt(mean) + 30
-    seen = np.arange(max(0, int(mean - reach)), int(mean + reach)) + 1
-    seen = np.repeat(seen, seen + 1)
-    ones = np.arange(len(seen)) - np.searchsorted(seen, seen)
-    # x's report is any of the T with the same chance: j p + (T - j) q against j q + (T - j) p
-    here = 2 * (ones * p + (seen - ones) * q) / seen
-    there = 2 * (ones * q + (seen - ones) * p) / seen
-    mass = binom.pmf(seen - 1, people - 1, 2 * q) * binom.pmf(ones, seen, 0.5)
-    return np.log(here / there), mass * here
-
-
-def composed_by_hand(losses, masses, epsilon):
-    """delta of two independent pairs, one in each order (the law is the same in both): the sum
-    over all pairs of outcomes, by sorting: sum_a P_a delta(epsilon - loss_a)."""
-    order = np.argsort(losses)
-    losses, masses = losses[order], masses[order]
-    here = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
-    there = np.append(np.cumsum((masses * np.exp(-losses))[::-1])[::-1], 0.0)
-    left = epsilon - losses
-    first = np.searchsorted(losses, left)
-    return float(masses @ np.maximum(here[first] - np.exp(left) * there[first], 0))
-
-
-def test_the_noise_for_a_million_people():
-    """About 7.54e-5 for epsilon 1, delta 1e-6: two one-bit collections composed by hand, as a
-    choice moves a one from one bit to another. One percent less noise breaks the promise, and so
-    does the noise that one collection by itself would need."""
-    plan = incrowd.plan(survey(WORDS[:2000], 1_000_000, 1.0, 1e-6, apart=None))
-    noise = plan.messages[0].noise
-    assert noise.q == pytest.approx(7.54e-5, rel=0.01)
-    assert composed_by_hand(*one_bit_pair(noise.q, 10**6), 1.0) <= 1e-6
-    assert composed_by_hand(*one_bit_pair(0.99 * noise.q, 10**6), 1.0) > 1e-6
-    assert sent_by(plan) == one_bit(noise, 2)
-    alone = incrowd.smallest_noise("blanket", one_bit, 10**6, 1.0, 1e-6)
-    assert composed_by_hand(*one_bit_pair(alone.q, 10**6), 1.0) > 1e-6
-
-
-def one_bit(noise, times=1):
-    from incrowd.accounting.schema import FREE_BIT
-
-    return incrowd.Sent.of(incrowd.Schema.of([incrowd.Part(FREE_BIT, noise)]), times)
-
-
-@pytest.mark.parametrize(
-    ("question", "times"),
-    [
-        ({"type": "choice"}, 2),
-        ({"type": "choice", "optional": True}, 2),
-        ({"type": "multi", "at_most": 3}, 6),
-        ({"type": "multi", "at_most": 8}, 10),
-    ],
-)
-def test_two_answers_differ_in_so_many_collections(question, times):
-    """m of c options against m others: 2m bits, or all of them."""
-    plan = incrowd.plan(survey(list("abcdefghij"), **question))
-    assert sent_by(plan) == one_bit(plan.messages[0].noise, times)
-    found = incrowd.certify("blanket", one_bit(plan.messages[0].noise, times), 2000, 2.0)
-    assert plan.guarantee.certified_delta == pytest.approx(found.delta.upper, rel=1e-9)
-
-
-def test_no_small_crowd_beats_the_claim():
-    """Three people, three options: the counts of set bits of every crowd and pair of answers, by
-    listing; the claim for twenty people is beaten."""
-    noise, epsilon = BitFlip.at_least(0.25), 0.5
-    p, q = noise.p, noise.q
-
-    def count_law(ones, people):
-        law = np.ones(1)
-        for person in range(people):
-            law = np.convolve(law, [q, p] if person < ones else [p, q])
-        return law
-
-    worst = 0.0
-    for others in itertools.combinations_with_replacement(range(3), 2):
-        laws = []
-        for x in range(3):
-            held = Counter([x, *others])
-            a, b, c = (count_law(held[option], 3) for option in range(3))
-            laws.append(np.multiply.outer(np.multiply.outer(a, b), c))
-        for here, there in itertools.permutations(laws, 2):
-            worst = max(worst, float(np.maximum(here - math.exp(epsilon) * there, 0).sum()))
-    claims = [incrowd.certify("blanket", one_bit(noise, 2), n, epsilon) for n in (3, 20)]
-    assert claims[1].delta.upper < worst <= claims[0].delta.upper
-
-
 # --- wrong use -------------------------------------------------------------------------------
-
-
-def test_what_travels_apart_stands_alone_in_the_survey():
-    raw = survey(list("abc")).model_dump(by_alias=True)
-    raw["question"] = [*raw["question"], {"id": "old", "type": "yesno"}]
-    both = [{"questions": ["old", "home"]}]
-    for kind in ("table", "message"):
-        with pytest.raises(SurveyError, match=f"{kind}.*'home'; travels apart, and can only"):
-            incrowd.Survey.of(raw | {kind: both})
 
 
 def test_what_travels_apart_has_a_one_way_table_only(small):
@@ -439,7 +187,7 @@ def test_what_travels_apart_has_a_one_way_table_only(small):
 
 
 def test_a_table_with_another_question_is_refused():
-    raw = survey(list("abc")).model_dump(by_alias=True)
+    raw = unlinked_survey(list("abc")).model_dump(by_alias=True)
     raw["question"] = [*raw["question"], {"id": "old", "type": "yesno"}]
     plan = incrowd.plan(incrowd.Survey.of(raw))
     table = pa.table({"home": ["a", "b"] * 1000, "old": [True, False] * 1000})

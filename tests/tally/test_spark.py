@@ -29,7 +29,7 @@ from incrowd.reports.collection import Collection, load_header, row_groups
 from incrowd.tally import spark
 from incrowd.tally.files import as_text, of_text
 from incrowd.tally.tally import Tally
-from incrowd.workflow.cluster import count_on_spark
+from incrowd.workflow.estimate import count_on_spark
 from tests.conftest import KINDS, people, plan_of
 
 on_spark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]

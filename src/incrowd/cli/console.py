@@ -28,13 +28,13 @@ def print_json(data: Any) -> None:
     sys.stdout.write("\n")
 
 
-def printed_as_json(json: bool, facts: Callable[[], dict[str, Any]], seed: int | None) -> bool:
+def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool:
     """Whether the facts were printed as JSON; else, of a simulation, the warning above the result.
 
     Every result that comes from reports goes through here, so that all of them say so.
     """
     if json:
-        print_json(marked(facts(), seed))
+        print_json(marked(facts, seed))
     elif seed is not None:
         out.print(Text(simulation_warning(seed), style="bold yellow"))
     return json
@@ -65,9 +65,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def counting(path: Path) -> Iterator[Iterator[Collection]]:
     """The parts of reports, with a progress bar over their number."""
-    files = report_files(path)
-    total = sum(row_groups(file) for file in files)
-    with progress("counting reports", total) as advance:
+    with progress("counting reports", sum(map(row_groups, report_files(path)))) as advance:
         yield _advancing(stream_reports(path), advance)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, get_args
 
 import typer
 
@@ -23,11 +23,13 @@ from incrowd.cli.options import (
     beside,
     certified,
     check_reports,
+    choice,
     keep,
-    one_of,
 )
 from incrowd.errors import UsageError
+from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+from incrowd.planner.planner import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible
@@ -35,9 +37,8 @@ from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally
 from incrowd.tally.spark import THIS_MACHINE
 from incrowd.tally.tally import Kind
-from incrowd.workflow.cluster import count_on_spark
+from incrowd.workflow.estimate import count_on_spark
 from incrowd.workflow.postprocess import METHODS
-from incrowd.workflow.postprocess import checked_method as postprocessing_method
 
 ENGINES = ("here", "spark")
 
@@ -46,19 +47,17 @@ Words = Annotated[
     typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
 ]
 Simultaneous = Annotated[
-    str | None,
-    typer.Option(
-        help="Intervals for all cells at once: max-t or bonferroni.",
-        autocompletion=one_of(get_args(SimultaneousMethod)),
+    SimultaneousMethod | None,
+    choice(
+        "--simultaneous",
+        get_args(SimultaneousMethod),
+        "Intervals for all cells at once: max-t or bonferroni.",
     ),
 ]
 Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
 Engine = Annotated[
     str,
-    typer.Option(
-        help="What counts the reports: here, or spark (needs the extra).",
-        autocompletion=one_of(ENGINES),
-    ),
+    choice("--engine", ENGINES, "What counts the reports: here, or spark (needs the extra)."),
 ]
 Master = Annotated[
     str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
@@ -96,11 +95,6 @@ def count_paths(
     return reduce(add, found)
 
 
-def _check_engine(name: str) -> None:
-    if name not in ENGINES:
-        raise UsageError.of("--engine", name, f"use one of {', '.join(ENGINES)}")
-
-
 def tally(
     plan: PlanFile,
     reports: ReportsFiles,
@@ -120,6 +114,7 @@ def tally(
     if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
     made = incrowd.Plan.load(plan)
+    analysis_of(made)
     counted = count_paths(made, reports, _asked(table))
     save_tally(counted, output)
     with beside(output):
@@ -152,11 +147,10 @@ def estimate(
     if output:
         check_ending(output)
         keep(output, plan, *reports)
-    _check_engine(engine)
     check_reports(*reports)
     made = certified(plan)
-    method = _method(simultaneous)
-    asked, kind = _asked(table), _kind(covariance or method is not None)
+    asked = _asked(table)
+    kind: Kind = "pairs" if covariance or simultaneous else "singles"
     counted = count_paths(made, reports, asked, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
         made,
@@ -165,7 +159,7 @@ def estimate(
         noise_only=noise_only,
         accept_smaller_crowd=accept_smaller_crowd,
         candidates=_candidates(made, words or []),
-        simultaneous=method,
+        simultaneous=simultaneous,
         covariance=covariance,
     )
     if output:
@@ -184,24 +178,9 @@ def _say_without_joint(estimates: incrowd.Estimates) -> None:
             say(f"{item.questions[0]} has unlinked bits: its cells have no errors together")
 
 
-def _kind(joined: bool) -> Kind:
-    """What has to be counted: pairs of bits as well, if errors of cells are wanted together."""
-    return "pairs" if joined else "singles"
-
-
-def _method(name: str | None) -> SimultaneousMethod | None:
-    for method in get_args(SimultaneousMethod):
-        if name == method:
-            return cast(SimultaneousMethod, method)
-    if name is not None:
-        allowed = f"use one of {', '.join(get_args(SimultaneousMethod))}"
-        raise UsageError.of("--simultaneous", name, allowed)
-    return None
-
-
 def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:
     """QUESTION=FILE into the words of each text question."""
-    texts = [q.id for q in made.survey.questions if q.type == "text"]
+    texts = made.survey.texts
     found = {}
     for word in words:
         id, _, path = word.partition("=")
@@ -221,11 +200,8 @@ def postprocess(
     reports: ReportsFiles,
     table: Tables = None,
     method: Annotated[
-        str,
-        typer.Option(
-            help="simplex, likelihood or consistent; all of them are biased.",
-            autocompletion=one_of(METHODS),
-        ),
+        PostprocessingMethod,
+        choice("--method", METHODS, "simplex, likelihood or consistent; all of them are biased."),
     ] = "likelihood",
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
@@ -247,7 +223,7 @@ def postprocess(
             made,
             [part for path in reports for part in incrowd.load_reports(path)],
             tables=asked,
-            method=postprocessing_method(method),
+            method=method,
             bootstrap=bootstrap,
             accept_smaller_crowd=accept_smaller_crowd,
         )

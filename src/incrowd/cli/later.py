@@ -19,11 +19,11 @@ COMMANDS = {
         "Shares that look like proportions, by a named, biased method.",
     ),
     "tally": ("estimating:tally", "Count reports where they lie."),
-    "card": ("card:card", "Write a page about a plan, for a review board."),
+    "card": ("checking:card", "Write a page about a plan, for a review board."),
     "ledger": ("planning:ledger", "Note that a plan was carried out, and who came."),
-    "verify": ("verifying:verify", "Recompute a plan's certificate."),
-    "simulate": ("simulating:simulate", "Check a survey on known answers."),
-    "demo": ("demo:demo", "Run the whole path on real data, and compare with the truth."),
+    "verify": ("checking:verify", "Recompute a plan's certificate."),
+    "simulate": ("trying:simulate", "Check a survey on known answers."),
+    "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 

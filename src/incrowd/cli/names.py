@@ -6,24 +6,15 @@ import re
 
 from incrowd.errors import Problem
 
-OPTIONS = {
-    "accept_smaller_crowd": "--accept-smaller-crowd",
-    "as_planned": "--as-planned",
-    "bootstrap": "--bootstrap",
+_ALIKE = (
+    "accept_smaller_crowd as_planned bootstrap device_key engine error id master method seed "
+    "simulation_seed trials words"
+)
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "candidates": "--words",
-    "device_key": "--device-key",
     "earlier": "--ledger",
-    "engine": "--engine",
-    "error": "--error",
-    "id": "--id",
-    "master": "--master",
-    "method": "--method",
     "path": "-o",
-    "seed": "--seed",
-    "simulation_seed": "--simulation-seed",
-    "trials": "--trials",
     "unknown": "--solve",
-    "words": "--words",
 }
 # An argument as it is written in Python: a flag is True, text stands in quotation marks.
 _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'(\w+)'|(\w+))")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,6 +51,18 @@ def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
     """What the tab key offers for a choice: those that begin with what is written."""
     offered = tuple(choices)
     return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
+
+
+def choice(name: str, choices: Sequence[str], help: str) -> Any:
+    """An option that is one of a few words. Raises UsageError for another."""
+
+    def chosen(word: str) -> str:
+        if word not in choices:
+            raise UsageError.of(name, word, f"use one of {', '.join(choices)}")
+        return word
+
+    completion = one_of(choices)
+    return typer.Option(help=help, parser=chosen, metavar="<str>", autocompletion=completion)
 
 
 def keep(output: Path, *inputs: Path) -> None:

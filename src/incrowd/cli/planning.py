@@ -20,15 +20,16 @@ from incrowd.cli.options import (
     beside,
     certified,
     check_reports,
+    choice,
     keep,
-    one_of,
 )
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.solving import UNKNOWNS
+from incrowd.planner.expectation import plan_error
+from incrowd.planner.frontier import frontier as curves_around
+from incrowd.planner.solving import UNKNOWNS, with_budget
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import replaced
-from incrowd.workflow.plan import with_budget, write_frontier
+from incrowd.reports.files import write_text
 from incrowd.workflow.rounds import new_ledger
 
 SOLVABLE = (*UNKNOWNS, "error")
@@ -41,9 +42,8 @@ LedgerOption = Annotated[
 ]
 Solve = Annotated[
     str | None,
-    typer.Option(
-        help="Find the crowd, epsilon or delta that gives --error; or the error.",
-        autocompletion=one_of(SOLVABLE),
+    choice(
+        "--solve", SOLVABLE, "Find the crowd, epsilon or delta that gives --error; or the error."
     ),
 ]
 WantedError = Annotated[
@@ -90,11 +90,13 @@ def plan(
         else:
             made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
-            write_frontier(made, output, status.update)
+            from incrowd.presentation.frontier import write_frontier  # drawing is slow to import
+
+            curves = curves_around(made.survey, status.update)
+            write_frontier(made, plan_error(made), *curves, output)
         others = alternatives(made.survey, status.update) if side_by_side else ()
     if output and not frontier:
-        with replaced(output) as temporary:
-            temporary.write_text(made.dumps(), encoding="utf-8")
+        write_text(output, made.dumps())
     if output:
         say(f"wrote {output}")
     with beside(output):
@@ -112,19 +114,15 @@ def _check_plan_options(
     if frontier and (output is None or output.suffix.lower() != ".html"):
         given = str(output) if output else MISSING
         raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
-    if solve is not None and solve not in SOLVABLE:
-        raise UsageError.of("--solve", solve, f"use one of {', '.join(SOLVABLE)}")
     if solve and solve != "error" and error is None:
         allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01"
         raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
-        raise UsageError.of(
-            "--error", error, "it goes with --solve crowd, epsilon or delta; add that"
-        )
+        allowed = "it goes with --solve crowd, epsilon or delta; add that"
+        raise UsageError.of("--error", error, allowed)
     if solve and ledger:
-        raise UsageError.of(
-            "--ledger", str(ledger), "it cannot be combined with --solve; leave one of them out"
-        )
+        allowed = "it cannot be combined with --solve; leave one of them out"
+        raise UsageError.of("--ledger", str(ledger), allowed)
 
 
 def ledger(
@@ -157,9 +155,8 @@ def ledger(
     """
     if plan is None:
         if as_planned:
-            raise UsageError.of(
-                "plan", MISSING, "--as-planned needs one; name what was carried out"
-            )
+            allowed = "--as-planned needs one; name what was carried out"
+            raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:

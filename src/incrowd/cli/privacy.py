@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.analyses import analysis as registered
-from incrowd.accounting.assessment import Assessment, Order, assess, curves
+from incrowd.accounting.assessment import Assessment, assess, curves
 from incrowd.accounting.calibration import (
     smallest_epsilon,
     smallest_noise,
@@ -75,16 +76,13 @@ class Setting:
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
             raise UsageError.of("--bits or --survey", given, "give one of them, not both")
+        if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
+            raise UsageError.of("--bits", bits, f"should be from 1 to {MOST_FREE_BITS}")
+        self.bits = bits or 0
         self.survey = Survey.load(survey) if survey else None
-        self.bits = self._checked(bits)
         self.copies = int(self._value("copies", copies, self.survey, 1))
         people = self._value("crowd", crowd, self.survey)
         self.crowd = int(people - self._value("colluding", colluding, self.survey, 0))
-
-    def _checked(self, bits: int | None) -> int:
-        if not self.survey and not 1 <= (bits or 0) <= MOST_FREE_BITS:
-            raise UsageError.of("--bits", bits, f"should be from 1 to {MOST_FREE_BITS}")
-        return bits or 0
 
     @staticmethod
     def _value(
@@ -103,13 +101,11 @@ class Setting:
 
     def sent(self, channel: BitFlip) -> Sent:
         """Reports of all questions together, with that noise where the survey fixes no other."""
-        return Sent.of(Schema.of(self._parts(channel)), self.copies)
-
-    def _parts(self, channel: BitFlip) -> list[Part]:
-        if not self.survey:
-            return [Part(FREE_BIT, channel)] * self.bits
-        questions = self.survey.questions
-        return [Part(d, crowd_channel(q) or channel) for q in questions for d in q.domains]
+        parts = [Part(FREE_BIT, channel)] * self.bits
+        for question in self.survey.questions if self.survey else ():
+            own = crowd_channel(question) or channel
+            parts += [Part(domain, own) for domain in question.domains]
+        return Sent.of(Schema.of(parts), self.copies)
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
@@ -299,24 +295,13 @@ def _print_pair(asked: Assessment) -> None:
 
 def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
     """An assessment as JSON-ready data."""
-    return {
-        "analysis": found.analysis,
-        "epsilon": found.epsilon,
+    figures = asdict(found)
+    proved = figures.pop("proved")
+    return figures | {
         "delta": float(found.delta.upper),
         "delta_lower": float(found.delta.lower),
         "delta_estimate": float(found.delta.estimate),
-        "eta": float(found.eta),
         "noise": channel.q,
         "noise_numerator": channel.numerator,
-        "crowd": found.crowd,
-        "copies": found.copies,
-        "presence": _order(found.presence),
-        "absence": _order(found.absence),
-        "worst": found.worst,
-        "assumption": found.assumption,
-        "guarantee": found.proved,
+        "guarantee": proved,
     }
-
-
-def _order(order: Order | None) -> dict[str, float] | None:
-    return {"delta": float(order.delta), "eta": float(order.eta)} if order else None

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
+from incrowd.planner.expectation import plan_error
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import comparisons, number_text, terminal
-from incrowd.presentation.data import as_json, guarantee_facts, message_facts
+from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
@@ -34,10 +37,7 @@ from incrowd.presentation.terminal_tables import (
 )
 from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
-from incrowd.workflow.compare import TwoWay
-from incrowd.workflow.forecast import TableForecast, forecast
-from incrowd.workflow.plan import plan_error
-from incrowd.workflow.postprocess import Postprocessed
+from incrowd.workflow.forecast import forecast
 from incrowd.workflow.verify import Verification
 
 
@@ -45,8 +45,9 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     """What was planned, and other ways to send the same survey."""
     facts, expected = plan_facts(made), forecast(made)
     if json:
-        tables = {"tables": [_forecast_facts(table) for table in expected]}
-        print_json(facts | tables | {"alternatives": [way._asdict() for way in others]})
+        tables = [finite(dataclasses.asdict(table)) for table in expected]
+        ways = [way._asdict() for way in others]
+        print_json(facts | {"tables": tables, "alternatives": ways})
         return
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
@@ -81,11 +82,6 @@ def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
     }
 
 
-def _forecast_facts(item: TableForecast) -> dict[str, Any]:
-    facts = dataclasses.asdict(item) | {"questions": list(item.questions)}
-    return {k: None if v == float("inf") else v for k, v in facts.items()}
-
-
 def plan_facts(made: Plan) -> dict[str, Any]:
     """A plan in a few numbers; those of the message once more outside, if there is only one."""
     messages = [
@@ -93,10 +89,8 @@ def plan_facts(made: Plan) -> dict[str, Any]:
         | {"distance": sum(question.distance for question in message.questions)}
         for message in made.messages
     ]
-    names = ("noise", "noise_numerator", "bits", "distance", "copies")
-    single = {name: messages[0][name] for name in names} if len(messages) == 1 else {}
     return {
-        **single,
+        **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
         "reports_per_person": sum(message.copies for message in made.messages),
         "crowd": made.guarantee.crowd,
@@ -114,16 +108,18 @@ def plan_facts(made: Plan) -> dict[str, Any]:
 def randomized(made: Plan, written: Written, json: bool) -> None:
     """What was written. Bits, reports and file are given once more outside for one message."""
     messages = [
-        {"questions": list(message.ids), "reports": reports, "bits": message.bits}
-        | {"output": str(file)}
-        for message, reports, file in zip(
-            made.messages, written.reports, written.files, strict=True
-        )
+        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)}
+        for m, reports, file in zip(made.messages, written.reports, written.files, strict=True)
     ]
-    single = {name: messages[0][name] for name in ("bits", "output")} if len(messages) == 1 else {}
-    total = {"reports": sum(written.reports), "rows": written.rows, "people": written.rows}
-    facts = total | single | {"plan": made.digest, "messages": messages}
-    if printed_as_json(json, lambda: facts, written.seed):
+    facts = {
+        "reports": sum(written.reports),
+        "rows": written.rows,
+        "people": written.rows,
+        **of_the_only(messages, "bits", "output"),
+        "plan": made.digest,
+        "messages": messages,
+    }
+    if printed_as_json(json, facts, written.seed):
         return
     say(f"randomised {written.rows:,} rows of answers")
     for message in messages:
@@ -136,12 +132,8 @@ def counted(found: Tally, output: Path, json: bool) -> None:
         number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
         for number, counts in sorted(found.messages.items())
     }
-    facts = {
-        "output": str(output),
-        "tables": [list(ids) for ids in found.tables],
-        "messages": messages,
-    }
-    if printed_as_json(json, lambda: facts, found.seed):
+    facts = {"output": str(output), "tables": found.tables, "messages": messages}
+    if printed_as_json(json, facts, found.seed):
         return
     for number, counts in messages.items():
         say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
@@ -150,7 +142,11 @@ def counted(found: Tally, output: Path, json: bool) -> None:
 
 def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
     """Biased shares beside the unbiased ones."""
-    if printed_as_json(json, lambda: _postprocessed_facts(found), found[0].seed):
+    tables = [
+        finite(dataclasses.asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)}
+        for item in found
+    ]
+    if printed_as_json(json, {"tables": tables}, found[0].seed):
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
@@ -165,12 +161,6 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
     say(found[0].statement)
 
 
-def _postprocessed_facts(found: Sequence[Postprocessed]) -> dict[str, Any]:
-    guarantees = ({"guarantee": guarantee_facts(item.guarantee)} for item in found)
-    items = zip(map(dataclasses.asdict, found), guarantees, strict=True)
-    return {"tables": finite([item | guarantee for item, guarantee in items])}
-
-
 def estimates(found: Estimates, json: bool) -> None:
     """The tables."""
     if json:
@@ -181,7 +171,7 @@ def estimates(found: Estimates, json: bool) -> None:
 
 def verification(made: Plan, found: Verification, json: bool) -> None:
     """Whether a plan holds, and whether reports can come from it."""
-    if printed_as_json(json, lambda: _verification_facts(made, found), found.seed):
+    if printed_as_json(json, _verification_facts(made, found), found.seed):
         return
     certificate, promised = found.certificate, made.guarantee
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
@@ -220,21 +210,18 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
 
 
 def comparison(found: TwoWay, json: bool) -> None:
-    """What two questions have to do with each other."""
-    if printed_as_json(json, lambda: _comparison_facts(found), found.seed):
+    """What two questions have to do with each other.
+
+    JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
+    """
+    guarantee = {"guarantee": found.guarantee.model_dump()}
+    if printed_as_json(json, finite(dataclasses.asdict(found)) | guarantee, found.seed):
         return
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
     out.print(comparison_table(comparisons.title(found.questions), found.figures))
     for note in comparisons.notes(found.figures):
         say(note)
-
-
-def _comparison_facts(found: TwoWay) -> dict[str, Any]:
-    """No infinity and no nan, null in their place: `unbounded` says on which side there is no
-    limit."""
-    facts: dict[str, Any] = finite(dataclasses.asdict(found))
-    return facts | {"guarantee": found.guarantee.model_dump()}
 
 
 def _reports_verified(found: Verification) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.plans import Message, QuestionChannel, fixed_channel
+from incrowd.plans import Message, Plan, QuestionChannel, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
 
@@ -114,3 +114,8 @@ def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
         for ids in survey.wanted
     ]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
+
+
+def plan_error(made: Plan) -> float:
+    """The standard error of a plan's wanted tables: the largest, or their mean."""
+    return expected_error(made.survey, made.messages)

@@ -12,7 +12,7 @@ from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import InWords, PlanError, PrivacyError
+from incrowd.errors import InWords, PlanFileError, PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, best_groups, fixed_groups
 from incrowd.planner.large_crowd import large_crowd_signal
@@ -213,28 +213,28 @@ def _guarantee(
 
 
 def analysis_of(plan: Plan) -> Analysis:
-    """The analysis of a plan. Raises PlanError if it promises something else than the plan."""
+    """The analysis of a plan. Raises PlanFileError if it promises something else than the plan."""
     guarantee, privacy = plan.guarantee, plan.survey.privacy
     try:
         by = plannable(guarantee.analysis)
     except PrivacyError as error:
         problem = error.problems[0]
         field = "plan.guarantee.analysis"
-        raise PlanError.of(field, guarantee.analysis, problem.allowed) from None
+        raise PlanFileError.of(field, guarantee.analysis, problem.allowed) from None
     for field, found, right in (
         ("proved", guarantee.proved, by.proved),
         ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
     ):
         if found != right:
             allowed = f"should be {right}, as the analysis {by.name} makes it"
-            raise PlanError.of(f"plan.guarantee.{field}", found, allowed)
+            raise PlanFileError.of(f"plan.guarantee.{field}", found, allowed)
     return by
 
 
 def recertify(plan: Plan) -> Certificate:
     """The plan's certificate, computed anew from its noise, copies and crowd.
 
-    Raises PlanError as `analysis_of` does.
+    Raises PlanFileError as `analysis_of` does.
     """
     analysis_of(plan)
     guarantee = plan.guarantee
@@ -246,7 +246,7 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
 
     A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
     For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
-    reached, what remains is the local guarantee. Raises PlanError as `analysis_of` does.
+    reached, what remains is the local guarantee. Raises PlanFileError as `analysis_of` does.
     """
     by = analysis_of(plan)
     planned, crowd = plan.guarantee, plan.survey.hidden(people)

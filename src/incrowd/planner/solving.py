@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from scipy.optimize import brentq
 
 from incrowd.errors import PrivacyError, UsageError
+from incrowd.planner.expectation import plan_error
 from incrowd.planner.groups import Progress, best_groups, fixed_groups
 from incrowd.planner.large_crowd import large_crowd_signal
 from incrowd.planner.planner import make_plan
@@ -26,22 +26,14 @@ RANGES = {
 CLOSE = 0.002  # of the wanted error
 STEPS = 8
 
-Error = Callable[[Plan], float]
 
-
-def solve(
-    survey: Survey,
-    unknown: str,
-    error: float,
-    error_of: Error,
-    progress: Progress | None = None,
-) -> Plan:
+def solve(survey: Survey, unknown: str, error: float, progress: Progress | None = None) -> Plan:
     """The plan of the smallest crowd, epsilon or delta whose tables have at most the wanted error.
 
-    error: standard error, a proportion, as `error_of` finds it in a plan (the largest of the
-    wanted tables, or their mean). Solved in the large-N limit, then corrected until the certified
-    plan just keeps it. Raises UsageError for an unknown that cannot be solved for, PrivacyError
-    if no value in a wide range gives the error, saying which error is nearest.
+    error: standard error, a proportion, the largest of the wanted tables or their mean. Solved in
+    the large-N limit, then corrected until the certified plan just keeps it. Raises UsageError for
+    an unknown that cannot be solved for, PrivacyError if no value in a wide range gives the error,
+    saying which error is nearest.
     """
     if unknown not in UNKNOWNS:
         raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
@@ -53,7 +45,7 @@ def solve(
         if progress:
             progress(f"trying {unknown} {value:,.6g}")
         made = make_plan(_with(survey, unknown, value), progress=progress)
-        found = error_of(made)
+        found = plan_error(made)
         if found <= error:
             best = made
         if found <= error and found > error * (1 - CLOSE):
@@ -93,6 +85,12 @@ def limit_error(survey: Survey) -> float:
         return fixed_groups(survey, fixed, signal).allocation.error
     found = best_groups(survey, signal, survey.reports_per_person or 1)
     return found[0].allocation.error if found else math.inf
+
+
+def with_budget(survey: Survey, reports_per_person: int) -> Survey:
+    """The survey with its grouping left to the planner. Raises SurveyError for a wrong budget."""
+    raw = survey.model_dump(by_alias=True) | {"message": (), "copies": 1}
+    return Survey.of(raw | {"reports_per_person": reports_per_person})
 
 
 def _with(survey: Survey, unknown: str, value: float) -> Survey:

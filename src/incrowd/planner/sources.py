@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from incrowd.errors import TableError
+from incrowd.estimation.readings import Reading
 from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
 from incrowd.survey import Text
+from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
 MOST_COUNTS = 1 << 24  # 128 MiB
@@ -43,6 +45,14 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         allowed = f"no message holds all of them; ask for what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return found
+
+
+def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
+    """The counts of a table in every message that holds it."""
+    return tuple(
+        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
+        for source in sources(plan, ids)
+    )
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:

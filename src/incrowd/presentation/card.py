@@ -1,6 +1,6 @@
 """A guarantee card: what a plan asks, sends and promises, for those who decide whether it may run.
 
-Everything here is plain text; `card_page` writes it as HTML or Markdown, and escapes it.
+Everything here is plain text; the templates make HTML or Markdown of it, and escape it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ from typing import Any, NamedTuple
 
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee, Plan
+from incrowd.presentation import guarantees
 from incrowd.presentation.card_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
-from incrowd.presentation.guarantees import (
-    guarantee_heading,
-    guarantee_sentence,
-    guarantee_symbols,
-    warnings,
-)
 from incrowd.presentation.number_text import bound
+from incrowd.presentation.shell import rendered
 
 MOST_ROWS = 40  # of a table on the card; the plan has them all
 
@@ -68,6 +64,16 @@ class Card(NamedTuple):
     facts: dict[str, Any]
 
 
+def html(card: Card) -> str:
+    """A self-contained page: no network, no script, no other file. Prints on a page or two."""
+    return rendered("card.html", title=card.title, card=card)
+
+
+def markdown(card: Card) -> str:
+    """The card as Markdown with tables (GitHub's); text that looks like Markdown stays text."""
+    return rendered("card.md", card=card)
+
+
 def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
     """The card of a plan that was just certified. name: of the plan's file, for the command."""
     promise = plan.guarantee
@@ -77,10 +83,10 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
         title=plan.survey.name,
         proved=promise.proved,
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
-        heading=guarantee_heading(promise),
-        claim=guarantee_sentence(promise),
-        symbols=(guarantee_symbols(promise), formula(promise)),
-        warnings=warnings(promise),
+        heading=guarantees.guarantee_heading(promise),
+        claim=guarantees.guarantee_sentence(promise),
+        symbols=(guarantees.guarantee_symbols(promise), formula(promise)),
+        warnings=guarantees.warnings(promise),
         sections=tuple(_sections(plan, certified, command)),
         facts=_facts(plan, certified, command),
     )
@@ -158,7 +164,7 @@ def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
         "certified": certified._asdict() | {"on": certified.on.isoformat()},
         "check": command,
         "guarantee": guarantee_facts(plan.guarantee) | {"formula": formula(plan.guarantee)},
-        "warnings": list(warnings(plan.guarantee)),
+        "warnings": list(guarantees.warnings(plan.guarantee)),
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,

@@ -13,9 +13,8 @@ from markupsafe import Markup, escape
 from rich.cells import cell_len
 
 from incrowd.presentation.data import Shown
+from incrowd.presentation.shell import ACCENT, INK, LINE, MUTED
 
-# The colors of the light page. The dark page's style sheet finds an element by the one it has.
-INK, MUTED, LINE, ACCENT = "#1b1f24", "#59636e", "#dfe3e8", "#0b5cad"
 # The style sheet asks for fonts as wide as the one Vega measures the labels with.
 FONT = "sans-serif"
 MOST_CELLS = 200

@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, INK, MUTED, drawn
+from incrowd.presentation.charts import drawn
 from incrowd.presentation.number_text import bound
-from incrowd.presentation.shell import rendered
+from incrowd.presentation.shell import ACCENT, INK, MUTED, rendered
 
 FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,13 +16,24 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message, QuestionChannel
-from incrowd.presentation.chosen import chosen_level
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
 
 JOINT = " | "
 ALLOWED = "; their intervals are wider, to allow for the choice"
+
+
+def chosen_level(level: float, chosen: int, of: int) -> float:
+    """The level of each interval of figures that were chosen out of so many.
+
+    Of many answers those are listed that rise above the noise. They are listed for being large,
+    so that their 95% intervals would miss far more often than one in twenty. With R of K listed
+    each has the level 1 - 5% R / K: then of the intervals that are listed one in twenty misses on
+    average at most (the false coverage rate, Benjamini and Yekutieli 2005). If all are listed,
+    nothing changes.
+    """
+    return 1 - (1 - level) * max(chosen, 1) / of
 
 
 class Cell(NamedTuple):
@@ -126,20 +137,24 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
         for message, came in zip(estimates.plan.messages, estimates.arrived, strict=True)
     ]
-    single = {name: messages[0][name] for name in ("noise", "copies")} if len(messages) == 1 else {}
     facts = {
         "reports": estimates.reports,
         "rejected": estimates.rejected,
         "crowd": estimates.crowd,
         "persons": estimates.persons,
         "plan": estimates.plan.digest,
-        **single,
+        **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
     return marked(facts, estimates.seed)
+
+
+def of_the_only(messages: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
+    """Facts of the only message, which stand outside of `messages` as well; none of several."""
+    return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
@@ -210,6 +225,14 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
         "share_statement": words.share_statement,
         "words": [found._asdict() for found in word_rows(words)],
     }
+
+
+def present_note(words: WordEstimates, listed: int) -> str:
+    """How many words are present, and how sure that is."""
+    return (
+        f"{listed:,} of {len(words.candidates):,} words are present "
+        f"({words.family_error:.0%} for any false one){ALLOWED if listed else ''}"
+    )
 
 
 def present_rows(words: WordEstimates) -> list[Word]:

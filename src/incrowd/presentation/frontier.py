@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import altair as alt
 import pyarrow as pa
+import pyarrow.csv
 from markupsafe import Markup
 
-from incrowd.presentation.charts import ACCENT, INK, drawn
+from incrowd.plans import Plan
+from incrowd.presentation.charts import drawn
 from incrowd.presentation.number_text import short_percent
-from incrowd.presentation.shell import rendered
+from incrowd.presentation.shell import ACCENT, INK, rendered
+from incrowd.reports.files import replaced, write_text
 
 Points = Sequence[tuple[float, float]]
+
+
+def write_frontier(made: Plan, error: float, reports: Points, epsilons: Points, path: Path) -> None:
+    """Write both curves as a page, and a .csv beside it. error: of the survey's own plan."""
+    survey, sent = made.survey, float(sum(message.copies for message in made.messages))
+    chosen = (sent, survey.privacy.epsilon, error)
+    write_text(path, frontier_page(survey.name, reports, epsilons, chosen, survey.objective))
+    with replaced(path.with_suffix(".csv")) as temporary:
+        pyarrow.csv.write_csv(frontier_table(reports, epsilons), temporary)
 
 
 def frontier_table(reports: Points, epsilons: Points) -> pa.Table:

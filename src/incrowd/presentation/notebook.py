@@ -1,28 +1,22 @@
-"""What a notebook shows of a survey, a plan and estimates: what the pages show."""
+"""What a notebook shows of surveys, plans and results: what their pages show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from dataclasses import asdict
 
 import pyarrow as pa
 
 from incrowd import views
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
+from incrowd.presentation import comparisons, guarantees
 from incrowd.presentation.card_text import answers
 from incrowd.presentation.data import as_table
-from incrowd.presentation.guarantees import (
-    guarantee_heading,
-    guarantee_sentence,
-    guarantee_symbols,
-    warnings,
-)
 from incrowd.presentation.messages import message_texts
 from incrowd.presentation.shell import rendered
+from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import Survey
-
-FRAME = "width:100%;height:40em;border:0"
 
 
 @views.as_html.register
@@ -30,28 +24,35 @@ def survey_html(survey: Survey) -> str:
     """The questions of a survey, the crowd, and what it wants."""
     privacy = survey.privacy
     delta = f", delta {privacy.delta:g}" if privacy.delta else ""
-    promise = f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"
     facts = {
-        "Crowd": [f"{survey.crowd:,} people, {survey.colluding:,} of whom may collude"],
-        "Wanted guarantee": [promise],
+        "Crowd": [_crowd(survey)],
+        "Wanted guarantee": [f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"],
         "Questions": [f"{question.id}: {answers(question)}" for question in survey.questions],
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
     }
-    return heading(survey.name) + _list(facts.items())
+    return rendered("facts.html", title=survey.name, facts=facts)
 
 
 @views.as_html.register
 def plan_html(plan: Plan) -> str:
     """The guarantee of a plan and its noise."""
     promise = plan.guarantee
-    said = (guarantee_heading, guarantee_sentence, guarantee_symbols)
     facts = {
-        "Guarantee": [*(words(promise) for words in said), *warnings(promise)],
-        "Crowd": [f"{plan.survey.crowd:,} people, {plan.survey.colluding:,} of whom may collude"],
+        "Guarantee": [
+            guarantees.guarantee_heading(promise),
+            guarantees.guarantee_sentence(promise),
+            guarantees.guarantee_symbols(promise),
+            *guarantees.warnings(promise),
+        ],
+        "Crowd": [_crowd(plan.survey)],
         "Noise": message_texts(plan),
         "Plan, SHA-256": [plan.digest],
     }
-    return heading(plan.survey.name) + _list(facts.items())
+    return rendered("facts.html", title=plan.survey.name, facts=facts)
+
+
+def _crowd(survey: Survey) -> str:
+    return f"{survey.crowd:,} people, {survey.colluding:,} of whom may collude"
 
 
 @views.as_html.register
@@ -59,7 +60,7 @@ def estimates_html(estimates: Estimates) -> str:
     """The page of estimates, in a frame: its style stays its own."""
     from incrowd.presentation.page import page  # drawing is slow to import
 
-    return f'<iframe srcdoc="{escape(page(estimates))}" style="{FRAME}"></iframe>'
+    return rendered("frame.html", page=page(estimates))
 
 
 @views.as_arrow.register
@@ -68,24 +69,23 @@ def estimates_table(estimates: Estimates) -> pa.Table:
     return as_table(estimates)
 
 
-def heading(title: str) -> str:
-    """A title as HTML."""
-    return f"<h3>{escape(title)}</h3>\n"
-
-
-def paragraphs(texts: Iterable[str]) -> str:
-    """Texts as HTML, a paragraph each."""
-    return rendered("paragraphs.html", texts=list(texts))
-
-
-def figures(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as HTML."""
-    return rendered("figures.html", headings=headings, rows=list(rows))
-
-
-def _list(facts: Iterable[tuple[str, Iterable[str]]]) -> str:
-    rows = (
-        f"<dt>{escape(name)}</dt>{''.join(f'<dd>{escape(line)}</dd>' for line in lines)}"
-        for name, lines in facts
+@views.as_html.register
+def two_way_html(found: TwoWay) -> str:
+    """What the terminal shows of two questions."""
+    warned = [] if found.seed is None else [simulation_warning(found.seed)]
+    independence = comparisons.independence_words(found.independence)
+    return rendered(
+        "comparison.html",
+        title=comparisons.title(found.questions),
+        said=[*warned, guarantees.guarantee_sentence(found.guarantee), independence],
+        headings=comparisons.HEADINGS,
+        rows=list(map(comparisons.row, found.figures)),
+        notes=comparisons.notes(found.figures),
     )
-    return f"<dl>{''.join(rows)}</dl>\n"
+
+
+@views.as_arrow.register
+def two_way_table(found: TwoWay) -> pa.Table:
+    """A row for each figure: its kind, and the fields of `Comparison`."""
+    rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
+    return marked_table(pa.Table.from_pylist(rows), found.seed)

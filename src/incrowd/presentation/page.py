@@ -9,20 +9,16 @@ from typing import Any
 from markupsafe import Markup
 
 from incrowd.estimation.results import Estimates
+from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
+from incrowd.presentation import guarantees
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.data import ALLOWED, Cell, Shown, Word, present_rows, shown
-from incrowd.presentation.guarantees import (
-    guarantee_heading,
-    guarantee_sentence,
-    guarantee_symbols,
-    warnings,
-)
-from incrowd.presentation.guide import guide
+from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
 from incrowd.presentation.messages import message_texts
 from incrowd.presentation.number_text import digits, percent, short_percent
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import simulation_warning
+from incrowd.survey import Multi
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
 _MOST_CHARTED = 800
@@ -38,21 +34,23 @@ def page(estimates: Estimates) -> str:
     Under 2 MB, unless names are longer than sentences: of many or large tables, those that come
     too late are not drawn, later not listed, and the page says so.
     """
-    items = list(shown(estimates))
+    items, survey, seed = list(shown(estimates)), estimates.plan.survey, estimates.seed
     before = accumulate(map(_weight, items), initial=0)
-    seed = estimates.seed
     return rendered(
         "estimates.html",
-        title=estimates.plan.survey.name,
+        title=survey.name,
         simulated="" if seed is None else simulation_warning(seed),
-        promise=_promise(estimates),
-        facts=_facts(estimates),
+        estimates=estimates,
+        guarantees=guarantees,
         noise=message_texts(estimates.plan),
-        digest=estimates.plan.digest,
         has_truth=any(item.has_truth for item in items),
+        figures=_FIGURES,
         tables=[_table(item, used) for item, used in zip(items, before, strict=False)],
         words=[_words(id, words) for id, words in estimates.words.items()],
-        guide=guide(estimates),
+        level=estimates.tables[0].level if estimates.tables else 0.95,
+        errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
+        noise_and_sampling=NOISE_AND_SAMPLING,
+        several_answers=any(isinstance(question, Multi) for question in survey.questions),
     )
 
 
@@ -61,54 +59,20 @@ def _weight(item: Shown) -> int:
     return len(item.cells) + 2 * (len(item.cells) // len(item.table.answers[-1])) + 2
 
 
-def _promise(estimates: Estimates) -> dict[str, Any]:
-    guarantee = estimates.guarantee
-    return {
-        "heading": guarantee_heading(guarantee),
-        "sentence": guarantee_sentence(guarantee),
-        "symbols": guarantee_symbols(guarantee),
-        "warnings": warnings(guarantee),
-    }
-
-
-def _facts(estimates: Estimates) -> dict[str, str]:
-    return {
-        "Crowd": f"{estimates.crowd:,} people",
-        "May collude with the analyst": f"{estimates.plan.survey.colluding:,} of them",
-        "Reports accepted": f"{estimates.reports:,}",
-        "Reports rejected": f"{estimates.rejected:,}",
-    }
-
-
 def _table(item: Shown, used: int) -> dict[str, Any]:
     """One table; `used` is what the tables before it have taken of the page."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
-    questions = item.table.questions
     return {
-        "questions": questions,
-        "caption": _caption(item) + _cuts(item, drawn, len(listed)),
+        "of": item.table,
+        "note": item.note,
+        "influence": short_percent(item.table.influence),
+        "cells": len(item.cells),
+        "listed": len(listed),
         "charts": _charts(item) if drawn else (),
-        "first": questions[-1] if len(questions) > 1 else "answer",
         "figures": (*_FIGURES, *(["truth"] if item.has_truth else [])),
         "groups": list(_groups(item, listed)),
     }
-
-
-def _caption(item: Shown) -> str:
-    note = f" {item.note}." if item.note else ""
-    return (
-        f"Percent of people; {item.table.level:.0%} intervals for {item.table.errors}. "
-        f"As good as {item.table.as_good_as:,.0f} people asked openly; a malicious sender can move "
-        f"a figure by {short_percent(item.table.influence)} at most.{note}"
-    )
-
-
-def _cuts(item: Shown, drawn: bool, listed: int) -> str:
-    missing = "" if drawn or not item.cells else " Not drawn: too many cells for one page."
-    if listed < len(item.cells):
-        missing += f" {listed:,} of {len(item.cells):,} cells are listed; write .csv for all."
-    return missing
 
 
 def _charts(item: Shown) -> tuple[Markup, Markup]:
@@ -134,14 +98,14 @@ def _line(cell: Cell, places: int) -> Line:
 def _words(id: str, words: WordEstimates) -> dict[str, Any]:
     """The words that are present, the most frequent first."""
     found = present_rows(words)[:_MOST_LISTED]
-    caption = (
-        f"Percent of people; {words.level:.0%} intervals for "
-        f"{words.errors}. {len(found):,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if found else ''}; all other words: "
-        f"{_percent(words.others, 2)} ± {_percent(words.others_error, 2)}."
-    )
-    lines = [_word(row) for row in found]
-    return {"question": id, "caption": caption, "figures": _FIGURES, "lines": lines}
+    return {
+        "question": id,
+        "of": words,
+        "note": present_note(words, len(found)),
+        "others": _percent(words.others, 2),
+        "others_error": _percent(words.others_error, 2),
+        "lines": [_word(row) for row in found],
+    }
 
 
 def _word(row: Word) -> Line:

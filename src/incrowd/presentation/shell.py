@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from incrowd.presentation.style import style_sheet
+# The colors of the light page. The dark page's style sheet finds an element by the one it has.
+INK, MUTED, LINE, ACCENT = "#1b1f24", "#59636e", "#dfe3e8", "#0b5cad"
+
+# An underscore within a word marks nothing up, and names are full of them.
+_MARKS = re.compile(r"[\\`*\[\]<>&#|~$]|(?<![^\W_])_|_(?![^\W_])")
 
 
 @cache
 def templates(package: str = __package__) -> Environment:
-    """The templates of a package, which may extend those here; they escape what they are given."""
+    """The templates of a package, which may extend those here; HTML escapes what it is given."""
     own = (PackageLoader(name) for name in dict.fromkeys((package, __package__)))
     found = Environment(
         loader=ChoiceLoader(list(own)),
-        autoescape=True,
+        autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         trim_blocks=True,
+        keep_trailing_newline=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found.filters["breakable"] = breakable
-    found.globals["style_sheet"] = Markup(style_sheet())
+    found.filters |= {"breakable": breakable, "one_line": one_line, "plain": plain, "shown": format}
+    found.globals["drawn"] = {"ink": INK, "muted": MUTED, "line": LINE, "accent": ACCENT}
     return found
 
 
 def rendered(template: str, package: str = __package__, /, **parts: Any) -> str:
     """A self-contained page: no network, no script, no other file."""
-    return templates(package).get_template(template).render(parts) + "\n"
+    return templates(package).get_template(template).render(parts)
 
 
 def breakable(name: str) -> Markup:
     """A line may break after each underscore."""
     return escape(name).replace("_", Markup("_<wbr>"))
+
+
+def plain(text: str) -> str:
+    """Text with a backslash before everything that Markdown would read as markup."""
+    return _MARKS.sub(r"\\\g<0>", one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Text without its line breaks, which would begin something else in Markdown."""
+    return " ".join(text.splitlines())

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.presentation.data import ALLOWED, Cell, Shown, present_rows, shown
+from incrowd.presentation.data import Cell, Shown, present_note, present_rows, shown
 from incrowd.presentation.guarantees import (
     guarantee_heading,
     guarantee_sentence,
@@ -73,11 +73,7 @@ def _words(id: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
     found = present_rows(words)
     others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
-    caption = (
-        f"% of people; {len(found):,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if found else ''}; "
-        f"other words: {others}"
-    )
+    caption = f"% of people; {present_note(words, len(found))}; other words: {others}"
     table = _blank(id, caption)
     table.add_column("word", overflow="fold")
     for name in ("estimate", "std. error", "95% interval"):

@@ -1,40 +1,21 @@
-"""Estimates into a file; its ending says what kind."""
+"""Estimates and cards into files; the ending says what kind."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
 
-from incrowd.errors import UsageError
 from incrowd.estimation.results import Estimates
+from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import as_json, as_table
-from incrowd.reports.files import replaced
+from incrowd.reports.files import checked_ending, replaced
 
-
-def save_estimates(estimates: Estimates, path: str | Path) -> None:
-    """Write the estimates as .csv, .json, .parquet or .html.
-
-    The file appears whole or not at all. Raises UsageError if the ending is another, or if the
-    file cannot be written.
-    """
-    writer = _WRITERS[check_ending(path)]
-    with replaced(path) as temporary:
-        writer(estimates, temporary)
-
-
-def check_ending(path: str | Path) -> str:
-    """The ending of the path, in lower case; to call before the work starts.
-
-    Raises UsageError if nothing can be written with that ending.
-    """
-    ending = Path(path).suffix.lower()
-    if ending not in _WRITERS:
-        raise UsageError.of("path", str(path), f"should end in one of {', '.join(_WRITERS)}")
-    return ending
+# Drawing takes longer to import than the other endings take to write: whoever draws imports it.
 
 
 def _write_csv(estimates: Estimates, path: Path) -> None:
@@ -51,15 +32,47 @@ def _write_parquet(estimates: Estimates, path: Path) -> None:
 
 
 def _write_html(estimates: Estimates, path: Path) -> None:
-    # Drawing takes longer to import than the other endings take to write.
     from incrowd.presentation.page import page
 
     path.write_text(page(estimates), encoding="utf-8")
 
 
-_WRITERS: dict[str, Callable[[Estimates, Path], None]] = {
+Writers = Mapping[str, Callable[[Any, Path], object]]
+_WRITERS = {
     ".csv": _write_csv,
     ".json": _write_json,
     ".parquet": _write_parquet,
     ".html": _write_html,
 }
+CARD_WRITERS: Writers = {
+    ".html": lambda card, path: path.write_text(html(card), encoding="utf-8"),
+    ".md": lambda card, path: path.write_text(markdown(card), encoding="utf-8"),
+}
+
+
+def check_ending(path: str | Path) -> str:
+    """The ending of the path, in lower case; to call before the work starts.
+
+    Raises UsageError if estimates cannot be written with that ending.
+    """
+    return checked_ending(path, _WRITERS)
+
+
+def save_estimates(estimates: Estimates, path: str | Path) -> None:
+    """Write the estimates as .csv, .json, .parquet or .html.
+
+    The file appears whole or not at all. Raises UsageError if the ending is another, or if the
+    file cannot be written.
+    """
+    _save(estimates, path, _WRITERS)
+
+
+def write_card(card: Card, path: str | Path) -> None:
+    """Write a card as .html or .md, as `save_estimates` writes estimates."""
+    _save(card, path, CARD_WRITERS)
+
+
+def _save(made: Any, path: str | Path, writers: Writers) -> None:
+    writer = writers[checked_ending(path, writers)]
+    with replaced(path) as temporary:
+        writer(made, temporary)

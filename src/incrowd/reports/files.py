@@ -7,7 +7,7 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -46,6 +46,20 @@ def replaced(path: str | Path) -> Iterator[Path]:
         else:
             temporary.chmod(_mode(target))
             temporary.replace(target)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file of text, whole or not at all. Raises UsageError as `replaced`."""
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def checked_ending(path: str | Path, endings: Collection[str]) -> str:
+    """The ending of the path, in lower case. Raises UsageError if it is none of these."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        raise UsageError.of("path", str(path), f"should end in one of {', '.join(endings)}")
+    return ending
 
 
 def is_stream(path: str | Path) -> bool:

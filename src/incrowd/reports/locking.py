@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import UsageError
-from incrowd.reports.files import replaced
+from incrowd.reports.files import write_text
 
 PATIENCE = 60.0  # seconds
 PAUSE = 0.01
@@ -41,9 +41,7 @@ def rewrite(path: str | Path, change: Callable[[Path], str]) -> None:
     file cannot be locked or written, and whatever `change` raises; then it stays as it was.
     """
     with locked(path) as real:
-        text = change(real)
-        with replaced(real) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(real, change(real))
 
 
 def _acquired(place: Path, path: str | Path, deadline: float) -> int:

@@ -114,6 +114,11 @@ class Survey(views.Notebook, Frozen):
         raise KeyError(id)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The ids of the text questions, whose tables are lists of words."""
+        return tuple(question.id for question in self.questions if question.type == "text")
+
+    @property
     def honest(self) -> int:
         """The people a guarantee may count on: the crowd less those who may collude.
 

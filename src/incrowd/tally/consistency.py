@@ -52,6 +52,26 @@ def check_people(plan: Plan, tally: Tally) -> None:
             raise _impossible(number, f"{counts.declared:,} people {sent}")
 
 
+def people_of(plan: Plan, tally: Tally) -> int:
+    """Who took part: the smallest number of any message (rows, if one person has several).
+
+    tally: all reports of every message. Raises ReportsError if a message is missing, or for
+    figures that are not possible together.
+    """
+    check_possible(plan, tally)
+    for number in range(len(plan.messages)):
+        if number not in tally.messages:
+            raise nothing_of(number)
+    check_people(plan, tally)
+    return min(tally.messages[n].people(message) for n, message in enumerate(plan.messages))
+
+
+def nothing_of(number: int) -> IncrowdError:
+    """The error for a message of which nothing came."""
+    what = "name the reports of every message"
+    return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
+
+
 def sends(message: UnlinkedBits, people: int) -> Sends:
     """How many unlinked set bits so many people send.
 

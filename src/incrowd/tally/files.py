@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError, unreadable
 from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
-from incrowd.reports.files import replaced
+from incrowd.reports.files import write_text
 from incrowd.tally.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 2"
@@ -78,8 +78,7 @@ class _File(_Strict):
 
 def save_tally(tally: Tally, path: str | Path) -> None:
     """Write a tally as JSON. Raises UsageError if the file cannot be written."""
-    with replaced(path) as temporary:
-        temporary.write_text(as_text(tally) + "\n", encoding="utf-8")
+    write_text(path, as_text(tally) + "\n")
 
 
 def as_text(tally: Tally) -> str:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from incrowd.encoding.bloom import candidate_places, normalize
-from incrowd.errors import IncrowdError, InWords, ReportsError, TableError, UsageError
+from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Ids, Reading, joint, table_of, travels_jointly
+from incrowd.estimation.readings import Ids, joint, table_of, travels_jointly
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
-from incrowd.planner.planner import guarantee_for
-from incrowd.planner.sources import check_tables, sources
+from incrowd.planner.planner import analysis_of, guarantee_for
+from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
-from incrowd.tally.consistency import check_people, check_possible
+from incrowd.tally.consistency import nothing_of, people_of
+from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
 
@@ -37,10 +39,31 @@ def count(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants. kind:
     "pairs" counts what covariances need, "patterns" what maximum likelihood needs. Raises
-    ReportsError if the reports are of another plan, TableError for a table that cannot be made.
+    ReportsError if the reports are of another plan, TableError for a table that cannot be made,
+    PlanFileError if the plan's analysis does not promise what the plan does.
     """
+    analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
     return tallied(plan, _many(parts), check_tables(plan, tables), kind, in_order)
+
+
+def count_on_spark(
+    plan: Plan,
+    paths: Iterable[str | Path],
+    *,
+    tables: Sequence[Sequence[str]] | None = None,
+    kind: Kind = "singles",
+    master: str = THIS_MACHINE,
+) -> Tally:
+    """Count files of reports on Spark, as `count` does here; every machine has to find the files.
+
+    master: the address of a cluster; by default all cores of this machine. Raises UsageError if
+    the extra `spark` or Java is missing, else what `count` raises.
+    """
+    analysis_of(plan)
+    wanted = check_tables(plan, tables)
+    with started(master) as session:
+        return count_files(plan, session, paths, wanted, kind)
 
 
 def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
@@ -72,7 +95,8 @@ def estimate(
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """
-    _check_candidates(plan, candidates or {})
+    candidates = candidates or {}
+    _check_candidates(plan, candidates)
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
         reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
@@ -80,9 +104,8 @@ def estimate(
     wanted = reports.tables if tables is None else check_tables(plan, tables)
     _check_counted(reports, wanted, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
-    text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
-    shown = [ids for ids in wanted if ids[0] not in text]
-    words = {ids[0]: (candidates or {}).get(ids[0]) for ids in wanted if ids[0] in text}
+    named = {id: candidates[id] for (id, *_) in wanted if candidates.get(id)}
+    shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     found = {ids: readings(plan, reports, ids) for ids in shown}
     joints = tuple(
         joint(plan, found[ids], ids, noise_only) if travels_jointly(plan, ids) else None
@@ -93,7 +116,7 @@ def estimate(
         arrived=arrived,
         guarantee=guarantee,
         tables=tuple(table_of(plan, found[ids], ids, noise_only) for ids in shown),
-        words={id: _words(plan, reports, id, w) for id, w in words.items() if w},
+        words={id: _words(plan, reports, id, words) for id, words in named.items()},
         simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
         covariances=joints if covariance else (),
         seed=reports.seed,
@@ -107,10 +130,10 @@ def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousInter
 
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
     """Raises UsageError for words of what is no text question."""
-    text = [q.id for q in plan.survey.questions if isinstance(q, Text)]
+    texts = plan.survey.texts
     for id in candidates:
-        if id not in text:
-            known = ", ".join(text) or "none"
+        if id not in texts:
+            known = ", ".join(texts) or "none"
             allowed = f"should be a text question; they are {known}"
             raise UsageError.of("candidates", id, allowed)
 
@@ -120,9 +143,8 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     for ids in wanted:
         if ids not in counted.tables:
             known = "; ".join(map(",".join, counted.tables))
-            raise TableError.of(
-                "table", ",".join(ids), f"it was not counted; use {known}, or count again"
-            )
+            allowed = f"it was not counted; use {known}, or count again"
+            raise TableError.of("table", ",".join(ids), allowed)
     if joined and counted.kind != "pairs":
         allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
@@ -136,52 +158,19 @@ def check_arrived(
     Raises ReportsError if a message is missing, or too few people came.
     """
     people = people_of(plan, counted)
-    for number in range(len(plan.messages)):
-        if not counted.messages[number].accepted:
-            raise _nothing_of(number)
-    arrived = tuple(
-        Arrived(counts.accepted, counts.rejected, counts.people(message))
-        for counts, message in (
-            (counted.messages[number], message) for number, message in enumerate(plan.messages)
-        )
-    )
+    arrived = []
+    for number, message in enumerate(plan.messages):
+        counts = counted.messages[number]
+        if not counts.accepted:
+            raise nothing_of(number)
+        arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
     if people < plan.survey.crowd and not accept_smaller_crowd:
-        raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), _too_few(plan))
-    return arrived, guarantee_for(plan, people)
-
-
-def people_of(plan: Plan, counted: Tally) -> int:
-    """Who took part: the smallest number of any message (rows, if one person has several).
-
-    counted: all reports of every message. Raises ReportsError if a message is missing, or for
-    figures that are not possible together.
-    """
-    check_possible(plan, counted)
-    for number in range(len(plan.messages)):
-        if number not in counted.messages:
-            raise _nothing_of(number)
-    check_people(plan, counted)
-    return min(counted.messages[n].people(message) for n, message in enumerate(plan.messages))
-
-
-def _nothing_of(number: int) -> IncrowdError:
-    what = "name the reports of every message"
-    return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
-
-
-def _too_few(plan: Plan) -> str:
-    return (
-        f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, or "
-        "use accept_smaller_crowd=True to recompute a weaker guarantee"
-    )
-
-
-def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
-    """The counts of a table in every message that holds it."""
-    return tuple(
-        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
-        for source in sources(plan, ids)
-    )
+        allowed = (
+            f"the plan's guarantee counts on {plan.survey.crowd:,} people; collect more reports, "
+            "or use accept_smaller_crowd=True to recompute a weaker guarantee"
+        )
+        raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
+    return tuple(arrived), guarantee_for(plan, people)
 
 
 def _words(plan: Plan, counted: Tally, id: str, candidates: Sequence[str]) -> WordEstimates:

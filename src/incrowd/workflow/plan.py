@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
-import pyarrow.csv
+from collections.abc import Sequence
 
 from incrowd.planner import solving
-from incrowd.planner.expectation import expected_error
-from incrowd.planner.frontier import frontier
+from incrowd.planner.groups import Progress
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Asked, Plan
-from incrowd.reports.files import replaced
 from incrowd.survey import Survey
-
-Progress = Callable[[str], None]
 
 
 def plan(
@@ -36,33 +29,4 @@ def solve(survey: Survey, unknown: str, *, error: float, progress: Progress | No
     error: a proportion, the largest of the wanted tables or their mean, as the survey's objective
     says. Raises UsageError for another unknown, PrivacyError if no value gives the error.
     """
-    return solving.solve(survey, unknown, error, plan_error, progress)
-
-
-def plan_error(made: Plan) -> float:
-    """The standard error of a plan's wanted tables: the largest, or their mean."""
-    return expected_error(made.survey, made.messages)
-
-
-def with_budget(survey: Survey, reports_per_person: int) -> Survey:
-    """The survey with its grouping left to the planner. Raises SurveyError for a wrong budget."""
-    raw = survey.model_dump(by_alias=True) | {"message": (), "copies": 1}
-    return Survey.of(raw | {"reports_per_person": reports_per_person})
-
-
-def write_frontier(made: Plan, path: Path, progress: Progress | None = None) -> None:
-    """Write error against reports a person and against epsilon: a page, and a .csv beside it."""
-    from incrowd.presentation.frontier import (  # drawing is slow to import
-        frontier_page,
-        frontier_table,
-    )
-
-    survey = made.survey
-    found = frontier(survey, progress)
-    reports = float(sum(message.copies for message in made.messages))
-    chosen = (reports, survey.privacy.epsilon, plan_error(made))
-    with replaced(path) as temporary:
-        text = frontier_page(survey.name, found.reports, found.epsilons, chosen, survey.objective)
-        temporary.write_text(text, encoding="utf-8")
-    with replaced(path.with_suffix(".csv")) as temporary:
-        pyarrow.csv.write_csv(frontier_table(found.reports, found.epsilons), temporary)
+    return solving.solve(survey, unknown, error, progress)

@@ -14,6 +14,7 @@ from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
 from incrowd.errors import AnswersError, InWords, Problem
+from incrowd.planner.planner import analysis_of
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
@@ -42,8 +43,10 @@ def randomize(
     as one person. device_key: the secret that permanent responses need; each id has its own part
     of it. Real reports take their randomness from the operating system; a `simulation_seed` makes
     them repeatable, therefore not private, and the collections say so.
-    Raises AnswersError if the answers do not fit the survey, UsageError if a key is needed.
+    Raises AnswersError if the answers do not fit the survey, UsageError if a key is needed, and
+    PlanFileError if the plan names an analysis that does not promise what the plan does.
     """
+    analysis_of(plan)
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = People.of(plan.survey, answers)
@@ -115,6 +118,7 @@ def randomize_files(
     progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
     for `randomize`; wrong rows are counted over the whole file.
     """
+    analysis_of(plan)
     bar = progress or no_bar
     read = _batches(plan, answers, id)
     first = list(islice(read.tables, 2))

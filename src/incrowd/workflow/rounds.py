@@ -8,8 +8,9 @@ from incrowd.errors import MISSING, InWords, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.locking import rewrite
+from incrowd.tally.consistency import people_of
 from incrowd.tally.tally import Tally
-from incrowd.workflow.estimate import Reports, count, people_of
+from incrowd.workflow.estimate import Reports, count
 
 
 def new_ledger(path: str | Path) -> Ledger:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,49 +11,21 @@ import pyarrow as pa
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
+from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import table_of
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.truth import theoretical_error, true_table
-from incrowd.planner.sources import sources
+from incrowd.planner.sources import readings, sources
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
-from incrowd.survey import Survey, Text
-from incrowd.workflow.estimate import count, readings
+from incrowd.survey import Survey
+from incrowd.workflow.estimate import count
 from incrowd.workflow.plan import plan
 from incrowd.workflow.randomize import randomize_message
 from incrowd.workflow.truth import true_moments
 
 MOST_SEED = 2**63
-
-
-@dataclass(frozen=True)
-class TableQuality:
-    """What the trials show of one table; every array has the shape of the table.
-
-    coverage: share of trials whose interval holds the truth. joint_coverage: share of trials in
-    which all intervals of the table hold at once. bias: mean estimate less truth. bias_error: its
-    standard error, from the number of trials. mean_standard_error: what the estimates say of
-    themselves (root mean square). empirical_standard_error: how far they really spread.
-    theoretical_error: what the truth and the noise say they should. efficiency: theoretical over
-    empirical variance, summed over cells; 1 but for the error of the simulation.
-    """
-
-    questions: tuple[str, ...]
-    coverage: np.ndarray
-    joint_coverage: float
-    bias: np.ndarray
-    bias_error: np.ndarray
-    mean_standard_error: np.ndarray
-    empirical_standard_error: np.ndarray
-    theoretical_error: np.ndarray
-
-    @property
-    def efficiency(self) -> float:
-        """Theoretical over empirical variance, of all cells together."""
-        found = float((self.empirical_standard_error**2).sum())
-        return float((self.theoretical_error**2).sum()) / found if found > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -98,51 +69,38 @@ def simulate(
     if fixed_people:
         chosen = np.sort(generator.permutation(everybody.number)[: survey.crowd])
         everybody = everybody.take(chosen)
-    trial = Trial.of(made, everybody, fixed_people)
-    truth = [true_moments(made, everybody, ids) for ids in trial.wanted]
+    trial = Trial(made, everybody, fixed_people)
     collected = []
     for _ in range(trials):
         collected.append(trial.run(generator, keystream))
         if progress:
             progress(1)
-    tables = tuple(
-        _quality(made, ids, true, [found[number] for found in collected])
-        for number, (ids, true) in enumerate(zip(trial.wanted, truth, strict=True))
-    )
-    return Simulation(made, trials, fixed_people, tables, seed)
+    tables = []
+    for ids, *found in zip(trial.wanted, *collected, strict=True):
+        weights = [(source.message, source.weight) for source in sources(made, ids)]
+        tables.append(quality(made, weights, ids, true_moments(made, everybody, ids), found))
+    return Simulation(made, trials, fixed_people, tuple(tables), seed)
 
 
-class Trial(NamedTuple):
+class Trial:
     """What all trials share: the plan, the people, and their records where those never change."""
 
-    plan: Plan
-    people: People
-    records: tuple[np.ndarray | None, ...]
-    fixed_people: bool
-    wanted: tuple[tuple[str, ...], ...]
+    def __init__(self, plan: Plan, people: People, fixed_people: bool) -> None:
+        self.plan, self.people, self.fixed_people = plan, people, fixed_people
+        self.wanted = [ids for ids in plan.survey.wanted if ids[0] not in plan.survey.texts]
+        self.records = [self._packed(message) for message in plan.messages]
 
-    @classmethod
-    def of(cls, made: Plan, people: People, fixed_people: bool) -> Trial:
-        """Pack the records of every message without text questions and without wide ones."""
-        text = {q.id for q in made.survey.questions if isinstance(q, Text)}
-
-        def packed(message: Message) -> np.ndarray | None:
-            if isinstance(message, UnlinkedBits) or text & set(message.ids):
-                return None
-            return pack(message.questions, people.encoded, people.number)
-
-        records = tuple(packed(message) for message in made.messages)
-        wanted = tuple(ids for ids in made.survey.wanted if ids[0] not in text)
-        return cls(made, people, records, fixed_people, wanted)
+    def _packed(self, message: Message) -> np.ndarray | None:
+        """The records of a message; None of words, which change with the cohort, and if wide."""
+        if isinstance(message, UnlinkedBits) or {*message.ids} & {*self.plan.survey.texts}:
+            return None
+        return pack(message.questions, self.people.encoded, self.people.number)
 
     def run(self, generator: np.random.Generator, keystream: Keystream) -> list[TableEstimate]:
         """Every wanted table from one collection."""
-        size = self.plan.survey.crowd
-        drawn = (
-            np.arange(self.people.number)
-            if self.fixed_people
-            else generator.integers(self.people.number, size=size)
-        )
+        drawn = np.arange(self.people.number)
+        if not self.fixed_people:
+            drawn = generator.integers(self.people.number, size=self.plan.survey.crowd)
         reports = [self._reports(number, drawn, keystream) for number in range(len(self.records))]
         counted = count(self.plan, reports, tables=self.wanted)
         return [
@@ -166,24 +124,3 @@ class Trial(NamedTuple):
             id=str(number),
             people=message.declared(len(drawn)),
         )
-
-
-def _quality(
-    made: Plan, ids: tuple[str, ...], shares: np.ndarray, trials: list[TableEstimate]
-) -> TableQuality:
-    truth = true_table(made, ids, shares)
-    estimates = np.array([table.estimate for table in trials])
-    errors = np.array([table.standard_error for table in trials])
-    holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
-    weights = [(source.message, source.weight) for source in sources(made, ids)]
-    spread = np.std(estimates, axis=0, ddof=1)
-    return TableQuality(
-        questions=ids,
-        coverage=np.mean(holds, axis=0),
-        joint_coverage=float(np.mean(holds.reshape(len(trials), -1).all(axis=1))),
-        bias=np.mean(estimates, axis=0) - truth,
-        bias_error=spread / np.sqrt(len(trials)),
-        mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
-        empirical_standard_error=spread,
-        theoretical_error=theoretical_error(made, weights, ids, shares, trials[0].errors),
-    )

@@ -14,7 +14,6 @@ from incrowd.estimation.readings import Ids
 from incrowd.estimation.truth import true_table
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
-from incrowd.survey import Text
 from incrowd.tally.moments import moments
 
 
@@ -25,8 +24,7 @@ def truth(
 
     For comparison only.
     """
-    text = {q.id for q in plan.survey.questions if isinstance(q, Text)}
-    wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in text]
+    wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
     people = People.of(plan.survey, answers)
     return tuple(true_table(plan, ids, true_moments(plan, people, ids)) for ids in wanted)
 

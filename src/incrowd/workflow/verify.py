@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-
-import numpy as np
-from scipy.special import ndtri
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.planner.planner import analysis_of, assumption, recertify
 from incrowd.planner.sent import sent_by
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
-from incrowd.reports.collection import Collection
-from incrowd.tally.consistency import sends
+from incrowd.plans import Plan
+from incrowd.tally.impossible import (
+    Impossible,
+    ImpossiblePeople,
+    impossible_people,
+    impossible_rates,
+)
 from incrowd.tally.tally import MessageTally
 from incrowd.workflow.estimate import Reports, count
-
-FALSE_ALARM = 1e-6  # chance that right reports are called impossible, over all bits together
-
-
-@dataclass(frozen=True)
-class Impossible:
-    """A bit whose rate cannot come from the plan: of message (from 1), question and bit (from 0).
-
-    low, high: the rates that the noise can give.
-    """
-
-    message: int
-    question: str
-    bit: int
-    rate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ImpossiblePeople:
-    """A number of people that does not fit the reports of a message (from 1) of unlinked set bits.
-
-    low, high: how many reports so many people can send.
-    """
-
-    message: int
-    people: int
-    reports: int
-    low: int
-    high: int
 
 
 @dataclass(frozen=True)
@@ -95,67 +63,18 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     )
     if reports is None:
         return Verification(certificate, holds)
-    parts: Iterable[Collection] = [reports] if isinstance(reports, Collection) else reports
     one_way = [(question.id,) for question in plan.survey.questions]
-    counted = count(plan, parts, tables=one_way)
-    found = [counted.messages.get(n, NOTHING) for n in range(len(plan.messages))]
+    counted = count(plan, reports, tables=one_way)
+    nothing = MessageTally(0, 0, 0, {})
+    found = [counted.messages.get(number, nothing) for number in range(len(plan.messages))]
     people = min(f.people(message) for f, message in zip(found, plan.messages, strict=True))
-    wrong = [
-        impossible
-        for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True))
-        for impossible in _impossible(plan, number, message, counts)
-    ]
     return Verification(
         certificate,
         holds,
         reports=sum(f.accepted for f in found),
         rejected=sum(f.rejected for f in found),
-        impossible=tuple(wrong),
-        impossible_people=tuple(_impossible_people(plan, found)),
+        impossible=tuple(impossible_rates(plan, found)),
+        impossible_people=tuple(impossible_people(plan, found)),
         missing=max(plan.survey.crowd - people, 0),
         seed=counted.seed,
     )
-
-
-def _impossible_people(plan: Plan, found: list[MessageTally]) -> Iterator[ImpossiblePeople]:
-    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True)):
-        if isinstance(message, UnlinkedBits):
-            low, high = sends(message, counts.declared)
-            bounds = max(math.ceil(low), 0), math.floor(high)
-            if not bounds[0] <= counts.accepted <= bounds[1]:
-                yield ImpossiblePeople(number + 1, counts.declared, counts.accepted, *bounds)
-
-
-NOTHING = MessageTally(0, 0, 0, {})
-
-
-def _impossible(
-    plan: Plan, number: int, message: Message, counts: MessageTally
-) -> list[Impossible]:
-    """The bits of a message whose rates lie outside their bounds.
-
-    The spread is largest at the bounds themselves. All bits of the plan share the false alarm.
-    """
-    bits = sum(m.record_bits for m in plan.messages)
-    quantile = -float(ndtri(FALSE_ALARM / (2 * bits)))
-    found = []
-    for id, channel in message.channels.items():
-        if (id,) not in counts.tables:
-            continue
-        table = np.atleast_2d(counts.tables[(id,)]).sum(axis=0)
-        reports = max(int(table[0]), 1)
-        low, high = _bounds(channel)
-        slack = [quantile * np.sqrt(r * (1 - r) / reports) + 1 / reports for r in (low, high)]
-        rates = table[1:] / reports
-        wrong = (rates < low - slack[0]) | (rates > high + slack[1])
-        found += [
-            Impossible(number + 1, id, int(bit), float(rates[bit]), low, high)
-            for bit in np.flatnonzero(wrong)
-        ]
-    return found
-
-
-def _bounds(channel: QuestionChannel) -> tuple[float, float]:
-    """The rates a bit of a question can have, whatever people answer."""
-    rates = channel.set_rates
-    return float(rates.min()), float(rates.max())

@@ -1,7 +1,10 @@
-"""The command that tries a survey out: `simulate`."""
+"""The commands that try surveys out where the answers are known: `simulate` and `demo`."""
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,10 +12,14 @@ import typer
 from scipy.special import ndtri
 
 import incrowd
+from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
-from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers
+from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers, make_folder
+from incrowd.errors import UsageError
+from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
-from incrowd.workflow.simulate import Simulation, TableQuality
+from incrowd.reports.files import write_text
+from incrowd.workflow.simulate import Simulation
 
 
 def simulate(
@@ -46,22 +53,19 @@ def simulate(
 
 def simulation(result: Simulation, json: bool) -> None:
     """How good the estimates were."""
-    if printed_as_json(json, lambda: simulation_facts(result), result.seed):
-        return
-    people = "people fixed" if result.fixed_people else "people drawn"
-    title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
-    out.print(simulation_table(title, map(_quality, result.tables)))
-    say(simulation_legend(result.trials))
-
-
-def simulation_facts(result: Simulation) -> dict[str, Any]:
-    """A simulation as JSON-ready data."""
-    return {
+    qualities = [_quality(quality) for quality in result.tables]
+    facts = {
         "trials": result.trials,
         "fixed_people": result.fixed_people,
         "plan": result.plan.digest,
-        "tables": [_quality(quality) for quality in result.tables],
+        "tables": qualities,
     }
+    if printed_as_json(json, facts, result.seed):
+        return
+    people = "people fixed" if result.fixed_people else "people drawn"
+    title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
+    out.print(simulation_table(title, qualities))
+    say(simulation_legend(result.trials))
 
 
 def _quality(quality: TableQuality) -> dict[str, Any]:
@@ -88,3 +92,47 @@ def _quality(quality: TableQuality) -> dict[str, Any]:
 
 def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
+    ] = Path("demo"),
+    json: AsJson = False,
+) -> None:
+    """Run the whole path on real data, and compare with the truth.
+
+    \b
+    Example:
+      incrowd demo -o demo
+    """
+    show.estimates(_demonstrated(output), json)
+
+
+def _demonstrated(folder: Path) -> incrowd.Estimates:
+    """Plan, randomise, estimate, write everything to the folder; say what is done."""
+    survey = incrowd.Survey.load(_example("health.toml"))
+    answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
+    make_folder(folder)
+    made = incrowd.plan(survey)
+    write_text(folder / "plan.json", made.dumps())
+    say(f"planned {len(survey.questions)} questions: {folder / 'plan.json'}")
+    reports = incrowd.randomize(made, answers)
+    incrowd.save_reports(reports, folder / "reports.parquet")
+    say(f"randomised {answers.num_rows:,} records: {folder / 'reports.parquet'}")
+    loaded = incrowd.load_reports(folder / "reports.parquet")
+    estimates = incrowd.estimate(made, loaded)
+    compared = dataclasses.replace(estimates, truth=incrowd.truth(made, answers))
+    incrowd.save_estimates(compared, folder / "report.html")
+    say(f"estimated {len(compared.tables)} tables: {folder / 'report.html'}")
+    return compared
+
+
+def _example(name: str) -> Path:
+    """A file of the examples, beside the source or where the package installs them."""
+    places = (Path(__file__).parents[3] / "examples", Path(sys.prefix) / "share/incrowd/examples")
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    allowed = f"it is not in {' or '.join(map(str, places))}; install the package again"
+    raise UsageError.of("demo", name, allowed)

@@ -1,0 +1,74 @@
+"""The commands that work a plan's promise out anew: `verify` and `card`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import print_json, say, working
+from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.presentation.card import markdown
+from incrowd.presentation.write import CARD_WRITERS, write_card
+from incrowd.reports.files import checked_ending
+from incrowd.workflow import card as cards
+
+
+def verify(
+    plan: PlanFile,
+    reports: Annotated[
+        Path | None, typer.Argument(metavar="REPORTS", help="Reports to check as well.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Recompute a plan's certificate. Check that reports can come from the plan.
+
+    Exit code 1 if the plan's promise does not hold, the reports cannot come from it, or they were
+    made in a simulation and protect nobody.
+
+    \b
+    Example:
+      incrowd verify plan.json reports.parquet
+    """
+    check_reports(*([reports] if reports else []))
+    made = incrowd.Plan.load(plan)
+    with working("recomputing the certificate"):
+        parts = incrowd.stream_reports(reports, check=True) if reports else None
+        found = incrowd.verify(made, parts)
+    show.verification(made, found, json)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def card(
+    plan: PlanFile,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Write a page about a plan, for a review board. Markdown, if no file is named.
+
+    The plan's certificate is computed now and dated today. Exit code 1 if the plan does not hold.
+
+    \b
+    Example:
+      incrowd card plan.json -o card.html
+    """
+    if output:
+        checked_ending(output, CARD_WRITERS)
+        keep(output, plan)
+    made = incrowd.Plan.load(plan)
+    with working("certifying the plan"):
+        written = cards.card(made, plan.name)
+    if output:
+        write_card(written, output)
+        say(f"wrote {output}")
+    if json:
+        print_json(written.facts)
+    elif not output:
+        sys.stdout.write(markdown(written))

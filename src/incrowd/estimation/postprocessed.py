@@ -1,0 +1,130 @@
+"""Tables after a named, biased change of their unbiased estimates, with its bias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
+from incrowd.estimation.consistency import make_consistent
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.likelihood import LikelihoodFit, maximise_likelihood
+from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.postprocessing import Projected, project_to_simplex
+from incrowd.estimation.readings import Reading
+from incrowd.estimation.tables import along_axes
+from incrowd.plans import Guarantee
+from incrowd.survey import AnyQuestion
+
+Method = Literal["simplex", "likelihood", "consistent"]
+
+
+@dataclass(frozen=True)
+class Postprocessed:
+    """Shares of one table after a named, biased change of its unbiased estimate.
+
+    method, statement: what was done, and in which way it is biased. estimate, raw: arrays of the
+    shape of the table. log_likelihood: after each step of EM, else empty. warning: where EM has
+    not converged. bias: by how much, on the data at hand, if it was asked for.
+    """
+
+    questions: tuple[str, ...]
+    answers: tuple[tuple[str, ...], ...]
+    method: str
+    statement: str
+    estimate: np.ndarray
+    raw: np.ndarray
+    guarantee: Guarantee
+    log_likelihood: tuple[float, ...] = ()
+    warning: str = ""
+    bias: BootstrapBias | None = None
+    seed: int | None = None
+
+
+def consistent(
+    tables: Sequence[JointEstimate], guarantee: Guarantee, seed: int | None
+) -> tuple[Postprocessed, ...]:
+    """Tables whose shared margins were made equal."""
+    found = make_consistent(tables)
+    return tuple(
+        Postprocessed(
+            questions=table.questions,
+            answers=table.answers,
+            method=found.method,
+            statement=found.statement,
+            estimate=estimate,
+            raw=table.estimate,
+            guarantee=guarantee,
+            seed=seed,
+        )
+        for table, estimate in zip(tables, found.estimates, strict=True)
+    )
+
+
+def fitted(
+    questions: Sequence[AnyQuestion],
+    readings: Sequence[Reading],
+    method: Method,
+    draws: int,
+    guarantee: Guarantee,
+    seed: int | None,
+) -> Postprocessed:
+    """A table from the patterns of reports, by "simplex" or "likelihood".
+
+    readings: of several messages that hold the table the one in which it is sharpest is taken.
+    draws: simulated collections that tell the bias, 0 for none.
+    """
+    reading = max(readings, key=lambda reading: reading.weight)
+    histogram, channels, inverses = _patterns(questions, reading)
+
+    def unbiased(counts: np.ndarray) -> np.ndarray:
+        return along_axes(inverses, counts / counts.sum())
+
+    def fit(counts: np.ndarray) -> Projected | LikelihoodFit:
+        if method == "simplex":
+            return project_to_simplex(unbiased(counts))
+        return maximise_likelihood(counts, channels)
+
+    found, message = fit(histogram), reading.message
+    em = found if isinstance(found, LikelihoodFit) else None
+    people = message.people(int(reading.counts.sum()), 0)
+    law = (found.estimate, channels, people, message.copies, draws)
+    return Postprocessed(
+        questions=tuple(question.id for question in questions),
+        answers=tuple(question.answers for question in questions),
+        method=found.method,
+        statement=found.statement,
+        estimate=found.estimate,
+        raw=unbiased(histogram),
+        guarantee=guarantee,
+        log_likelihood=tuple(em.log_likelihood.tolist()) if em else (),
+        warning=em.warning if em else "",
+        bias=bootstrap_bias(lambda counts: fit(counts).estimate, *law) if draws else None,
+        seed=seed,
+    )
+
+
+Patterns = tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]
+
+
+def _patterns(questions: Sequence[AnyQuestion], reading: Reading) -> Patterns:
+    """The histogram of report patterns, and for each question its channel and a left inverse.
+
+    Of a k-ary response the patterns are the options: those with one bit set, the first bit being
+    the most significant digit.
+    """
+    histogram, channels, inverses = reading.counts, [], []
+    for axis, question in enumerate(questions):
+        channel = reading.message.channels[question.id]
+        if channel.of_answers:
+            one_hot = 1 << np.arange(question.bits)[::-1]
+            histogram = histogram.take(one_hot, axis=axis)
+            channels.append(channel.matrix)
+            inverses.append(channel.inverse)
+        else:
+            channels.append(channel_matrix(question, channel.matrix))
+            inverses.append(inverse_matrix(question, channel.inverse))
+    return histogram, channels, inverses

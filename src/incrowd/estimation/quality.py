@@ -1,0 +1,66 @@
+"""How good the estimates of a table were, over many trials in which the answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.estimation.readings import Ids
+from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.truth import theoretical_error, true_table
+from incrowd.plans import Message, Plan
+
+
+@dataclass(frozen=True)
+class TableQuality:
+    """What the trials show of one table; every array has the shape of the table.
+
+    coverage: share of trials whose interval holds the truth. joint_coverage: share of trials in
+    which all intervals of the table hold at once. bias: mean estimate less truth. bias_error: its
+    standard error, from the number of trials. mean_standard_error: what the estimates say of
+    themselves (root mean square). empirical_standard_error: how far they really spread.
+    theoretical_error: what the truth and the noise say they should. efficiency: theoretical over
+    empirical variance, summed over cells; 1 but for the error of the simulation.
+    """
+
+    questions: tuple[str, ...]
+    coverage: np.ndarray
+    joint_coverage: float
+    bias: np.ndarray
+    bias_error: np.ndarray
+    mean_standard_error: np.ndarray
+    empirical_standard_error: np.ndarray
+    theoretical_error: np.ndarray
+
+    @property
+    def efficiency(self) -> float:
+        """Theoretical over empirical variance, of all cells together."""
+        found = float((self.empirical_standard_error**2).sum())
+        return float((self.theoretical_error**2).sum()) / found if found > 0 else 1.0
+
+
+def quality(
+    plan: Plan,
+    found: Sequence[tuple[Message, float]],
+    ids: Ids,
+    shares: np.ndarray,
+    trials: Sequence[TableEstimate],
+) -> TableQuality:
+    """The quality of one table. found, shares: as for `theoretical_error`."""
+    truth = true_table(plan, ids, shares)
+    estimates = np.array([table.estimate for table in trials])
+    errors = np.array([table.standard_error for table in trials])
+    holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
+    spread = np.std(estimates, axis=0, ddof=1)
+    return TableQuality(
+        questions=ids,
+        coverage=np.mean(holds, axis=0),
+        joint_coverage=float(np.mean(holds.reshape(len(trials), -1).all(axis=1))),
+        bias=np.mean(estimates, axis=0) - truth,
+        bias_error=spread / np.sqrt(len(trials)),
+        mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
+        empirical_standard_error=spread,
+        theoretical_error=theoretical_error(plan, found, ids, shares, trials[0].errors),
+    )

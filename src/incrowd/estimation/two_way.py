@@ -1,0 +1,73 @@
+"""What people ask of a two-way table: independence, association, shares in groups, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from incrowd import views
+from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
+from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.quotients import Comparison
+from incrowd.plans import Guarantee
+
+
+@dataclass(frozen=True)
+class TwoWay(views.Notebook, views.Tabular):
+    """How two questions go together, every figure with its error or the reason for none.
+
+    independence: a test that is valid under the noise. cramers_v: None where answers overlap.
+    shares: of each answer to the second question among those of each answer to the first.
+    differences, odds_ratios: of each answer to the second question, the first answer to the first
+    question against each other one.
+    """
+
+    questions: tuple[str, str]
+    guarantee: Guarantee
+    independence: IndependenceTest
+    cramers_v: Comparison | None
+    shares: tuple[Comparison, ...]
+    differences: tuple[Comparison, ...]
+    odds_ratios: tuple[Comparison, ...]
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        first, second = self.questions
+        p = f"p={self.independence.p_value:.3g}" if self.independence.estimable else "no test"
+        figures = f"{len(self.figures)} figures{views.simulated(self.seed)}"
+        return f"TwoWay({second} by {first}, independence: {p}, {figures})"
+
+    @property
+    def figures(self) -> tuple[Comparison, ...]:
+        """All of them, in the order in which they are shown."""
+        return tuple(figure for _, figure in self.kinds())
+
+    def kinds(self) -> Iterator[tuple[str, Comparison]]:
+        """Every figure with its kind."""
+        if self.cramers_v:
+            yield "cramers_v", self.cramers_v
+        yield from (("share", figure) for figure in self.shares)
+        yield from (("difference", figure) for figure in self.differences)
+        yield from (("odds_ratio", figure) for figure in self.odds_ratios)
+
+
+def two_way(joint: JointEstimate, guarantee: Guarantee, seed: int | None) -> TwoWay:
+    """All figures of a table of two questions that was estimated with its margins."""
+    (first, second), (groups, answers) = joint.questions, joint.answers
+    pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
+    against = [
+        ((second, answer), (first, groups[0]), (first, group))
+        for answer in answers
+        for group in groups[1:]
+    ]
+    return TwoWay(
+        questions=(first, second),
+        guarantee=guarantee,
+        independence=independence_test(joint),
+        cramers_v=cramers_v(joint) if all(joint.exclusive) else None,
+        shares=tuple(conditional_share(joint, *pair) for pair in pairs),
+        differences=tuple(difference(joint, *compared) for compared in against),
+        odds_ratios=tuple(odds_ratio(joint, *compared) for compared in against),
+        seed=seed,
+    )

@@ -1,0 +1,181 @@
+"""Commands that cannot be carried out: exit codes and words, no tracebacks, nothing left behind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ANSWERS, SURVEY
+from tests.conftest import run
+
+
+def wrong_uses(made, folder):
+    plan, reports = made / "plan.json", made / "reports.parquet"
+    out = folder / "out.parquet"
+    (folder / "empty").write_bytes(b"")
+    (folder / "short.parquet").write_bytes(reports.read_bytes()[:5000])
+    text = Path(ANSWERS).read_text().splitlines()
+    (folder / "column.csv").write_text("\n".join(line.split(",", 1)[1] for line in text))
+    (folder / "option.csv").write_text("\n".join([*text[:3], text[3].replace("good", "fine")]))
+    (folder / "nan.csv").write_text("\n".join([*text[:2], "no,good,NaN,0,yes"]))
+    (folder / "edited.json").write_text(plan.read_text().replace('"copies": 1', '"copies": 2'))
+    (folder / "few.csv").write_text("\n".join(text[:100]))
+    return {
+        "no survey": (("plan", folder / "none.toml"), 2, "No such file"),
+        "survey is no TOML": (("plan", plan), 2, "is not TOML"),
+        "plan is no plan": (("estimate", SURVEY, reports), 2, "holds no plan"),
+        "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
+        "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),
+        "no column": (
+            ("randomize", plan, folder / "column.csv", "-o", out),
+            2,
+            "'physical_limitation'; needs exactly one column",
+        ),
+        "unknown option": (
+            ("randomize", plan, folder / "option.csv", "-o", out),
+            2,
+            "row 3, self_rated_health: got 'fine'",
+        ),
+        "NaN": (("randomize", plan, folder / "nan.csv", "-o", out), 2, "row 2, chronic_conditions"),
+        "truncated": (("estimate", plan, folder / "short.parquet"), 2, "are no reports"),
+        "reports are answers": (
+            ("estimate", plan, ANSWERS),
+            2,
+            "name what `incrowd randomize` wrote",
+        ),
+        "no folder": (
+            ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
+            2,
+            "cannot be written",
+        ),
+        "ending": (("estimate", plan, reports, "-o", folder / "e.doc"), 2, "should end in"),
+        "unknown option of the command": (("plan", SURVEY, "--loud"), 2, "--loud"),
+        "no argument": (("plan",), 2, "SURVEY"),
+        "unknown table": (("estimate", plan, reports, "--table", "a,b"), 2, "names no question"),
+        "trials": (("simulate", SURVEY, ANSWERS, "--trials", "1"), 2, "at least 2"),
+    }
+
+
+NAMES = [
+    "no survey",
+    "survey is no TOML",
+    "plan is no plan",
+    "edited plan",
+    "empty answers",
+    "no column",
+    "unknown option",
+    "NaN",
+    "truncated",
+    "reports are answers",
+    "no folder",
+    "ending",
+    "unknown option of the command",
+    "no argument",
+    "unknown table",
+    "trials",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_use(made, tmp_path, name):
+    uses = wrong_uses(made, tmp_path)
+    assert list(uses) == NAMES
+    arguments, code, message = uses[name]
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+# --- in the same process -----------------------------------------------------------------------
+
+
+def wide_uses(made, folder):
+    """A command that cannot be carried out, its exit code, and what it says."""
+    plan, reports, none = made / "plan.json", made / "reports.parquet", folder / "none"
+    out = folder / "out.parquet"
+    (folder / "binary").write_bytes(b"\x00\x01\xff\xfe")
+    (folder / "folder").mkdir()
+    content = json.loads(plan.read_text())
+    for name, value in (("empty", 0), ("other", 9)):
+        content["plan"]["guarantee"]["crowd"] = value
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    content["plan"]["format"] = "incrowd plan 9"
+    (folder / "later.json").write_text(json.dumps(content))
+    accountant = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "9")
+    return [
+        (("plan", folder / "folder"), 2, "Is a directory; name a TOML file"),
+        (("plan", folder / "binary"), 2, "is not TOML, which is UTF-8 text"),
+        (("plan", SURVEY, "--frontier"), 2, "-o: is missing; --frontier writes a page"),
+        (("plan", SURVEY, "--solve", "crowd"), 2, "--error: is missing; --solve crowd needs"),
+        (("plan", SURVEY, "--solve", "x"), 2, "--solve: got 'x'; use one of crowd"),
+        (("plan", SURVEY, "--ledger", plan), 2, "holds no ledger"),
+        (("verify", none), 2, f"plan: got '{none}'; No such file"),
+        (("verify", folder / "binary"), 2, "binary'; holds no plan; make one with"),
+        (("verify", folder / "later.json"), 2, "plan.format: got 'incrowd plan 9'"),
+        (("verify", folder / "empty.json"), 1, "crowd: got 0; should be at least 1; it was edited"),
+        (("verify", folder / "other.json"), 1, "plan: as a whole; guarantee.crowd is 9"),
+        (("verify", plan, none), 2, f"reports: got '{none}'; does not exist"),
+        (("compare", plan, none, "a", "b"), 2, f"reports: got '{none}'; does not exist"),
+        (("postprocess", plan, none), 2, f"reports: got '{none}'; does not exist"),
+        (("tally", plan, none, "-o", "t.json"), 2, f"reports: got '{none}'; does not exist"),
+        (("estimate", plan, none), 2, f"reports: got '{none}'; does not exist"),
+        (("estimate", plan, reports, "--engine", "x"), 2, "--engine: got 'x'; use one of here"),
+        (("randomize", plan, none, "-o", out), 2, f"answers: got '{none}'; does not exist"),
+        (("randomize", plan, folder / "folder", "-o", out), 2, "is a folder; name a CSV"),
+        (("simulate", SURVEY, none), 2, f"answers: got '{none}'; does not exist"),
+        (("card", plan, "-o", plan), 2, "should end in"),
+        (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
+        (accountant, 2, "--epsilon: is missing; give it, or --survey with it"),
+        ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; name one"),
+        ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; name one of them"),
+        (("privacy", "noise", *accountant[4:], "--epsilon", "1", "--eta", "0"), 2, "--eta: got 0"),
+        (
+            ("privacy", "curve", *accountant[2:], "--epsilon", "inf", "-o", "c.csv"),
+            2,
+            "--epsilon: got inf; should be greater than 0 and at most 700",
+        ),
+    ]
+
+
+def test_wide_uses_are_refused_in_words(made, tmp_path, call, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    uses = wide_uses(made, tmp_path)
+    before = sorted(tmp_path.iterdir())
+    for arguments, code, message in uses:
+        found, out, error = call(*arguments)
+        assert (found, out) == (code, ""), (arguments, error)
+        assert message in error
+        assert "Traceback" not in error and "Input should" not in error
+        assert sorted(tmp_path.iterdir()) == before
+
+
+MEMOISED = """
+name = "Drugs"
+crowd = 20
+[privacy]
+epsilon = 3.0
+analysis = "local"
+[[question]]
+id = "drug"
+type = "yesno"
+randomizer = { kind = "rappor", f = 0.6, memoised = true }
+"""
+
+
+def test_a_device_key_is_left_only_with_reports(tmp_path, call):
+    """Without --id the rows cannot be told apart: there are no reports, and no key."""
+    (tmp_path / "s.toml").write_text(MEMOISED)
+    rows = "\n".join(f"p{i},yes" for i in range(20))
+    (tmp_path / "a.csv").write_text(f"id,drug\n{rows}\n")
+    plan, key = tmp_path / "plan.json", tmp_path / "key"
+    assert call("plan", tmp_path / "s.toml", "--no-side-by-side", "-o", plan)[0] == 0
+    command = ("randomize", plan, tmp_path / "a.csv", "-o", tmp_path / "r.parquet")
+    code, _, error = call(*command, "--device-key", key)
+    assert code == 2 and "--id" in error and "wrote" not in error and not key.exists()
+    code, _, error = call(*command, "--device-key", key, "--id", "id")
+    assert code == 0 and f"wrote a new secret to {key}" in error
+    secret = key.read_text()
+    assert call(*command, "--device-key", key)[0] == 2 and key.read_text() == secret

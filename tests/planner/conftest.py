@@ -1,0 +1,20 @@
+"""Surveys of many questions."""
+
+from itertools import combinations
+
+import incrowd
+
+
+def yes_no_survey(count, **changes):
+    raw = {
+        "name": "bits",
+        "crowd": 10_000_000,
+        "privacy": {"epsilon": 2.0, "delta": 1e-8},
+        "question": [{"id": f"q{i}", "type": "yesno"} for i in range(count)],
+    }
+    return incrowd.Survey.of(raw | changes)
+
+
+def pairs_survey(count, **changes):
+    tables = [{"questions": [f"q{i}", f"q{j}"]} for i, j in combinations(range(count), 2)]
+    return yes_no_survey(count, table=tables, **changes)

@@ -1,0 +1,52 @@
+"""The plan that reaches a wanted error, and wishes that cannot be met."""
+
+import math
+
+import pytest
+
+import incrowd
+from incrowd.errors import PrivacyError, SurveyError, UsageError
+from incrowd.planner.expectation import plan_error
+from incrowd.planner.planner import recertify
+from incrowd.planner.solving import with_budget
+from tests.planner.conftest import pairs_survey, yes_no_survey
+
+
+def test_solving_for_epsilon_gives_the_error():
+    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
+    made = incrowd.solve(survey, "epsilon", error=0.01)
+    assert 0.0097 < plan_error(made) <= 0.01
+    assert recertify(made).delta.upper <= 1e-6
+    with pytest.raises(PrivacyError, match="nearest"):
+        incrowd.solve(survey, "epsilon", error=1e-4)  # sampling alone is more
+    with pytest.raises(UsageError, match="crowd, epsilon, delta"):
+        incrowd.solve(survey, "noise", error=0.01)
+
+
+@pytest.mark.slow
+def test_solving_for_the_crowd_gives_the_error():
+    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
+    made = incrowd.solve(survey, "crowd", error=0.01)
+    assert 0.0097 < plan_error(made) <= 0.01
+    assert recertify(made).delta.upper <= 1e-6
+
+
+def test_people_needed_is_the_crowd_that_reaches_the_error():
+    made = incrowd.plan(yes_no_survey(3, crowd=20_000))
+    needed = incrowd.people_needed(made, ["q0"], standard_error=0.004)
+    v = 1 / (made.messages[0].noise.phi - 1)
+    assert needed == math.ceil((v + 0.25) / 0.004**2)
+
+
+def test_infeasible_wishes_say_why():
+    wide = {"id": "site", "type": "choice", "apart": True, "options": list("abcde")}
+    raw = {"name": "x", "crowd": 1000, "privacy": {"epsilon": 1.0}, "reports_per_person": 1}
+    questions = [{"id": "q0", "type": "yesno"}, wide]
+    with pytest.raises(PrivacyError, match="allow 2"):
+        incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
+    with pytest.raises(SurveyError, match="one way only"):
+        yes_no_survey(2, copies=3, reports_per_person=5)
+    with pytest.raises(SurveyError, match="travel together in some message"):
+        pairs_survey(3, message=[{"questions": ["q0", "q1"]}, {"questions": ["q2"]}])
+    with pytest.raises(SurveyError):
+        with_budget(yes_no_survey(2), 0)

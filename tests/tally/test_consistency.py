@@ -1,0 +1,213 @@
+"""The figures of a tally are possible together, and with the number of people."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import incrowd
+from incrowd.errors import ReportsError
+from incrowd.tally import consistency
+from incrowd.tally.consistency import FALSE_ALARM, check_people, check_possible, sends
+from incrowd.tally.files import as_text, of_text
+from tests.conftest import APART, PEOPLE, PLAIN, planned, reports_of
+
+OLD = pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
+
+TEXT = [{"id": "word", "type": "text", "block": 8, "cohorts": 4}]
+OTHERS = [
+    {"id": "m", "type": "multi", "options": ["x", "y", "z"], "at_most": 2, "optional": True},
+    {"id": "k", "type": "choice", "options": ["x", "y", "z"]}
+    | {"randomizer": {"kind": "k-ary", "epsilon": 1.0}},
+    {"id": "n", "type": "number", "edges": [0, 1, 5], "optional": True},
+]
+
+
+# --- figures that are possible together ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["singles", "pairs", "patterns"])
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("questions", [PLAIN, OTHERS, APART, TEXT], ids=lambda q: q[0]["id"])
+def test_what_was_counted_is_possible(questions, copies, kind):
+    """Of every kind of question and count, the whole and each part, through a file."""
+    pairs = [[q["id"] for q in questions[i : i + 2]] for i in range(len(questions) - 1)]
+    plan = planned(questions, pairs, copies=copies)
+    (reports,) = reports_of(plan)
+    half = len(reports) // 2
+    parts = (
+        replace(reports, packed=reports.packed[:half]),
+        replace(reports, packed=reports.packed[half:], part=1, people=reports.people and 0),
+    )
+    tallies = [incrowd.count(plan, part, kind=kind) for part in (reports, *parts)]
+    for tally in (*tallies, tallies[1] + tallies[2]):
+        check_possible(plan, tally)
+        check_possible(plan, of_text(as_text(tally)))
+    check_people(plan, tallies[0])
+
+
+def resealed(tally, change):
+    """A tally of somebody who makes a new digest for what was changed."""
+    data = json.loads(as_text(tally))
+    change(data, {tuple(t["questions"]): t["counts"] for t in data["messages"]["0"]["tables"]})
+    data.pop("digest")
+    data["format"] = "incrowd tally 1"
+    return json.dumps(data)
+
+
+def more(place, by, *tables):
+    def change(_, counts):
+        for ids in tables:
+            counts[ids][place] += by
+
+    return change
+
+
+def in_message(key, value):
+    return lambda data, _: data["messages"]["0"].update({key: value})
+
+
+LIES = {
+    "accepted": in_message("accepted", 5000),
+    "rejected": in_message("rejected", -1),
+    "declared": in_message("declared", 5000),
+    "tables": in_message("tables", []),
+    "negative": more(1, -400, ("a",)),
+    "beyond the reports": more(1, 400, ("a",)),
+    "first": more(0, 1, ("a",)),
+    "another margin": more(1, 1, ("a",)),
+    "a cell above its margins": more(5, 200, ("a", "b")),
+    "a cell below what its margins leave": lambda _, counts: counts[("a", "b")].__setitem__(
+        slice(None), [300, 290, 290, 290, 290, 1, 1, 1]
+    ),
+    "another message": lambda data, _: data["messages"].update({"1": data["messages"].pop("0")}),
+    "another shape": lambda data, _: data["messages"]["0"]["tables"][0].update(shape=[1, 2]),
+    "another table": lambda data, _: data["messages"]["0"]["tables"][0].update(questions=["b"]),
+}
+
+
+@OLD
+@pytest.mark.parametrize("change", LIES.values(), ids=LIES)
+def test_a_tally_that_no_reports_can_give_is_refused(plain_plan, change):
+    """Also with a digest that fits: the figures are not possible together."""
+    tally = incrowd.count(plain_plan, reports_of(plain_plan))
+    assert incrowd.estimate(plain_plan, of_text(resealed(tally, lambda *_: None))).tables
+    with pytest.raises(ReportsError):
+        incrowd.estimate(plain_plan, of_text(resealed(tally, change)))
+
+
+@OLD
+@pytest.mark.parametrize(
+    "change",
+    [
+        more(1, 2**63, ("a",)),
+        more(1, 0.5, ("a",)),
+        in_message("accepted", 2**63),
+        in_message("accepted", True),
+        in_message("accepted", "300"),
+        in_message("tables", None),
+        lambda data, _: data.update(tables=[[["a"]]]),
+        lambda data, _: data.update(tables=[[]]) or data.pop("tables"),
+        lambda data, _: data.update(parts=[["a"]]),
+        lambda data, _: data.update(plan=["a"]),
+        lambda data, _: data.update(messages=[]),
+        lambda data, _: data.update(messages={"-1": data["messages"]["0"]}),
+        lambda data, _: data.update(messages={"zero": data["messages"]["0"]}),
+        lambda data, _: data.update(simulation_seed=-1),
+        lambda data, _: data.update(persons="all"),
+        lambda data, _: data["messages"]["0"]["tables"][0].update(shape=[-1]),
+        lambda data, _: data["messages"]["0"]["tables"][0].update(counts=[]),
+        lambda data, _: data["messages"]["0"]["tables"][0].update(counts=[[1], [1, 2]]),
+        lambda data, _: data["messages"]["0"]["tables"][0].update(counts=[None, 1]),
+    ],
+)
+def test_what_is_no_tally_is_refused(plain_plan, change):
+    tally = incrowd.count(plain_plan, reports_of(plain_plan))
+    with pytest.raises(ReportsError, match="holds no tally"):
+        of_text(resealed(tally, change))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "[]", "null", "{}", "[" * 10**6, '{"a":' * 10**6, "NaN", '{"format": []}']
+)
+def test_other_texts_are_no_tallies(text):
+    with pytest.raises(ReportsError, match="tally"):
+        of_text(text)
+
+
+def test_every_edit_of_a_tally_is_seen(plain_plan):
+    """Each number changed by one, and each text; the unchanged file is read without a word."""
+    text = as_text(incrowd.count(plain_plan, reports_of(plain_plan)))
+    of_text(text)
+    data = json.loads(text)
+    seen = 0
+    for place in range(len(data["messages"]["0"]["tables"])):
+        for index in range(len(data["messages"]["0"]["tables"][place]["counts"])):
+            changed = json.loads(text)
+            changed["messages"]["0"]["tables"][place]["counts"][index] += 1
+            with pytest.raises(ReportsError, match="edited or damaged"):
+                of_text(json.dumps(changed))
+            seen += 1
+    for key, value in [("plan", "0" * 64), ("persons", "ids"), ("simulation_seed", None)]:
+        with pytest.raises(ReportsError, match="edited or damaged"):
+            of_text(json.dumps(data | {key: value}))
+    with pytest.raises(ReportsError, match="edited or damaged"):
+        of_text(json.dumps({key: value for key, value in data.items() if key != "digest"}))
+    assert seen == 2 + 4 + 8
+
+
+# --- people and the reports they send ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("people", [1, 5, 60, 900])
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("kind", ["choice", "multi"])
+def test_the_right_number_of_people_is_hardly_ever_impossible(people, copies, kind, monkeypatch):
+    """Whatever they answer: the number of reports is a sum of two binomials, listed exactly. Wrong:
+    a bound for a false alarm of 1e-9 that is one of 1e-3 exceeds what is promised."""
+    more = {"at_most": 3} if kind == "multi" else {}
+    question = {"id": "q", "type": kind, "options": list("abcde"), "apart": True} | more
+    plan = planned([question], crowd=1000, copies=copies)
+    message, domain = plan.messages[0], plan.survey.questions[0].domain
+    p, q = message.noise.p, message.noise.q
+    sets = people * copies
+
+    def alarms():
+        low, high = sends(message, people)
+        for chosen in {domain.fewest * sets, domain.most * sets, domain.most * sets // 2}:
+            if chosen < domain.fewest * sets:
+                continue
+            others = sets * domain.bits - chosen
+            law = np.convolve(
+                binom.pmf(np.arange(chosen + 1), chosen, p),
+                binom.pmf(np.arange(others + 1), others, q),
+            )
+            sent = np.arange(len(law))
+            yield max(law[sent < low].sum(), law[sent > high].sum())
+
+    assert max(alarms()) <= FALSE_ALARM
+    monkeypatch.setattr(consistency, "FALSE_ALARM", 1e-3)
+    if people == 900:
+        assert max(alarms()) > FALSE_ALARM
+
+
+def test_people_who_were_not_there_are_seen(unlinked_plan):
+    (reports,) = reports_of(unlinked_plan)
+    assert incrowd.verify(unlinked_plan, reports).impossible_people == ()
+    assert incrowd.estimate(unlinked_plan, reports).guarantee.crowd == PEOPLE
+    fewer = replace(reports, packed=reports.packed[: len(reports) // 3])
+    found = incrowd.verify(unlinked_plan, fewer)
+    (wrong,) = found.impossible_people
+    assert (wrong.people, wrong.reports) == (PEOPLE, len(fewer)) and wrong.reports < wrong.low
+    assert not found.holds
+    with pytest.raises(ReportsError, match="300 people send at least"):
+        incrowd.estimate(unlinked_plan, fewer)
+
+
+def test_too_many_reports_for_the_people_are_said(unlinked_plan):
+    """They promise nothing that is not kept; `verify` says it."""
+    (reports,) = reports_of(unlinked_plan)
+    (wrong,) = incrowd.verify(unlinked_plan, replace(reports, people=100)).impossible_people
+    assert wrong.reports > wrong.high
