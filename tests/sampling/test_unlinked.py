@@ -198,5 +198,5 @@ def test_a_table_with_another_question_is_refused():
         lambda: incrowd.compare(plan, reports, "home", "old"),
         lambda: incrowd.postprocess(plan, reports, tables=[("old", "home")]),
     ):
-        with pytest.raises(TableError, match=r"these travel together: old; home"):
+        with pytest.raises(TableError, match=r"what travels together: \(old\), \(home\)"):
             use()

@@ -230,7 +230,7 @@ def test_one_word_in_two_spellings(estimated):
     reports = incrowd.randomize(plan, table, simulation_seed=7)
     found = incrowd.estimate(plan, reports, candidates={"home": [" Zu\u0308rich", *ABSENT]})
     assert abs(found.words["home"].estimate[0] - 1) < 5 * found.words["home"].standard_error[0]
-    with pytest.raises(TableError, match="'Zürich'; stands 2 times"):
+    with pytest.raises(TableError, match="'Zürich'; it stands 2 times"):
         incrowd.estimate(plan, reports, candidates={"home": ["Zürich", "Zu\u0308rich"]})
 
 
@@ -292,7 +292,7 @@ def test_a_list_of_words_is_read_once_each(made):
     ("content", "told"),
     [
         (None, "No such file"),
-        (b"", "holds no word; write one a line"),
+        (b"", "holds no word; write one word on each line"),
         (b"\n  \n", "holds no word"),
         ("zürich\n".encode("latin-1"), "utf-8"),
     ],
