@@ -37,7 +37,7 @@ def wrong_uses(made, folder):
             "row 3, self_rated_health: got 'fine'",
         ),
         "NaN": (("randomize", plan, folder / "nan.csv", "-o", out), 2, "row 2, chronic_conditions"),
-        "truncated": (("estimate", plan, folder / "short.parquet"), 2, "are no reports"),
+        "truncated": (("estimate", plan, folder / "short.parquet"), 2, "it holds no reports"),
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
@@ -51,7 +51,7 @@ def wrong_uses(made, folder):
         "ending": (("estimate", plan, reports, "-o", folder / "e.doc"), 2, "should end in"),
         "unknown option of the command": (("plan", SURVEY, "--loud"), 2, "--loud"),
         "no argument": (("plan",), 2, "SURVEY"),
-        "unknown table": (("estimate", plan, reports, "--table", "a,b"), 2, "names no question"),
+        "unknown table": (("estimate", plan, reports, "--table", "a,b"), 2, "no question has"),
         "trials": (("simulate", SURVEY, ANSWERS, "--trials", "1"), 2, "at least 2"),
     }
 
@@ -106,7 +106,7 @@ def wide_uses(made, folder):
     (folder / "later.json").write_text(json.dumps(content))
     accountant = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "9")
     return [
-        (("plan", folder / "folder"), 2, "Is a directory; name a TOML file"),
+        (("plan", folder / "folder"), 2, "it cannot be read: Is a directory; name a TOML file"),
         (("plan", folder / "binary"), 2, "it is not UTF-8; save it as UTF-8"),
         (("plan", SURVEY, "--frontier"), 2, "-o: is missing; --frontier writes a page"),
         (("plan", SURVEY, "--solve", "crowd"), 2, "--error: is missing; --solve crowd needs"),
@@ -115,8 +115,8 @@ def wide_uses(made, folder):
         (("verify", none), 2, f"plan: got '{none}'; it cannot be read: No such file"),
         (("verify", folder / "binary"), 2, "binary'; it holds no plan; make one with"),
         (("verify", folder / "later.json"), 2, "plan.format: got 'incrowd plan 9'"),
-        (("verify", folder / "empty.json"), 1, "crowd: got 0; should be at least 1; it was edited"),
-        (("verify", folder / "other.json"), 1, "plan: as a whole; guarantee.crowd is 9"),
+        (("verify", folder / "empty.json"), 1, "crowd: got 0; should be at least 1; the plan was"),
+        (("verify", folder / "other.json"), 1, "from the survey: guarantee.crowd is 9"),
         (("verify", plan, none), 2, f"reports: got '{none}'; it does not exist"),
         (("compare", plan, none, "a", "b"), 2, f"reports: got '{none}'; it does not exist"),
         (("postprocess", plan, none), 2, f"reports: got '{none}'; it does not exist"),
@@ -129,8 +129,8 @@ def wide_uses(made, folder):
         (("card", plan, "-o", plan), 2, "should end in"),
         (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
         (accountant, 2, "--epsilon: is missing; give it, or a --survey that says it"),
-        ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; name one"),
-        ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; name one of them"),
+        ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; give one"),
+        ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; give one of them"),
         (("privacy", "noise", *accountant[4:], "--epsilon", "1", "--eta", "0"), 2, "--eta: got 0"),
         (
             ("privacy", "curve", *accountant[2:], "--epsilon", "inf", "-o", "c.csv"),

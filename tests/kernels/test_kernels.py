@@ -131,7 +131,7 @@ def test_wrong_columns_are_refused(machine_code):
     for columns in ([24], [3, -1]):
         with pytest.raises(UsageError, match=r"columns: got .* between 0 and 23"):
             histogram(packed, columns, machine_code=machine_code)
-    with pytest.raises(UsageError, match="columns: got 21; should be 20 at most"):
+    with pytest.raises(UsageError, match="columns: got 21; should be at most 20"):
         histogram(packed, range(21), machine_code=machine_code)
 
 

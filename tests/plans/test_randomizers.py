@@ -65,7 +65,7 @@ UNUSABLE = {
     ),
     "a report that only one answer gives": (
         'kind = "bit", one_if_zero = 0.0, one_if_one = 0.5',
-        "(impossible|never sends).*for some answer",
+        "some report gives an answer away",
     ),
 }
 
@@ -100,7 +100,7 @@ def test_a_device_that_breaks_the_promise_by_itself_is_refused(others, analysis,
     with pytest.raises(PrivacyError) as error:
         incrowd.plan(survey)
     assert len(error.value.problems) == 1
-    assert any(word in str(error.value) for word in ("nearest reachable", "at least"))
+    assert any(word in str(error.value) for word in ("at best", "at least"))
 
 
 def test_an_outlier_analysis_is_about_bit_flips(tmp_path):

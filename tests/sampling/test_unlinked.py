@@ -152,7 +152,7 @@ def test_numbers_that_are_no_bit_are_rejected(small):
     packed[7] = 10
     found = incrowd.estimate(plan, replace(reports[0], packed=packed))
     assert (found.rejected, found.reports) == (1, len(packed) - 1)
-    with pytest.raises(incrowd.ReportsError, match="how many people took part"):
+    with pytest.raises(incrowd.ReportsError, match="how many took part"):
         incrowd.estimate(plan, replace(reports[0], people=None))
 
 
