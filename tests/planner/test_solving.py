@@ -17,7 +17,7 @@ def test_solving_for_epsilon_gives_the_error():
     made = incrowd.solve(survey, "epsilon", error=0.01)
     assert 0.0097 < plan_error(made) <= 0.01
     assert recertify(made).delta.upper <= 1e-6
-    with pytest.raises(PrivacyError, match="ask for .* or more"):
+    with pytest.raises(PrivacyError, match=r"ask for .* or more"):
         incrowd.solve(survey, "epsilon", error=1e-4)  # sampling alone is more
     with pytest.raises(UsageError, match="crowd, epsilon, delta"):
         incrowd.solve(survey, "noise", error=0.01)

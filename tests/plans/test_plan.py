@@ -97,7 +97,7 @@ TINY = "randomizer.epsilon: got 1e-12; it is too small: no noise below 1/2 reach
         ({"kind": "bit flip", "epsilon": 1e-12}, TINY),
         ({"kind": "warner", "epsilon": 1e-12}, TINY),
         ({"kind": "rappor", "epsilon": 1e-12}, TINY),
-        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; it is too small"),
+        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no multiple of 2"),
         ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no multiple of 2"),
         ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; should be below 1, and above"),
         (

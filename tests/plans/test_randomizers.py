@@ -7,14 +7,14 @@ from incrowd.errors import PrivacyError, SurveyError
 from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
 
 WRONG = {
-    "a spinner without a number": (yes_no_toml('kind = "warner"'), "spinner; or epsilon"),
+    "a spinner without a number": (yes_no_toml('kind = "warner"'), "spinner, or epsilon"),
     "a number of another kind": (
         yes_no_toml('kind = "warner", noise = 0.2'),
-        "spinner; or epsilon",
+        "spinner, or epsilon",
     ),
     "two numbers for one": (
         yes_no_toml('kind = "warner", spinner = 0.7, epsilon = 1.0'),
-        "spinner; or",
+        "spinner, or",
     ),
     "half an instantaneous stage": (
         yes_no_toml('kind = "rappor", f = 0.4, one_if_one = 0.7'),
