@@ -15,7 +15,7 @@ from tests.conftest import run
 OLD = Path(__file__).parents[1] / "data" / "format-1"
 CHANGES = {
     "analysis": ("magic", "got 'magic'; use one of blanket, outlier, local"),
-    "proved": (False, "got False; the analysis blanket makes it True"),
+    "proved": (False, "got False; should be True, as the analysis blanket makes it"),
 }
 
 
