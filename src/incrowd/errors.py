@@ -43,11 +43,13 @@ def _shown(value: object, width: int = 120) -> str:
 
 
 def _listed(value: object) -> str:
-    """Without the brackets of Python, which nobody typed."""
+    """A value without the brackets of Python, which nobody typed."""
     if isinstance(value, Mapping):
         return f"a table of {', '.join(map(str, value))}" if value else "an empty table"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_listed, value)) or "an empty list"
+    if isinstance(value, list):
+        return f"a list of {', '.join(map(_listed, value))}" if value else "an empty list"
+    if isinstance(value, tuple):
+        return ", ".join(map(_listed, value)) or "nothing"
     return repr(value) if isinstance(value, str) else str(value)
 
 

@@ -17,7 +17,7 @@ OLD = Path(__file__).parents[1] / "data" / "format-1"
 PLANNABLE = ", ".join(name for name, one in ANALYSES.items() if one.scalable)
 CHANGES = {
     "analysis": ("magic", f"got 'magic'; use one of {PLANNABLE}"),
-    "proved": (False, "got False; the analysis blanket makes it True"),
+    "proved": (False, "got False; should be True, as the analysis blanket makes it"),
 }
 
 

@@ -69,6 +69,9 @@ CASES = {
     "a tally with another ending": lambda folder: command(
         "tally", plan_file(folder), reports_file(folder), "-o", folder / "tally.csv"
     ),
+    "a card with another ending": lambda folder: command(
+        "card", plan_file(folder), "-o", folder / "card.pdf"
+    ),
     "an output over an input": over_an_input,
     "no answers": lambda folder: command(
         "randomize", plan_file(folder), folder / "none.csv", "-o", folder / "r.parquet"

@@ -6,7 +6,7 @@ from unittest import mock
 
 import incrowd
 from incrowd.presentation.write import check_ending
-from incrowd.workflow.card import card, check_card_ending
+from incrowd.workflow.card import card
 from tests.messages.shared import asked, estimated, file, made, people, reports, survey
 
 
@@ -50,7 +50,6 @@ CASES = {
             update={"guarantee": made().guarantee.model_copy(update={"local_epsilon": 0.01})}
         )
     ),
-    "a card with another ending": lambda folder: check_card_ending(folder / "card.pdf"),
     "estimates with another ending": lambda folder: check_ending(folder / "page.pdf"),
     "words of another question": lambda _: estimated("text", candidates={"a": ["yes"]}),
     "words of a survey without text": lambda _: estimated(candidates={"a": ["yes"]}),

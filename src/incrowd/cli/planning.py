@@ -118,13 +118,11 @@ def _check_plan_options(
         allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01"
         raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
-        raise UsageError.of(
-            "--error", error, "it goes with --solve crowd, epsilon or delta; add that"
-        )
+        allowed = "it goes with --solve crowd, epsilon or delta; add that"
+        raise UsageError.of("--error", error, allowed)
     if solve and ledger:
-        raise UsageError.of(
-            "--ledger", str(ledger), "it cannot be combined with --solve; leave one of them out"
-        )
+        allowed = "it cannot be combined with --solve; leave one of them out"
+        raise UsageError.of("--ledger", str(ledger), allowed)
 
 
 def ledger(
@@ -157,9 +155,8 @@ def ledger(
     """
     if plan is None:
         if as_planned:
-            raise UsageError.of(
-                "plan", MISSING, "--as-planned needs one; name what was carried out"
-            )
+            allowed = "--as-planned needs it; name the plan that was carried out"
+            raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:

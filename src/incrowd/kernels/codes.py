@@ -70,7 +70,8 @@ def _checked(columns: npt.ArrayLike, width: int) -> Integers:
     if len(chosen) > MOST_COLUMNS:
         raise UsageError.of("columns", len(chosen), f"should be at most {MOST_COLUMNS}")
     if len(chosen) and not 0 <= chosen.min() <= chosen.max() < 8 * width:
-        raise UsageError.of("columns", chosen.tolist(), f"should lie between 0 and {8 * width - 1}")
+        allowed = f"should lie between 0 and {8 * width - 1}"
+        raise UsageError.of("columns", tuple(chosen.tolist()), allowed)
     return chosen
 
 

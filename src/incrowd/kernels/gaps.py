@@ -69,7 +69,7 @@ def set_bits(
     total = len(packed) * bits
     if len(positions) and not 0 <= positions.min() <= positions.max() < total:
         raise UsageError.of(
-            "positions", positions.tolist(), f"should lie between 0 and {total - 1}"
+            "positions", tuple(positions.tolist()), f"should lie between 0 and {total - 1}"
         )
     if use_machine_code(machine_code, len(positions), LARGE):
         _set_loops(packed, bits, positions)

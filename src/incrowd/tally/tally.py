@@ -84,9 +84,7 @@ class Tally:
                 "it counts other tables, or another plan; add tallies of the same",
             )
         if twice := self.parts & other.parts:
-            raise ReportsError.of(
-                "reports", min(twice), "this part comes twice; count each part once"
-            )
+            raise ReportsError.of("reports", min(twice), "they come twice; count each part once")
         messages = dict(self.messages)
         for number, counts in other.messages.items():
             messages[number] = messages[number] + counts if number in messages else counts

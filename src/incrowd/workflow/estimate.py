@@ -143,9 +143,8 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     for ids in wanted:
         if ids not in counted.tables:
             known = "; ".join(map(",".join, counted.tables))
-            raise TableError.of(
-                "table", ",".join(ids), f"it was not counted; use {known}, or count again"
-            )
+            allowed = f"it was not counted; use {known}, or count again"
+            raise TableError.of("table", ",".join(ids), allowed)
     if joined and counted.kind != "pairs":
         allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
