@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.analyses import analysis as registered
-from incrowd.accounting.analyses.crowd_pairs import CrowdPairs
+from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
@@ -56,7 +56,7 @@ def privacy_curve(
     Raises PrivacyError as `certify` does.
     """
     by = registered(analysis)
-    if not isinstance(by, CrowdPairs):
-        known = [name for name, one in ANALYSES.items() if isinstance(one, CrowdPairs)]
+    if not isinstance(by, Composing):
+        known = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
         raise PrivacyError.of("analysis", analysis, f"makes no curve; use {' or '.join(known)}")
     return by.curve(as_sent(sent), crowd, steps)
