@@ -448,12 +448,12 @@ def test_a_channel_that_tells_nothing_costs_nothing():
         (
             lambda: certify("outlier", Schema.uniform([FREE_BIT], Bit(2**30, 2**31)), 90, 1.0),
             "analysis",
-            "use blanket or local",
+            "use shuffle or local",
         ),
         (
             lambda: certify("exact", Schema.uniform([choice(3)], KAry(2**31, 3)), 9, 1.0),
             "analysis",
-            "use blanket or local",
+            "use shuffle or local",
         ),
         (
             lambda: certify(

@@ -199,7 +199,7 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
     fewer = f"enumerate at most {most} people, " if most > 1 else ""
     allowed = (
         f"makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
-        f"too many to try; {fewer}one yes/no question, or use the analysis blanket"
+        f"too many to try; {fewer}one yes/no question, or use the analysis shuffle"
     )
     raise PrivacyError.of("crowd", crowd, allowed)
 
