@@ -21,7 +21,7 @@ MOST_BITS = 5
 NEAR = 1e-6  # share of the local epsilon
 FEW_PEOPLE = 1000  # of whose collections of one bit the very worst is soon found
 MOST_PEOPLE = 1_000_000  # half a minute; for eta, of which nothing else is known exactly
-CLOSE = 1e-3  # relative, of the dots of a curve
+CLOSE = 5e-3  # relative, of the dots of a curve
 
 
 class Exact(Composing):
