@@ -82,8 +82,4 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 def curves(sent: Sent | Schema, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
     sent = as_sent(sent)
-    return {
-        name: by.bounds(sent, crowd, epsilons)
-        for name, by in ANALYSES.items()
-        if by.scalable
-    }
+    return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

@@ -53,9 +53,10 @@ def privacy_curve(
 ) -> PrivacyCurve:
     """The privacy curve of everything one person sends, each report in a crowd of its own.
 
-    Pessimistic. analysis: `shuffle`, `seat`, `blanket` or `exact`, which take the largest delta over
-    all pairs of records at every epsilon (a convex curve again), or `outlier`, which takes the pair
-    that is worst for one report. steps: grid points for a standard deviation of a collection's privacy loss.
+    Pessimistic. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit), which take the
+    largest delta over all pairs of records at every epsilon (a convex curve again), or `outlier`,
+    which takes the pair that is worst for one report. steps: grid points for a standard deviation
+    of a collection's privacy loss.
     Raises PrivacyError as `certify` does.
     """
     by = registered(analysis)

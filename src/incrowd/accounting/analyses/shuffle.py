@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 
-from incrowd.accounting.analyses.base import QUICK, WHOLE_CROWD, Analysis, Found
+from incrowd.accounting.analyses.base import WHOLE_CROWD, Analysis, Found
 from incrowd.accounting.analyses.blanket import BLANKET
 from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.analyses.exact import EXACT, one_bit_channel
@@ -18,7 +17,7 @@ from incrowd.accounting.search import Family
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 
-CLEARLY = 2.0  # a quick bound so many times larger belongs to no better certificate
+CLEARLY = 1.02  # a quick bound of the blanket so many times larger belongs to no less certificate
 
 
 class Shuffle(Composing):
@@ -34,7 +33,11 @@ class Shuffle(Composing):
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
         """The least certificate of one report. Raises PrivacyError if no analysis has one."""
-        return _least((LOCAL, *_of_one(schema)), Sent.of(schema), crowd, epsilon)
+        first, _ = _of_one(schema)
+        found = None
+        with suppress(PrivacyError):
+            found = _named(first, first.one(schema, crowd, epsilon))
+        return _least(found, Sent.of(schema), crowd, epsilon)
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """The least quick bound of one report."""
@@ -45,8 +48,7 @@ class Shuffle(Composing):
         """Of several reports the composition, unless that of one analysis alone is less."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
-        composed = super().certificate(sent, crowd, epsilon)
-        return _least((LOCAL, BLANKET), sent, crowd, epsilon, composed)
+        return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon)
 
     def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
         """The least bound at each epsilon; in words, whose it is at the spread."""
@@ -91,33 +93,30 @@ def _careful(delta: Delta, epsilon: float) -> float:
 
 def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
     """A quick bound of an analysis."""
-    return _careful(lambda e: by.bound(sent, crowd, e, QUICK), epsilon)
+    return _careful(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
 def _words(name: str, worst: str) -> str:
     return f"by {name}: {worst}"
 
 
-def _least(
-    tried: Iterable[Analysis], sent: Sent, crowd: int, epsilon: float, known: Found | None = None
-) -> Found:
-    """The least certificate, which says whose it is; only those are made that can be it."""
-    best, refused = known, None
-    ranked = sorted(tried, key=lambda by: _quick(by, sent, crowd, epsilon))
-    for by in ranked:
-        if best and _quick(by, sent, crowd, epsilon) > CLEARLY * best.delta.upper:
-            break
-        try:
-            found = by.certificate(sent, crowd, epsilon)
-        except PrivacyError as error:
-            refused = error
+def _named(by: Analysis, found: Found) -> Found:
+    return Found(found.delta, _words(by.name, found.worst), by.name)
+
+
+def _least(found: Found | None, sent: Sent, crowd: int, epsilon: float) -> Found:
+    """What was found, unless another analysis alone has less.
+
+    Raises PrivacyError if nothing was found, and none has anything.
+    """
+    for by in (LOCAL, BLANKET):
+        if found and _quick(by, sent, crowd, epsilon) > CLEARLY * found.delta.upper:
             continue
-        if best is None or found.delta.upper < best.delta.upper:
-            best = Found(found.delta, _words(by.name, found.worst), by.name)
-    if best is None:
-        assert refused is not None
-        raise refused
-    return best
+        with suppress(PrivacyError):
+            other = by.certificate(sent, crowd, epsilon)
+            if found is None or other.delta.upper < found.delta.upper:
+                found = _named(by, other)
+    return found or _named(BLANKET, BLANKET.certificate(sent, crowd, epsilon))
 
 
 SHUFFLE = Shuffle()
