@@ -23,6 +23,7 @@ OLD = Path(__file__).parents[1] / "data" / "format-1"
 ROUNDING = 1e-9
 CHOICE = Domain(3, 1, 1)
 BIT = Bit.from_probabilities(0.2, 0.7)
+DEMO = [FREE_BIT] * 2 + [Domain(4, 1, 1)] * 2 + [Domain(5, 1, 1)]
 PROVED = ("seat", "blanket", "local")
 
 
@@ -63,13 +64,10 @@ def test_it_is_the_least_of_all_that_are_proved(kind, crowd, epsilon):
 
 
 def test_each_of_them_is_the_least_somewhere():
-    """Where hardly anybody hides anybody the blanket is ahead, or nobody need be trusted."""
-    cases = [
-        (free(0.2), 200, 1.0),
-        (free(0.3, 3), 2000, 0.5),
-        (Schema.uniform([Domain(1000, 1, 1)], flip(1e-3)), 2, 0.5),
-    ]
-    cases.append((Schema.uniform([Domain(1000, 1, 1)], flip(5e-4)), 10**5, 1.0))
+    """Where hardly anybody hides anybody the blanket is ahead; or nobody need be trusted."""
+    wide = Schema.uniform([Domain(1000, 1, 1)], flip(5e-4))
+    cases = [(free(0.2), 200, 1.0), (free(0.3, 3), 2000, 0.5), (free(0.3), 200, 1.0)]
+    cases.append((wide, 10**5, 1.0))
     found = [certify("shuffle", *case).by for case in cases]
     assert found == ["exact", "seat", "local", "blanket"]
 
@@ -104,14 +102,7 @@ def test_the_noise_is_never_larger_than_the_blankets(case, copies):
         ([FREE_BIT] * 8, 10**5, 1.0, 1e-6, 0.21418, 2e-3),
         ([FREE_BIT] * 2, 10**4, 1.0, 1e-6, 0.051132, 0.012),
         ([Domain(5, 1, 1)] * 4, 10**6, 1.0, 1e-6, 0.18231, 1e-3),
-        (
-            [FREE_BIT] * 2 + [Domain(4, 1, 1)] * 2 + [Domain(5, 1, 1)],
-            20_000,
-            1.0,
-            1e-6,
-            0.25459,
-            1e-3,
-        ),
+        (DEMO, 20_000, 1.0, 1e-6, 0.25459, 1e-3),
     ],
 )
 def test_hardly_more_noise_than_homogeneous_crowds_ask_for(

@@ -109,12 +109,12 @@ def _least(found: Found | None, sent: Sent, crowd: int, epsilon: float) -> Found
 
     Raises PrivacyError if nothing was found, and none has anything.
     """
-    for by in (LOCAL, BLANKET):
+    for by in (BLANKET, LOCAL):
         if found and _quick(by, sent, crowd, epsilon) > CLEARLY * found.delta.upper:
             continue
         with suppress(PrivacyError):
             other = by.certificate(sent, crowd, epsilon)
-            if found is None or other.delta.upper < found.delta.upper:
+            if found is None or other.delta.upper <= found.delta.upper:
                 found = _named(by, other)
     return found or _named(BLANKET, BLANKET.certificate(sent, crowd, epsilon))
 
