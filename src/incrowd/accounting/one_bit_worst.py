@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
 from incrowd.accounting.one_bit_frequencies import Order, deltas
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit import Bit
@@ -123,29 +122,3 @@ def _worst_same(order: Order, others: int, tolerance: float, goal: float) -> Fou
         if not left or left > MOST_CELLS or (lower > goal > NO_GOAL):
             return Found(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
         cells = cells.where(undecided).halves
-
-
-def worst_curve(
-    channel: Bit,
-    crowd: int,
-    step: float,
-    dense: int,
-    enough: float,
-    most: int,
-    tolerance: float = TOLERANCE,
-) -> PrivacyCurve:
-    """A privacy curve that dominates every crowd's, to compose: copies, messages, single bits.
-
-    Bounds of delta at 0, step, 2 step, ... (`sampled` says what dense, enough and most are), each
-    the largest over all crowds and both orders, which need not be the same at each. The pointwise
-    supremum of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that pair
-    dominates the collections of every crowd, and compositions of dominating pairs dominate,
-    whatever crowd each collection has and whichever answers it tells apart (Zhu, Dong, Wang 2022:
-    dominating pairs; the dots as in Doroshenko et al. 2022). Raises PrivacyError unless N >= 2.
-    """
-
-    def bound(epsilon: float) -> float:
-        return worst_crowd(channel, crowd, epsilon, tolerance).upper
-
-    dots = sampled(bound, step, dense, enough, most)
-    return connect_the_dots(dots, dots, step)

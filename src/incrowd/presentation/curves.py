@@ -34,8 +34,8 @@ def _svg(epsilons: np.ndarray, found: dict[str, np.ndarray]) -> Markup:
         if d >= FLOOR
     ]
     names = list(found)
-    colors = alt.Scale(domain=names, range=[ACCENT, INK, MUTED][: len(names)])
-    dashes = alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]][: len(names)])
+    colors = alt.Scale(domain=names, range=[ACCENT, ACCENT, INK, INK, MUTED][: len(names)])
+    dashes = alt.Scale(domain=names, range=[[1, 0], [6, 3], [1, 0], [6, 3], [2, 2]][: len(names)])
     chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(strokeWidth=2)
