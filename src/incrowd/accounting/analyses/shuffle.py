@@ -67,15 +67,18 @@ class Shuffle(Composing):
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about; the blanket's is soon found."""
         first, last = _of_one(schema)
-        by = first if first is EXACT else last
-        return by.spread(schema, crowd)
+        if first is SEAT:
+            with suppress(PrivacyError):
+                return last.spread(schema, crowd)
+        return first.spread(schema, crowd)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
         """The smallest noise; never larger than the blanket's, however either search ends."""
         found = super().noise(family, crowd, epsilon, delta)
-        if _quick(BLANKET, as_sent(family(found)), crowd, epsilon) > CLEARLY * delta:
-            return found
-        return min(found, BLANKET.noise(family, crowd, epsilon, delta))
+        if _quick(BLANKET, as_sent(family(found)), crowd, epsilon) <= CLEARLY * delta:
+            with suppress(PrivacyError):
+                found = min(found, BLANKET.noise(family, crowd, epsilon, delta))
+        return found
 
 
 def _of_one(schema: Schema) -> tuple[Composing, Composing]:
