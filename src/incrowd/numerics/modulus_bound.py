@@ -59,12 +59,6 @@ class Contour:
         return 2 * math.pi / (PERIOD * self.spread)
 
 
-def bound(crowd: Crowd, contour: Contour) -> tuple[float, int]:
-    """The certified bound of delta with this contour, and the place of the worst class."""
-    log_term, place = largest_term(crowd, contour)
-    return certified(crowd, contour.eta, log_term), place
-
-
 def certified(crowd: Crowd, eta: float, log_term: float) -> float:
     """delta, given ln max T_z.
 
