@@ -44,7 +44,7 @@ class Twice(Analysis):
     assumption = "The shuffler removes names; and caution pays."
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        delta, worst = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
+        delta, worst, _ = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
         bounds = (delta.lower, delta.estimate, delta.upper)
         return Found(Bounds(*(min(2 * value, 1.0) for value in bounds)), f"{worst}, twice")
 
@@ -144,7 +144,7 @@ def test_a_plan_needs_an_analysis_that_can_be_planned(name, command, tmp_path):
     assert code == 2
     shown = name if len(name) < 100 else name[:40]
     assert f"privacy.analysis: got '{shown}" in said.err
-    assert "use one of blanket, outlier, local" in said.err.replace("\n", " ")
+    assert "use one of shuffle, seat, blanket, outlier, local" in said.err.replace("\n", " ")
     with pytest.raises(PrivacyError, match=r"privacy\.analysis"):
         incrowd.solve(survey(name), "epsilon", error=0.05)
 
@@ -154,7 +154,7 @@ def test_the_earlier_spelling_of_exact(command):
     found = [command("privacy", "delta", "--analysis", n, *common) for n in ("exact", "enumerate")]
     assert found[0] == found[1] and json.loads(found[0][1].out)["analysis"] == "exact"
     for unknown in (analysis, plannable):
-        with pytest.raises(PrivacyError, match="use one of blanket, outlier, local"):
+        with pytest.raises(PrivacyError, match="use one of shuffle, seat, blanket, outlier, local"):
             unknown("enumerate")
 
 

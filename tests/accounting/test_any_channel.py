@@ -191,12 +191,12 @@ def test_no_small_collection_of_any_mix_exceeds_the_certificate(parts, crowd, ep
         (
             lambda: certify("outlier", Schema.uniform([FREE_BIT], Bit(2**30, 2**31)), 90, 1.0),
             "analysis",
-            "use blanket or local",
+            "use shuffle or local",
         ),
         (
             lambda: certify("exact", Schema.uniform([choice(3)], KAry(2**31, 3)), 9, 1.0),
             "analysis",
-            "use blanket or local",
+            "use shuffle or local",
         ),
         (
             lambda: certify(

@@ -138,7 +138,7 @@ def compare(number, first):
         seen["copies"] += sent.copies > len(plan.messages)
         found["plan"] += below(promise.certified_delta, truth)
         found["promise"] += below(promise.delta, truth)
-        for analysis in ("blanket", "local"):
+        for analysis in ("shuffle", "seat", "blanket", "local"):
             figures = certify(analysis, sent, promise.crowd, promise.epsilon).delta
             found[analysis] += below(figures.upper, truth)
         found["beyond local epsilon"] += published.delta(promise.local_epsilon) > NOTHING
@@ -161,13 +161,16 @@ def check_exact(sent, promise, truth, found):
         except PrivacyError:
             continue
         found[f"{analysis} tried"] += 1
-        if analysis == "exact":
+        if analysis == "exact" and sent.single:
             found[analysis] += abs(figures.upper - truth) > 1e-8 * truth + NOTHING
+        elif analysis == "exact":
+            found[analysis] += below(figures.upper, truth)
         elif sent.single:
             found[analysis] += below(truth, figures.lower)
 
 
-RIGHT = ("plan", "promise", "blanket", "local", "exact", "outlier", "beyond local epsilon")
+PROVED = ("shuffle", "seat", "blanket", "local", "exact")
+RIGHT = ("plan", "promise", *PROVED, "outlier", "beyond local epsilon")
 KINDS = {"yesno", "choice", "multi", "number", "text"}
 DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 

@@ -291,7 +291,7 @@ def test_a_mixed_crowd_exceeds_the_papers_pair():
     [
         (THREE_BITS, 40, r"too many to try; use at most [1-9]\d* people"),
         (CHOICE, 600, r"use at most \d+ people"),
-        (Domain(40, 0, 40), 3, "too many to try; use one yes/no question, or the analysis blanket"),
+        (Domain(40, 0, 40), 3, "too many to try; use one yes/no question, or the analysis shuffle"),
     ],
 )
 def test_too_many_collections_are_refused_with_what_would_work(domain, crowd, allowed):

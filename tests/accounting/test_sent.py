@@ -65,9 +65,9 @@ def test_unknown_analyses_are_named():
     for figure in (certify, assess):
         with pytest.raises(PrivacyError, match="use one of"):
             figure("magic", Sent.of(free(0.3), 2), 100, 1.0)
-    with pytest.raises(PrivacyError, match="several reports"):
-        certify("exact", Sent.of(free(0.3), 2), 100, 1.0)
-    with pytest.raises(PrivacyError, match="blanket or outlier"):
+    with pytest.raises(PrivacyError, match="one bit only"):
+        certify("exact", Sent.of(free(0.3, 2), 2), 100, 1.0)
+    with pytest.raises(PrivacyError, match="shuffle or seat or blanket or outlier or exact"):
         privacy_curve("local", free(0.3), 100)
-    with pytest.raises(PrivacyError, match="blanket or local"):
+    with pytest.raises(PrivacyError, match="shuffle or local"):
         certify("outlier", Schema.uniform([FREE_BIT], Warner.from_probability(0.3)), 100, 1.0)

@@ -48,7 +48,7 @@ def test_no_certificate_is_below_the_explicit_composition(epsilon):
         JointReport(questions=survey.questions[1:], noise_numerator=int(0.3 * 2**32)),
     ]
     everything = sent(survey, messages)
-    bound = incrowd.certify("blanket", everything, 3, epsilon).delta.upper
+    bound = incrowd.certify("shuffle", everything, 3, epsilon).delta.upper
     worst = 0.0
     ones = list(collection_laws([messages[0].noise], 3))
     twos = list(collection_laws([messages[1].noise] * 2, 3))
@@ -57,7 +57,7 @@ def test_no_certificate_is_below_the_explicit_composition(epsilon):
             excess = np.outer(p, r) - math.exp(epsilon) * np.outer(q, s)
             worst = max(worst, float(np.maximum(excess, 0).sum()))
     assert worst <= bound
-    alone = incrowd.certify("blanket", sent(survey, messages[:1]), 3, epsilon).delta.upper
+    alone = incrowd.certify("shuffle", sent(survey, messages[:1]), 3, epsilon).delta.upper
     assert alone < worst
 
 
@@ -70,7 +70,7 @@ def test_earlier_rounds_are_covered():
     second = incrowd.plan(survey, earlier=ledger.asked)
     assert second.messages[0].noise_numerator > alone.messages[0].noise_numerator
     both = sent(first.survey, first.messages).also(sent(survey, second.messages))
-    assert incrowd.certify("blanket", both, 20_000, 2.0).delta.upper <= 1e-8
+    assert incrowd.certify("shuffle", both, 20_000, 2.0).delta.upper <= 1e-8
     assert incrowd.Plan.loads(second.dumps()) == second
     with pytest.raises(PlanError, match="does not cover"):
         ledger.with_plan(alone, 20_000)

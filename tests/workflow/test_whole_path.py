@@ -184,7 +184,7 @@ def test_a_smaller_crowd_weakens_epsilon_and_colluders_count_for_nothing(survey,
     schema = incrowd.Schema.uniform(
         [q.domain for q in made.survey.questions], made.messages[0].noise
     )
-    found = incrowd.certify("blanket", schema, 9_000, weaker.epsilon)
+    found = incrowd.certify(weaker.analysis, schema, 9_000, weaker.epsilon)
     assert found.delta.upper <= weaker.delta * (1 + 1e-9)
 
 

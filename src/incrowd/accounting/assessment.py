@@ -31,7 +31,8 @@ class Assessment:
     """What a noise gives in a crowd at epsilon, by one analysis.
 
     delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
-    collection, for `outlier` the largest found (numerical), else exact. presence, absence: the
+    collection, for `outlier` the largest found (numerical), else exact. by: the analysis that
+    bounded delta, which `shuffle` chooses. presence, absence: the
     papers' own pair in a homogeneous crowd, in either order; None with several reports, or with
     channels that are no bit flips.
     """
@@ -45,6 +46,7 @@ class Assessment:
     worst: str
     assumption: str
     proved: bool
+    by: str
     presence: Order | None
     absence: Order | None
 
@@ -58,9 +60,9 @@ def assess(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> As
     by, sent = registered(analysis), as_sent(sent)
     check_crowd(crowd)
     check_epsilon(epsilon)
-    (bounds, worst), chance = by.figures(sent, crowd, epsilon)
+    (bounds, worst, least), chance = by.figures(sent, crowd, epsilon)
     presence, absence = (_papers_order(sent, first, crowd, epsilon) for first in (True, False))
-    said = (worst, by.assumption, by.proved)
+    said = (worst, by.assumption, by.proved, least or by.name)
     return Assessment(
         by.name, epsilon, crowd, sent.copies, bounds, chance, *said, presence, absence
     )
@@ -80,8 +82,4 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
 def curves(sent: Sent | Schema, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
     sent = as_sent(sent)
-    return {
-        name: np.array([by.bound(sent, crowd, epsilon) for epsilon in epsilons])
-        for name, by in ANALYSES.items()
-        if by.scalable
-    }
+    return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.analyses import analysis as registered
-from incrowd.accounting.analyses.crowd_pairs import CrowdPairs
+from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
@@ -19,7 +19,8 @@ class Certificate:
     """(epsilon, delta) of what one person sends, by one analysis.
 
     delta: lower and estimate are numerical, upper is certified. worst: the pair of records (and
-    the crowd) that gave it. proved: whether it holds for every collection.
+    the crowd) that gave it. proved: whether it holds for every collection. by: the analysis that
+    bounded it, which `shuffle` chooses.
     """
 
     analysis: str
@@ -28,6 +29,7 @@ class Certificate:
     worst: str
     assumption: str
     proved: bool
+    by: str
 
 
 def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> Certificate:
@@ -41,8 +43,9 @@ def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> C
     if by.shuffled:
         check_crowd(crowd)
     check_epsilon(epsilon)
-    delta, worst = by.certificate(as_sent(sent), crowd, epsilon)
-    return Certificate(analysis, epsilon, delta, worst, by.assumption, by.proved)
+    delta, worst, least = by.certificate(as_sent(sent), crowd, epsilon)
+    said = (worst, by.assumption, by.proved, least or by.name)
+    return Certificate(analysis, epsilon, delta, *said)
 
 
 def privacy_curve(
@@ -50,13 +53,14 @@ def privacy_curve(
 ) -> PrivacyCurve:
     """The privacy curve of everything one person sends, each report in a crowd of its own.
 
-    Pessimistic. analysis: `blanket`, which takes the largest delta over all pairs of records at
-    every epsilon (a convex curve again), or `outlier`, which takes the pair that is worst for
-    one report. steps: grid points for a standard deviation of a collection's privacy loss.
+    Pessimistic. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit), which take the
+    largest delta over all pairs of records at every epsilon (a convex curve again), or `outlier`,
+    which takes the pair that is worst for one report. steps: grid points for a standard deviation
+    of a collection's privacy loss.
     Raises PrivacyError as `certify` does.
     """
     by = registered(analysis)
-    if not isinstance(by, CrowdPairs):
-        known = [name for name, one in ANALYSES.items() if isinstance(one, CrowdPairs)]
+    if not isinstance(by, Composing):
+        known = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
         raise PrivacyError.of("analysis", analysis, f"it makes no curve; use {' or '.join(known)}")
     return by.curve(as_sent(sent), crowd, steps)

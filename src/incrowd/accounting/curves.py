@@ -13,11 +13,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
-from incrowd.accounting.pairs import Candidate
+from incrowd.accounting.composition import Delta, PrivacyCurve, connect_the_dots, sampled
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Schema, Sent
-from incrowd.accounting.worst import largest_bound, likely_worst
 from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
@@ -29,20 +27,26 @@ LEAST_SPREAD = 1e-12  # of reports that tell nothing
 NOTHING = Bounds(0.0, 0.0, 0.0)
 
 
-class Pairs(Hashable, Protocol):
-    """Which pairs of records a curve has to try."""
+class Orders(NamedTuple):
+    """Bounds of one report's delta at any epsilon, of x against x' and reversed; and the worst.
 
-    def few(self, schema: Schema) -> list[Candidate]:
-        """At most so many that all can be tried at every dot."""
+    The same function twice where it holds for both orders.
+    """
+
+    forward: Delta
+    backward: Delta
+    worst: str
+
+
+class Bounded(Hashable, Protocol):
+    """What bounds one report, so that several can be composed."""
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
         ...
 
-    def orders(
-        self, schema: Schema, crowd: int, spread: float
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """The pairs that count in either order, where all losses together spread like that.
-
-        The same list twice where both orders have the same curve.
-        """
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+        """Its bounds, where all losses together spread like that."""
         ...
 
 
@@ -72,19 +76,19 @@ def _composed(curves: list[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
     return reduce(mul, sorted(powers, key=lambda curve: curve.forward.step))
 
 
-def composed_curve(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
+def composed_curve(by: Bounded, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
     """The privacy curve of everything one person sends; steps: see `all_dots`."""
-    return _composed([(one.curve, count) for one, count in all_dots(pairs, sent, crowd, steps)])
+    return _composed([(one.curve, count) for one, count in all_dots(by, sent, crowd, steps)])
 
 
-def composed_delta(pairs: Pairs, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
+def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
     """delta of all reports, and the worst pairs in words.
 
     The composition at two grid steps; the error of connecting the dots is of second order.
     """
     if epsilon >= sent.local_epsilon:
         return NOTHING, "any, since all reports together tell less than epsilon"
-    dots = all_dots(pairs, sent, crowd)
+    dots = all_dots(by, sent, crowd)
     curve = _composed([(one.curve, count) for one, count in dots])
     fine = curve.delta(epsilon)
     coarse = _composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
@@ -94,7 +98,7 @@ def composed_delta(pairs: Pairs, sent: Sent, crowd: int, epsilon: float) -> tupl
     return Bounds(lower, max(fine - drop / 3, lower), fine), worst
 
 
-def all_dots(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
+def all_dots(by: Bounded, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
 
     A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
@@ -102,7 +106,7 @@ def all_dots(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> list[t
     Where all losses together lie some standard deviations out, one report's lies out by the share
     of its own deviation in theirs: so far, and a little farther, every dot is computed.
     """
-    spreads = [_spread(pairs, schema, crowd) for schema, _ in sent.reports]
+    spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
     step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
@@ -111,7 +115,7 @@ def all_dots(pairs: Pairs, sent: Sent, crowd: int, steps: int = STEPS) -> list[t
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
-        found.append((_dots(pairs, schema, crowd, count, own, dense, enough), count))
+        found.append((_dots(by, schema, crowd, count, own, dense, enough), count))
     return found
 
 
@@ -121,34 +125,24 @@ def _rounded(steps: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _spread(pairs: Pairs, schema: Schema, crowd: int) -> float:
-    """Standard deviation of one report's loss, about: 2.5 times delta(0)."""
-    likely = [likely_worst(pairs.few(schema), crowd, 0.0)]
-    return max(2.5 * largest_bound(likely, crowd, 0.0, sharp=False)[0], LEAST_SPREAD)
+def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
+    return max(by.spread(schema, crowd), LEAST_SPREAD)
 
 
 @lru_cache(maxsize=64)
 def _dots(
-    pairs: Pairs, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
+    by: Bounded, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
 ) -> Dots:
     """enough: a delta that needs no more dots."""
-    spread = _spread(pairs, schema, crowd)
-    found, reverse = pairs.orders(schema, crowd, spread * math.sqrt(count))
-    worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
-    grid = (crowd, spread / steps, dense, enough)
-    forward = _sampled(found, *grid)
-    backward = forward if reverse is found else _sampled(reverse, *grid)
+    spread = _spread(by, schema, crowd)
+    found = by.orders(schema, crowd, spread * math.sqrt(count))
+    grid = (spread / steps, dense, enough, MOST_GRID)
+    forward = sampled(found.forward, *grid)
+    same = found.backward is found.forward
+    backward = forward if same else sampled(found.backward, *grid)
     length = max(len(forward), len(backward))
-    return Dots(_padded(forward, length), _padded(backward, length), spread / steps, worst)
-
-
-def _sampled(
-    found: list[Candidate], crowd: int, step: float, dense: int, enough: float
-) -> np.ndarray:
-    def delta(epsilon: float) -> float:
-        return largest_bound(found, crowd, epsilon, sharp=False)[0]
-
-    return sampled(delta, step, dense, enough, MOST_GRID)
+    dots = (_padded(forward, length), _padded(backward, length))
+    return Dots(*dots, spread / steps, found.worst)
 
 
 def symmetric(ratios: Ratios) -> bool:

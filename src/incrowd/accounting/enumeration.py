@@ -198,7 +198,7 @@ def _check_size(bits: int, records: int, crowd: int) -> None:
     fewer = f"at most {most} people, " if most > 1 else ""
     allowed = (
         f"it makes {comb(crowd + records - 2, crowd - 1):,} collections of answers on {bits} bits, "
-        f"too many to try; use {fewer}one yes/no question, or the analysis blanket"
+        f"too many to try; use {fewer}one yes/no question, or the analysis shuffle"
     )
     raise PrivacyError.of("crowd", crowd, allowed)
 

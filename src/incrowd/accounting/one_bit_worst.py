@@ -12,12 +12,10 @@ Proof: docs/mathematics.md#enumeration.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.composition import PrivacyCurve, connect_the_dots, sampled
 from incrowd.accounting.one_bit_frequencies import Order, deltas
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit import Bit
@@ -26,7 +24,6 @@ from incrowd.numerics.precision import SMALLEST
 TOLERANCE = 1e-4  # relative, between the bounds
 FIRST_CELLS, MOST_CELLS = 64, 1 << 15  # intervals to begin with; no more are halved at once
 TRIED = 64  # the intervals with the largest bounds, where delta itself is worked out
-NO_GOAL = -math.inf
 
 
 class WorstCrowd(NamedTuple):
@@ -80,33 +77,27 @@ class Cells(NamedTuple):
 
 
 def worst_crowd(
-    channel: Bit,
-    crowd: int,
-    epsilon: float,
-    tolerance: float = TOLERANCE,
-    goal: float | None = None,
+    channel: Bit, crowd: int, epsilon: float, tolerance: float = TOLERANCE
 ) -> WorstCrowd:
     """The largest delta(epsilon) of one bit over all crowds of N people and both orders.
 
     crowd: N. tolerance: relative, between the bounds; where more than 32,768 intervals would have
-    to be halved, or rounding is larger, `upper` stays farther off but remains a bound. goal: a
-    delta of interest; the search ends as soon as it is clear on which side of it the largest lies.
-    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700. By sub-crowds, as above.
+    to be halved, or rounding is larger, `upper` stays farther off but remains a bound. Raises
+    PrivacyError unless N >= 2 and 0 <= epsilon < 700. By sub-crowds, as above.
     """
     check_crowd(crowd)
     check_epsilon(epsilon)
-    stop = NO_GOAL if goal is None else goal
     found = [WorstCrowd(0.0, 0.0, 1, 0)]
     for x in (1,) if channel.symmetric else (1, 0):  # symmetric: reversed bits are the other order
         order = Order.of(channel, x, epsilon)
         if order is not None:
-            lower, upper, same = _worst_same(order, crowd - 1, tolerance, stop)
+            lower, upper, same = _worst_same(order, crowd - 1, tolerance)
             found.append(WorstCrowd(lower, upper, x, same if x else crowd - 1 - same))
     best = max(found, key=lambda one: one.lower)
     return best._replace(upper=max(one.upper for one in found))
 
 
-def _worst_same(order: Order, others: int, tolerance: float, goal: float) -> Found:
+def _worst_same(order: Order, others: int, tolerance: float) -> Found:
     """The largest delta of one order, breadth first: every interval that may hold it is halved."""
     cells, lower, settled, same = Cells.cover(others, FIRST_CELLS), 0.0, 0.0, 0
     while True:
@@ -116,36 +107,10 @@ def _worst_same(order: Order, others: int, tolerance: float, goal: float) -> Fou
         values = deltas(order, tried, others - tried).lower
         if values.max() > lower:
             lower, same = float(values.max()), int(tried[values.argmax()])
-        enough = max(lower * (1 + tolerance), goal, SMALLEST)
+        enough = max(lower * (1 + tolerance), SMALLEST)
         undecided = (bounds > enough) & (cells.last > cells.first)
         settled = max(settled, float(bounds[~undecided].max(initial=0.0)))
         left = int(undecided.sum())
-        if not left or left > MOST_CELLS or (lower > goal > NO_GOAL):
+        if not left or left > MOST_CELLS:
             return Found(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
         cells = cells.where(undecided).halves
-
-
-def worst_curve(
-    channel: Bit,
-    crowd: int,
-    step: float,
-    dense: int,
-    enough: float,
-    most: int,
-    tolerance: float = TOLERANCE,
-) -> PrivacyCurve:
-    """A privacy curve that dominates every crowd's, to compose: copies, messages, single bits.
-
-    Bounds of delta at 0, step, 2 step, ... (`sampled` says what dense, enough and most are), each
-    the largest over all crowds and both orders, which need not be the same at each. The pointwise
-    supremum of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that pair
-    dominates the collections of every crowd, and compositions of dominating pairs dominate,
-    whatever crowd each collection has and whichever answers it tells apart (Zhu, Dong, Wang 2022:
-    dominating pairs; the dots as in Doroshenko et al. 2022). Raises PrivacyError unless N >= 2.
-    """
-
-    def bound(epsilon: float) -> float:
-        return worst_crowd(channel, crowd, epsilon, tolerance).upper
-
-    dots = sampled(bound, step, dense, enough, most)
-    return connect_the_dots(dots, dots, step)

@@ -61,7 +61,7 @@ def check_part(part: Part) -> None:
 def flip_of(part: Part, analysis: str) -> BitFlip:
     """The bit flip of a part. Raises PrivacyError for any other channel."""
     if not isinstance(part.channel, BitFlip):
-        allowed = f"it is for bit flips, not for {part.channel}; use blanket or local"
+        allowed = f"it is for bit flips, not for {part.channel}; use shuffle or local"
         raise PrivacyError.of("analysis", analysis, allowed)
     return part.channel
 

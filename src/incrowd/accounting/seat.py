@@ -63,6 +63,7 @@ class Seats:
     alone: tuple[Ratios, ...]
 
 
+@lru_cache(maxsize=1024)
 def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bound:
     """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
 

@@ -33,6 +33,7 @@ from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
+DEFAULT = "shuffle"
 EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
@@ -129,7 +130,7 @@ def delta(
     setting: Setting,
     noise: Noise,
     epsilon: Epsilon = None,
-    analysis: Analysis = "blanket",
+    analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """Delta (and eta) that a noise gives at epsilon.
@@ -147,7 +148,7 @@ def epsilon(
     setting: Setting,
     noise: Noise,
     delta: Delta = None,
-    analysis: Analysis = "blanket",
+    analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """The smallest epsilon that a noise gives at delta.
@@ -176,7 +177,7 @@ def noise(
         float | None,
         typer.Option(help="Instead of delta: chance that the ratio exceeds e^epsilon."),
     ] = None,
-    analysis: Analysis = "blanket",
+    analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
     """The smallest noise that gives (epsilon, delta), or (epsilon, eta).
@@ -282,8 +283,14 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
     return (
         analysis,
         *(number_text.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
-        registered(analysis).kind(found.delta),
+        _kind(found),
     )
+
+
+def _kind(found: Assessment) -> str:
+    """What a figure is; and whose, where an analysis chooses."""
+    kind = registered(found.analysis).kind(found.delta)
+    return kind if found.by == found.analysis else f"{kind}, by {found.by}"
 
 
 def _print_pair(asked: Assessment) -> None:

@@ -191,6 +191,7 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
         "holds": found.holds,
         "plan_holds": found.plan_holds,
         "analysis": certificate.analysis,
+        "by": certificate.by,
         "epsilon": certificate.epsilon,
         "delta": float(certificate.delta.upper),
         "promised_delta": promised.delta,

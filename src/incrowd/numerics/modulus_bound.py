@@ -29,7 +29,7 @@ INTERVALS = 40  # of u, the last STRETCH times as long as the first
 STRETCH = 1 + INTERVALS / 4
 SMOOTHING = 0.02  # h, in spreads of the sum
 PERIOD = 6.5  # aliases lie so many spreads from each other
-FLOOR = 0.01  # a smaller |M(theta + it)| is raised to this share of M(theta)
+FLOOR, DROP = 0.01, 40.0  # a share of M(theta), or 1 - DROP/n: |M(theta + it)| is raised to it
 TAILS = np.geomspace(12, 300, 5)  # t to try for the reports that are missing, over what is spare
 LOWEST = 8.0  # K t
 
@@ -57,12 +57,6 @@ class Contour:
     def step(self) -> float:
         """Of t."""
         return 2 * math.pi / (PERIOD * self.spread)
-
-
-def bound(crowd: Crowd, contour: Contour) -> tuple[float, int]:
-    """The certified bound of delta with this contour, and the place of the worst class."""
-    log_term, place = largest_term(crowd, contour)
-    return certified(crowd, contour.eta, log_term), place
 
 
 def certified(crowd: Crowd, eta: float, log_term: float) -> float:
@@ -118,14 +112,17 @@ def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math
     if not math.isfinite(log_moment):
         return math.inf if log_moment > 0 else decisive
     t = contour.step * np.arange(SIDE**2)
-    phi = np.clip(law.moduli(theta, contour.step), FLOOR, 1.0)
-    powers = _log_over_labels(crowd, contour.eta, np.expm1(log_moment + np.log(phi)))
+    floor = max(FLOOR, 1 - DROP / crowd.others)
+    phi = np.clip(law.moduli(theta, contour.step), floor, 1.0)
+    different, place_of = np.unique(phi, return_inverse=True)  # most have the floor
+    excess = np.expm1(log_moment + np.log(different))
+    powers = _log_over_labels(crowd, contour.eta, excess)[place_of]
     both_sides = np.where(t > 0, 2.0, 1.0)
     weight = both_sides * contour.step * (phi + 1 / phi) / 2 / (theta**2 + t**2)
     log_sum = log_sum_exp(powers + np.log(weight) - (h * t) ** 2 / 2)
-    # Beyond the last t: phi and its factor are at most 1 and 1/FLOOR, the sum over 1/t^2 at most
+    # Beyond the last t: phi and its factor are at most 1 and 1/floor, the sum over 1/t^2 at most
     # 1/t, once for each side.
-    past = powers[0] - (h * t[-1]) ** 2 / 2 + math.log(2 / FLOOR / t[-1])
+    past = powers[0] - (h * t[-1]) ** 2 / 2 + math.log(2 / floor / t[-1])
     log_integral = np.logaddexp(log_sum, past) + (h * theta) ** 2 / 2 - math.log(2 * math.pi)
     return float(np.logaddexp(log_integral, decisive))
 

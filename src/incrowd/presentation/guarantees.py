@@ -53,7 +53,7 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
     return (
         f'{kind} by the analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
-        f"neighboring collections differ in one person's answers.{alone}"
+        f"neighboring collections differ in one person's answers. Worst: {guarantee.worst}.{alone}"
     )
 
 

@@ -28,13 +28,14 @@ class Privacy(Frozen):
 
     Which analyses there are is known to the accountant; planning looks `analysis` up.
 
-    `blanket` is a guarantee for every collection in which enough honest people take part;
-    `outlier` is the papers' analysis, exact for homogeneous crowds and no guarantee.
+    `shuffle` is a guarantee for every collection in which enough honest people take part, by the
+    least of all bounds that are proved; `blanket` and `seat` by one of them alone. `outlier` is the
+    papers' analysis, exact for homogeneous crowds and no guarantee.
     """
 
     epsilon: FiniteFloat = Field(gt=0, strict=True)
     delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
-    analysis: str = Field(default="blanket", min_length=1, strict=True)
+    analysis: str = Field(default="shuffle", min_length=1, strict=True)
 
 
 class Table(Frozen):

@@ -5,11 +5,13 @@ from incrowd.accounting.analyses.blanket import BLANKET
 from incrowd.accounting.analyses.exact import EXACT
 from incrowd.accounting.analyses.local import LOCAL
 from incrowd.accounting.analyses.outlier import OUTLIER
+from incrowd.accounting.analyses.seat import SEAT
+from incrowd.accounting.analyses.shuffle import SHUFFLE
 from incrowd.errors import PrivacyError
 
 __all__ = ["ANALYSES", "LOCAL", "Analysis", "analysis", "plannable"]
 
-ANALYSES: dict[str, Analysis] = {a.name: a for a in (BLANKET, OUTLIER, LOCAL, EXACT)}
+ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUTLIER, LOCAL, EXACT)}
 
 
 def analysis(name: str) -> Analysis:

@@ -18,14 +18,22 @@ from incrowd.numerics.positive_part import Bounds
 QUICK = 4  # steps of the quick composition
 ROUGH = 0.9  # share of the wanted value that ends the quick search
 CLOSE_COMPOSED = 0.996  # the composition itself is looser than `CLOSE`
+WHOLE_CROWD = (
+    "The shuffler removes every link between a report and its sender, and the whole crowd of "
+    "honest people sends as the plan says; nothing is assumed about their answers."
+)
 LARGEST_EPSILON = 699.0  # e^epsilon is still a number
 
 
 class Found(NamedTuple):
-    """delta at some epsilon, and the pair of records (and the crowd) that gave it, in words."""
+    """delta at some epsilon, and the pair of records (and the crowd) that gave it, in words.
+
+    by: the analysis that bounded it, if that is another than the one that was asked.
+    """
 
     delta: Bounds
     worst: str
+    by: str = ""
 
 
 class Analysis(ABC):

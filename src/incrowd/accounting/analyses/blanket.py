@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from incrowd.accounting.analyses.base import WHOLE_CROWD
 from incrowd.accounting.analyses.crowd_pairs import CrowdPairs
 from incrowd.accounting.pairs import Candidate, blanket_candidates
 from incrowd.accounting.schema import Schema
@@ -13,10 +14,7 @@ class Blanket(CrowdPairs):
     """What the reports of all others have in common hides the pair; both orders are tried."""
 
     name = "blanket"
-    assumption = (
-        "The shuffler removes every link between a report and its sender, and the whole crowd of "
-        "honest people sends as the plan says; nothing is assumed about their answers."
-    )
+    assumption = WHOLE_CROWD
     joint = ", provided that "
 
     def candidates(self, schema: Schema) -> list[Candidate]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
-import numpy as np
-
-from incrowd.accounting.analyses.base import LARGEST_EPSILON, Analysis, Found
-from incrowd.accounting.composition import PrivacyCurve
-from incrowd.accounting.curves import STEPS, composed_curve, composed_delta
+from incrowd.accounting.analyses.base import LARGEST_EPSILON, Found
+from incrowd.accounting.analyses.composing import SPREAD_OF_LOSS, Composing
+from incrowd.accounting.composition import Delta
+from incrowd.accounting.curves import Orders
 from incrowd.accounting.pairs import Candidate
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.accounting.search import Bound, first_epsilon
 from incrowd.accounting.worst import largest_bound, likely_worst, worst_delta
 
 
-class CrowdPairs(Analysis):
-    """An analysis that names the pairs of records to try for one report, and composes reports."""
+class CrowdPairs(Composing):
+    """An analysis that names the pairs of records to try for one report."""
 
     @abstractmethod
     def candidates(self, schema: Schema) -> list[Candidate]:
@@ -27,44 +25,31 @@ class CrowdPairs(Analysis):
         """At most so many that all can be tried at every dot of a curve."""
         return self.candidates(schema)
 
-    def orders(
-        self, schema: Schema, crowd: int, spread: float
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """The pairs that count in either order, where all losses together spread like that."""
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+        """The largest bound of all pairs, in either order."""
         found = self.few(schema)
-        return found, found
+        worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
+        delta = roughly(found, crowd)
+        return Orders(delta, delta, worst)
 
-    def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
-        """The privacy curve of everything one person sends."""
-        return composed_curve(self, sent, crowd, steps)
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about: of the pair that is likely the worst."""
+        likely = [likely_worst(self.few(schema), crowd, 0.0)]
+        return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        """delta of the worst pair, or of the composition of several reports."""
-        if sent.single is None:
-            return Found(*composed_delta(self, sent, crowd, epsilon))
-        largest = worst_delta(self.candidates(sent.single), crowd, epsilon)
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """delta of the worst pair."""
+        largest = worst_delta(self.candidates(schema), crowd, epsilon)
         return Found(largest.delta, largest.candidate.words)
 
-    def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
-        """A certified upper bound of delta alone, quickly."""
-        if sent.single is None:
-            tells = epsilon < sent.local_epsilon
-            return self.curve(sent, crowd, steps).delta(epsilon) if tells else 0.0
-        return largest_bound(self.candidates(sent.single), crowd, epsilon)[0]
+    def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """A certified upper bound of delta of one report alone, quickly."""
+        return largest_bound(self.candidates(schema), crowd, epsilon)[0]
 
-    def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
-        """`bound` at every epsilon; the reports are composed once."""
-        if sent.single is not None:
-            return super().bounds(sent, crowd, epsilons)
-        curve = self.curve(sent, crowd)
-        return np.array([curve.delta(epsilon) for epsilon in epsilons])
-
-    def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
+    def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
         """The smallest epsilon, first of few pairs, then with every one that turns out worse."""
-        if sent.single is None:
-            return self.curve(sent, crowd).epsilon(delta)
-        highest = min(sent.local_epsilon, LARGEST_EPSILON)
-        found = self.candidates(sent.single)
+        highest = min(schema.local_epsilon, LARGEST_EPSILON)
+        found = self.candidates(schema)
         tried = [likely_worst(found, crowd, highest / 2)]
         while True:
             epsilon = first_epsilon(lambda e: largest_bound(tried, crowd, e)[0], delta, highest)
@@ -74,11 +59,8 @@ class CrowdPairs(Analysis):
             tried.append(worst)
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """Of several reports the quick one is a coarse composition.
-
-        Of one report both know only the pair of records that was the worst when the quick one was
-        first asked.
-        """
+        """Of one report both know only the pair of records that was the worst when the quick one
+        was first asked."""
         coarse, fine = super().search_bounds(crowd, epsilon)
         place: int | None = None
 
@@ -101,3 +83,8 @@ class CrowdPairs(Analysis):
             return worst_delta(known(sent.single), crowd, epsilon).delta.upper
 
         return quick, sharp
+
+
+def roughly(candidates: list[Candidate], crowd: int) -> Delta:
+    """The largest bound of the candidates at any epsilon, for the dots of a curve."""
+    return lambda epsilon: largest_bound(candidates, crowd, epsilon, sharp=False)[0]

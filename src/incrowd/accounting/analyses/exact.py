@@ -1,13 +1,17 @@
-"""The analysis `exact`: every collection is tried; for one bit, or few bits and few people."""
+"""The analysis `exact`: the worst of all collections; for one bit, or few bits and few people."""
 
 from __future__ import annotations
 
 from incrowd.accounting import enumeration, one_bit
-from incrowd.accounting.analyses.base import Analysis, Found
+from incrowd.accounting.analyses.base import Found
+from incrowd.accounting.analyses.composing import SPREAD_OF_LOSS, Composing
+from incrowd.accounting.curves import Orders
 from incrowd.accounting.enumeration import Case
-from incrowd.accounting.parts import flip_of
-from incrowd.accounting.schema import FREE_BIT, Sent
+from incrowd.accounting.one_bit_worst import TOLERANCE, worst_crowd
+from incrowd.accounting.parts import as_flip, flip_of
+from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.base import ROUNDING
+from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
@@ -17,11 +21,16 @@ from incrowd.survey import Domain
 NAME = "exact"
 MOST_BITS = 5
 NEAR = 1e-6  # share of the local epsilon
-MOST_PEOPLE = 1_000_000  # half a minute
+FEW_PEOPLE = 1000  # of whose collections of one bit the very worst is soon found
+MOST_PEOPLE = 1_000_000  # half a minute; for eta, of which nothing else is known exactly
+CLOSE = 5e-3  # relative, of the dots of a curve
 
 
-class Exact(Analysis):
-    """Exact delta and eta over all collections."""
+class Exact(Composing):
+    """Exact delta and eta over all collections.
+
+    Of one bit in a larger crowd delta is certified within 1e-4, by sub-crowds.
+    """
 
     name = NAME
     assumption = (
@@ -30,36 +39,93 @@ class Exact(Analysis):
         "their answers was tried."
     )
     scalable = False
+    of_all = "either answer, in any crowd"
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        """delta at epsilon, from `figures`."""
-        return self.figures(sent, crowd, epsilon)[0]
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """The largest delta over all collections, and the collection.
+
+        Raises PrivacyError for several kinds of questions, a channel that is no bit flip (but for
+        one bit), or too many collections.
+        """
+        channel = one_bit_channel(schema)
+        if channel is None:
+            return _every_collection(schema, crowd, epsilon)[0]
+        tolerance = 0.0 if crowd <= FEW_PEOPLE else TOLERANCE
+        found = worst_crowd(channel, crowd, epsilon, tolerance)
+        held = ((0, crowd - 1 - found.ones), (1, found.ones))
+        words = _words((found.x, 1 - found.x), held, 1)
+        return Found(Bounds(found.lower, found.lower, found.upper), words)
+
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+        """The largest delta over all crowds, which need not be the same at each epsilon.
+
+        The supremum of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that
+        pair dominates the collections of every crowd, and compositions of dominating pairs
+        dominate (Zhu, Dong, Wang 2022). Raises PrivacyError unless it is one bit.
+        """
+        channel = _composable(schema)
+
+        def delta(epsilon: float) -> float:
+            return worst_crowd(channel, crowd, epsilon, CLOSE).upper
+
+        return Orders(delta, delta, self.of_all)
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
+        return SPREAD_OF_LOSS * worst_crowd(_composable(schema), crowd, 0.0, CLOSE).upper
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """P[privacy ratio > e^epsilon], from `figures`."""
         return self.figures(sent, crowd, epsilon)[1]
 
     def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
-        """The largest delta and eta over all collections, and the collection of that delta.
+        """The largest delta and eta over all collections; of several reports, or one bit in a crowd
+        beyond a million, a bound of eta.
 
-        Raises PrivacyError for several reports, several kinds of questions, a channel that is no
-        bit flip, or too many collections.
+        Raises PrivacyError as `one` does.
         """
-        domain, channel = _single(sent)
-        if crowd > MOST_PEOPLE:
-            allowed = f"should be at most {MOST_PEOPLE:,}, or use the analysis blanket"
-            raise PrivacyError.of("crowd", crowd, allowed)
-        if domain == FREE_BIT:
-            found = one_bit.one_bit(channel, crowd, epsilon)
-            largest, eta = found.worst_delta, found.worst_eta.value
-            largest = _doubted(largest, channel, crowd, epsilon)
-        else:
-            largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
-            eta = eta_case.value
-        exact, slack = largest.value, ENUMERATED
-        lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
-        bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
-        return Found(bounds, _words(largest, domain.bits)), eta
+        if sent.single is None or _too_many(one_bit_channel(sent.single), crowd):
+            return self.certificate(sent, crowd, epsilon), self.eta_bound(sent, crowd, epsilon)
+        return _every_collection(sent.single, crowd, epsilon)
+
+
+def one_bit_channel(schema: Schema) -> Bit | None:
+    """The channel of a report that is one free bit; None for any other, or odd probabilities."""
+    (part, count), *others = schema.parts
+    if others or count > 1 or part.domain != FREE_BIT:
+        return None
+    channel = as_flip(part.channel) or part.channel
+    if isinstance(channel, BitFlip):
+        return Bit.from_flip(channel)
+    return channel.as_bit() if isinstance(channel, BitDevice) else None
+
+
+def _too_many(channel: Bit | None, crowd: int) -> bool:
+    """Whether not every collection of one bit is tried for eta."""
+    return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
+
+
+def _composable(schema: Schema) -> Bit:
+    channel = one_bit_channel(schema)
+    if channel is None:
+        allowed = "it composes reports of one bit only; use shuffle"
+        raise PrivacyError.of("analysis", NAME, allowed)
+    return channel
+
+
+def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found, float]:
+    domain, channel = _single(schema)
+    if domain == FREE_BIT:
+        found = one_bit.one_bit(channel, crowd, epsilon)
+        largest, eta = found.worst_delta, found.worst_eta.value
+        largest = _doubted(largest, channel, crowd, epsilon)
+    else:
+        largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
+        eta = eta_case.value
+    exact, slack = largest.value, ENUMERATED
+    lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
+    bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
+    return Found(bounds, _words(largest.pair, largest.others, domain.bits)), eta
 
 
 def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
@@ -72,28 +138,26 @@ def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
     return case._replace(doubt=case.value - value)
 
 
-def _words(case: enumeration.Case, bits: int) -> str:
-    others = ", ".join(f"{n:,} x {record:0{bits}b}" for record, n in sorted(case.others) if n)
-    x, other = (f"{record:0{bits}b}" for record in case.pair)
+def _words(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> str:
+    others = ", ".join(f"{n:,} x {record:0{bits}b}" for record, n in sorted(held) if n)
+    x, other = (f"{record:0{bits}b}" for record in pair)
     return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
 
 
-def _single(sent: Sent) -> tuple[Domain, BitFlip]:
+def _single(schema: Schema) -> tuple[Domain, BitFlip]:
     """The one question (or the free bits) of a report that can be enumerated."""
-    schema = sent.single
-    if schema is None or len(schema.parts) > 1:
-        what = "several reports" if schema is None else "questions of several kinds"
-        raise PrivacyError.of("analysis", NAME, f"it cannot do {what}; use the analysis blanket")
+    if len(schema.parts) > 1:
+        raise PrivacyError.of(
+            "analysis", NAME, "it cannot do questions of several kinds; use shuffle"
+        )
     (part, count), *_ = schema.parts
     if count > 1 and part.domain != FREE_BIT:
-        raise PrivacyError.of(
-            "analysis", NAME, "it does one question (or bits); use the analysis blanket"
-        )
+        raise PrivacyError.of("analysis", NAME, "it does one question (or bits); use shuffle")
     domain = Domain(count, 0, count) if count > 1 else part.domain
     if domain.bits > MOST_BITS:
-        allowed = f"it does at most {MOST_BITS} bits, not {domain.bits}; use blanket"
+        allowed = f"it does at most {MOST_BITS} bits, not {domain.bits}; use shuffle"
         raise PrivacyError.of("analysis", NAME, allowed)
-    return domain, flip_of(part, NAME)
+    return domain, as_flip(part.channel) or flip_of(part, NAME)
 
 
 EXACT = Exact()

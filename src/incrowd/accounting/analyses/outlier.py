@@ -8,8 +8,8 @@ both orders.
 from __future__ import annotations
 
 from incrowd.accounting.analyses.base import Found
-from incrowd.accounting.analyses.crowd_pairs import CrowdPairs
-from incrowd.accounting.curves import symmetric
+from incrowd.accounting.analyses.crowd_pairs import CrowdPairs, roughly
+from incrowd.accounting.curves import Orders, symmetric
 from incrowd.accounting.eta import largest_eta
 from incrowd.accounting.pairs import Candidate, outlier_candidates
 from incrowd.accounting.schema import Schema, Sent
@@ -37,13 +37,13 @@ class Outlier(CrowdPairs):
         """The largest relations of x, x' and z."""
         return outlier_candidates(schema)
 
-    def orders(
-        self, schema: Schema, crowd: int, spread: float
-    ) -> tuple[list[Candidate], list[Candidate]]:
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
         """The relation that is likely to be the worst at the spread of all losses."""
         worst = likely_worst(self.candidates(schema), crowd, spread)
-        found = [worst]
-        return found, found if symmetric(worst.ratios) else [worst.swapped]
+        forward = backward = roughly([worst], crowd)
+        if not symmetric(worst.ratios):
+            backward = roughly([worst.swapped], crowd)
+        return Orders(forward, backward, worst.words)
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """The largest of the relation with the worst delta and of the papers' own pair.

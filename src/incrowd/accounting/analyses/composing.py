@@ -1,0 +1,93 @@
+"""What the analyses have in common that bound one report, and compose the bounds of several."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from incrowd.accounting.analyses.base import LARGEST_EPSILON, Analysis, Found
+from incrowd.accounting.composition import PrivacyCurve
+from incrowd.accounting.curves import STEPS, Orders, composed_curve, composed_delta
+from incrowd.accounting.schema import Schema, Sent
+from incrowd.accounting.search import Bound, first_epsilon
+
+SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
+
+
+class Composing(Analysis):
+    """An analysis of one report, whose privacy curves are composed where there are several."""
+
+    @abstractmethod
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """delta of one report at epsilon; the upper bound is certified."""
+
+    def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """A certified upper bound of delta of one report alone, quickly."""
+        return self.one(schema, crowd, epsilon).delta.upper
+
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+        """Bounds to compose, in either order, where all losses together spread like that.
+
+        What bounds every pair of records in every crowd bounds both orders.
+        """
+
+        def delta(epsilon: float) -> float:
+            return self.bound_one(schema, crowd, epsilon)
+
+        return Orders(delta, delta, self.of_all)
+
+    of_all: str = "any pair of records, in any crowd"
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
+        return SPREAD_OF_LOSS * self.bound_one(schema, crowd, 0.0)
+
+    def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
+        """The privacy curve of everything one person sends."""
+        return composed_curve(self, sent, crowd, steps)
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        """delta of one report, or of the composition of several."""
+        if sent.single is None:
+            return Found(*composed_delta(self, sent, crowd, epsilon))
+        return self.one(sent.single, crowd, epsilon)
+
+    def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
+        """A certified upper bound of delta alone, quickly."""
+        if sent.single is None:
+            tells = epsilon < sent.local_epsilon
+            return self.curve(sent, crowd, steps).delta(epsilon) if tells else 0.0
+        return self.bound_one(sent.single, crowd, epsilon)
+
+    def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
+        """`bound` at every epsilon; the reports are composed once."""
+        if sent.single is not None:
+            return super().bounds(sent, crowd, epsilons)
+        curve = self.curve(sent, crowd)
+        return np.array([curve.delta(epsilon) for epsilon in epsilons])
+
+    def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
+        """The smallest epsilon at which the certified delta is at most `delta`, rounded up."""
+        if sent.single is None:
+            return self.curve(sent, crowd).epsilon(delta)
+        return self.epsilon_of_one(sent.single, crowd, delta)
+
+    def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
+        """The same of one report."""
+
+        def certified(epsilon: float) -> float:
+            return self.one(schema, crowd, epsilon).delta.upper
+
+        return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
+
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+        """Of several reports the quick one is a coarse composition."""
+        quick, sharp = super().search_bounds(crowd, epsilon)
+
+        def certified(sent: Sent) -> float:
+            one = sent.single
+            return sharp(sent) if one is None else self.one(one, crowd, epsilon).delta.upper
+
+        return quick, certified

@@ -1,0 +1,125 @@
+"""The analysis `shuffle`: the least of all bounds that are proved for every collection."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from incrowd.accounting.analyses.base import WHOLE_CROWD, Analysis, Found
+from incrowd.accounting.analyses.blanket import BLANKET
+from incrowd.accounting.analyses.composing import Composing
+from incrowd.accounting.analyses.exact import EXACT, one_bit_channel
+from incrowd.accounting.analyses.local import LOCAL
+from incrowd.accounting.analyses.seat import SEAT
+from incrowd.accounting.composition import Delta
+from incrowd.accounting.curves import Orders
+from incrowd.accounting.schema import Schema, Sent, as_sent
+from incrowd.accounting.search import Family
+from incrowd.channels.bit_flip import BitFlip
+from incrowd.errors import PrivacyError
+
+CLEARLY = 1.02  # a quick bound of the blanket so many times larger belongs to no less certificate
+
+
+class Shuffle(Composing):
+    """`exact` for one bit, else `seat`; `blanket`; and `local`: whichever is least.
+
+    Each holds for every pair of records, in both orders, and every crowd. So the least of them
+    does, at each epsilon: the dots of one curve may come from different analyses.
+    """
+
+    name = "shuffle"
+    assumption = WHOLE_CROWD
+    joint = ", provided that "
+
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """The least certificate of one report. Raises PrivacyError if no analysis has one."""
+        first, _ = _of_one(schema)
+        found = None
+        with suppress(PrivacyError):
+            found = _named(first, first.one(schema, crowd, epsilon))
+        return _least(found, Sent.of(schema), crowd, epsilon)
+
+    def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """The least quick bound of one report."""
+        sent = Sent.of(schema)
+        return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        """Of several reports the composition, unless that of one analysis alone is less."""
+        if sent.single is not None:
+            return self.one(sent.single, crowd, epsilon)
+        return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon)
+
+    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+        """The least bound at each epsilon; in words, whose it is at the spread."""
+        tried: dict[str, tuple[Delta, str]] = {}
+        for by in _of_one(schema):
+            with suppress(PrivacyError):
+                forward, _, worst = by.orders(schema, crowd, spread)
+                tried[by.name] = forward, worst
+
+        def delta(epsilon: float) -> float:
+            return min(_careful(forward, epsilon) for forward, _ in tried.values())
+
+        name, (_, worst) = min(tried.items(), key=lambda one: _careful(one[1][0], spread))
+        return Orders(delta, delta, _words(name, worst))
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about; the blanket's is soon found."""
+        first, last = _of_one(schema)
+        if first is SEAT:
+            with suppress(PrivacyError):
+                return last.spread(schema, crowd)
+        return first.spread(schema, crowd)
+
+    def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
+        """The smallest noise; never larger than the blanket's, however either search ends."""
+        found = super().noise(family, crowd, epsilon, delta)
+        if _quick(BLANKET, as_sent(family(found)), crowd, epsilon) <= CLEARLY * delta:
+            with suppress(PrivacyError):
+                found = min(found, BLANKET.noise(family, crowd, epsilon, delta))
+        return found
+
+
+def _of_one(schema: Schema) -> tuple[Composing, Composing]:
+    """What bounds one report with a crowd; the first is nearly always the least."""
+    return (SEAT if one_bit_channel(schema) is None else EXACT), BLANKET
+
+
+def _careful(delta: Delta, epsilon: float) -> float:
+    """1 where a bound ends."""
+    try:
+        return delta(epsilon)
+    except PrivacyError:
+        return 1.0
+
+
+def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
+    """A quick bound of an analysis."""
+    return _careful(lambda e: by.bound(sent, crowd, e), epsilon)
+
+
+def _words(name: str, worst: str) -> str:
+    return f"by {name}: {worst}"
+
+
+def _named(by: Analysis, found: Found) -> Found:
+    return Found(found.delta, _words(by.name, found.worst), by.name)
+
+
+def _least(found: Found | None, sent: Sent, crowd: int, epsilon: float) -> Found:
+    """What was found, unless another analysis alone has less.
+
+    Raises PrivacyError if nothing was found, and none has anything.
+    """
+    for by in (BLANKET, LOCAL):
+        if found and _quick(by, sent, crowd, epsilon) > CLEARLY * found.delta.upper:
+            continue
+        with suppress(PrivacyError):
+            other = by.certificate(sent, crowd, epsilon)
+            if found is None or other.delta.upper <= found.delta.upper:
+                found = _named(by, other)
+    return found or _named(BLANKET, BLANKET.certificate(sent, crowd, epsilon))
+
+
+SHUFFLE = Shuffle()
