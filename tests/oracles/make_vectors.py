@@ -100,7 +100,9 @@ def person(number):
     """One person's reports of every message, and what they were made from."""
     answers = pa.table({id: [value] for id, value in ANSWERS[number].items()})
     people = People.of(PLAN.survey, answers)
-    return [message_case(message, people, f"{number}/{at}") for at, message in enumerate(PLAN.messages)]
+    return [
+        message_case(message, people, f"{number}/{at}") for at, message in enumerate(PLAN.messages)
+    ]
 
 
 def message_case(message, people, name):
@@ -119,7 +121,11 @@ def reports():
     return {
         "plan": PLAN.digest,
         "people": [
-            {"answers": ANSWERS[number], "messages": person(number), "plaintexts": hexed(inside(number))}
+            {
+                "answers": ANSWERS[number],
+                "messages": person(number),
+                "plaintexts": hexed(inside(number)),
+            }
             for number in range(len(ANSWERS))
         ],
         "wrong_plaintexts": wrong_plaintexts(),
@@ -216,7 +222,9 @@ def wrong_bundles():
         "more colluding people than the plan takes off": {"colluding": 2},
         "closes before it opens": {"closes": "2026-10-31T00:00:00Z"},
         "another way to write a time": {"opens": "2026-11-01"},
-        "an address in the clear": {"addresses": content["addresses"] | {"shuffler": "http://a.example"}},
+        "an address in the clear": {
+            "addresses": content["addresses"] | {"shuffler": "http://a.example"}
+        },
         "a key of low order": {"key_configuration": "07" + "0020" + "00" * 32 + "000400010001"},
         "another KEM": {"key_configuration": "070010" + CONFIGURATION.encoded.hex()[6:]},
         "a question without words": {"wording": content["wording"] | {"questions": {}}},
@@ -231,7 +239,11 @@ def wrong_bundles():
 
 
 def canonical_backwards(content):
-    return "{" + ",".join(f"{canonical(k)}:{canonical(content[k])}" for k in sorted(content)[::-1]) + "}"
+    return (
+        "{"
+        + ",".join(f"{canonical(k)}:{canonical(content[k])}" for k in sorted(content)[::-1])
+        + "}"
+    )
 
 
 # --- uploads and releases ------------------------------------------------------------------------
@@ -250,7 +262,9 @@ def uploads():
     for number, of in ((0, INVITED), (1, OPEN)):
         order, made = an_upload(number, of)
         case = {"bundle": of.digest.hex(), "code": made.code.decode().strip("\0")}
-        right.append(case | {"stratum": made.stratum, "order": order, "bytes": made.encoded(of).hex()})
+        right.append(
+            case | {"stratum": made.stratum, "order": order, "bytes": made.encoded(of).hex()}
+        )
     data = bytes.fromhex(right[0]["bytes"])
     size = INVITED.sealed_length
     wrong = {
@@ -271,7 +285,9 @@ def uploads():
 
 
 def body(name="body"):
-    made = [an_upload(number % 3, INVITED, f"{name} {number}")[1].sealed for number in range(PEOPLE)]
+    made = [
+        an_upload(number % 3, INVITED, f"{name} {number}")[1].sealed for number in range(PEOPLE)
+    ]
     every = [each for sealed in made for each in sealed]
     return sorted(every, key=lambda each: hashlib.sha256(each).digest())
 

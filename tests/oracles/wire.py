@@ -185,7 +185,9 @@ def race(digits, count, words):
         bit = {lane: drawn[lane // 64] >> lane % 64 & 1 for lane in left}
         ones += [lane for lane in left if digit == "1" and not bit[lane]]
         left = [lane for lane in left if bit[lane] == int(digit)]
-    return ones + [left[at] for at in race(digits[7:], -(-len(left) // 64), words) if at < len(left)]
+    return ones + [
+        left[at] for at in race(digits[7:], -(-len(left) // 64), words) if at < len(left)
+    ]
 
 
 def flips(numerator, bits, copies, words):

@@ -76,7 +76,9 @@ def test_several_messages_share_the_tail():
 def law(bits, chosen, q):
     """Of every pattern of set bits, if one is chosen (None: no bit is)."""
     return {
-        pattern: math.prod(1 - q if (bit == chosen) == one else q for bit, one in enumerate(pattern))
+        pattern: math.prod(
+            1 - q if (bit == chosen) == one else q for bit, one in enumerate(pattern)
+        )
         for pattern in product((False, True), repeat=bits)
     }
 
