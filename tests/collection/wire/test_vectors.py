@@ -1,6 +1,7 @@
 """The vectors against the library, and against a reader that shares nothing with it."""
 
 import json
+import re
 
 import pytest
 from cryptography.exceptions import InvalidSignature, InvalidTag
@@ -155,7 +156,7 @@ def test_bundles(given):
 
 @pytest.mark.parametrize("given", parameters("bundles", "wrong"))
 def test_wrong_bundles(given):
-    with pytest.raises(ProtocolError, match="bundle|key_configuration"):
+    with pytest.raises(ProtocolError, match=r"bundle|key_configuration"):
         Bundle.parse(given.encode())
 
 
@@ -211,6 +212,13 @@ def test_two_headers_for_one_stratum_prove_cheating():
     assert not prove_cheating(one, other, Ed25519PrivateKey.generate().public_key())
     forged, _ = Signed.parse(hexed(vectors("releases")["wrong"]["signed by another key"]))
     assert not prove_cheating(forged, other, INVITED.signer)
+
+
+def test_the_manual_lists_every_problem_with_its_status():
+    page = (make_vectors.VECTORS.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
+    table = page.split("## Problems")[1].split("## Vectors")[0]
+    listed = re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", table, flags=re.MULTILINE)
+    assert listed == [(name, str(kind.status)) for name, kind in problem.KINDS.items()]
 
 
 def test_problems():
