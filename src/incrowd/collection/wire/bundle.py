@@ -219,12 +219,12 @@ class Bundle(_Frozen):
         """What a plaintext looks like."""
         return Shape.of(self.plan)
 
-    @property
+    @cached_property
     def sealed_length(self) -> int:
         """Bytes of every sealed report."""
         return sealed_length(self.shape.length)
 
-    @property
+    @cached_property
     def places(self) -> int:
         """Sealed reports in every upload."""
         return sum(self.slots)

@@ -98,8 +98,9 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
         raise _wrong("stratum", str(stratum), f"should be below {len(bundle.strata)}")
     size = bundle.sealed_length
     sealed = tuple(data[at : at + size] for at in range(START.size, len(data), size))
-    if not all(each.startswith(bundle.key.header) for each in sealed):
-        raise _wrong("sealed", "another key", f"should begin with {bundle.key.header.hex()}")
+    header = bundle.key.header
+    if any(each[: len(header)] != header for each in sealed):
+        raise _wrong("sealed", "another key", f"should begin with {header.hex()}")
     if len(set(sealed)) < len(sealed):
         raise _wrong("sealed", "the same twice", "should all differ")
     return Upload(code, stratum, sealed)
