@@ -5,11 +5,13 @@ from collections import Counter
 from itertools import product
 
 import mpmath
+import numpy as np
 import pytest
 
 import incrowd
 from incrowd.accounting.redraws import redrawn
 from incrowd.errors import PrivacyError
+from incrowd.numerics.binomial import at_least
 from incrowd.plans.slots import TAIL, slots, tail
 from tests.conftest import plan_of
 
@@ -134,3 +136,24 @@ def test_the_formula_in_many_digits():
 def test_wrong_figures_are_refused(tail, crowd):
     with pytest.raises(PrivacyError):
         redrawn(1.0, 1e-6, tail=tail, crowd=crowd)
+
+
+@pytest.mark.parametrize(
+    ("trials", "q", "least"),
+    [(10**5, 1e-3, 200), (10**6, 1e-4, 190), (10**6, 2e-2, 20_900), (4000, 0.3, 1500)],
+)
+def test_far_tails_of_large_binomials(trials, q, least):
+    """Term after term in forty digits: what the slots of many options rest on."""
+    with mpmath.workdps(40):
+        odds = mpmath.mpf(q) / (1 - mpmath.mpf(q))
+        term = (
+            mpmath.binomial(trials, least)
+            * mpmath.mpf(q) ** least
+            * (1 - mpmath.mpf(q)) ** (trials - least)
+        )
+        wanted, count = mpmath.mpf(0), least
+        while count <= trials and term > wanted * mpmath.mpf(10) ** -30:
+            wanted += term
+            term *= odds * (trials - count) / (count + 1)
+            count += 1
+    assert at_least(trials, q, np.array([least]))[0] == pytest.approx(float(wanted), rel=1e-11)
