@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import cached_property
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -68,7 +69,7 @@ class KeyConfiguration:
         allowed = "should be one of RFC 9458 for X25519, HKDF-SHA256 and AES-128-GCM alone"
         raise ProtocolError.of("key_configuration", data.hex(), allowed)
 
-    @property
+    @cached_property
     def header(self) -> bytes:
         """The first 7 bytes of everything that is sealed for this key."""
         return HEADER.pack(self.id, KEM_ID, KDF_ID, AEAD_ID)
@@ -98,13 +99,12 @@ def unseal(
     Raises ProtocolError: of `sealed.header` if it is for another key, of `sealed.ciphertext` if
     it does not open.
     """
-    if not sealed.startswith(configuration.header):
-        found = sealed[: HEADER.size].hex()
-        allowed = f"should be {configuration.header.hex()}: the bundle has one key"
-        raise ProtocolError.of("sealed.header", found, allowed)
+    header = configuration.header
+    if not sealed.startswith(header):
+        allowed = f"should be {header.hex()}: the bundle has one key"
+        raise ProtocolError.of("sealed.header", sealed[: HEADER.size].hex(), allowed)
     try:
-        body, bound = sealed[HEADER.size :], info(configuration.header, digest)
-        return bytes(SUITE.decrypt(body, private, bound))
+        return bytes(SUITE.decrypt(sealed[HEADER.size :], private, info(header, digest)))
     except InvalidTag:
         unopened = InWords("does not open")
         allowed = "should be sealed for the key and the digest of this bundle"
