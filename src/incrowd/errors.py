@@ -129,3 +129,7 @@ class ReportsError(IncrowdError):
     """The reports cannot be read, or do not come from this plan, or are too few."""
 
     exit_code = 2
+
+
+class ProtocolError(IncrowdError):
+    """What a peer sent is not as the protocol has it. Nothing secret is in the message."""

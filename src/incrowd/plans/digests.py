@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import rfc8785
+
 from incrowd.errors import IncrowdWarning
 
 KEY = "digest"
@@ -19,16 +21,31 @@ EDITED = "the digest does not fit: the file was edited or damaged after it was w
 
 
 def canonical(content: Any) -> str:
-    """JSON with sorted keys, no white space and shortest floats: equal contents, equal text.
+    """Canonical JSON (RFC 8785): equal contents, equal text, in every language.
 
-    Raises ValueError for numbers that are none.
+    Raises ValueError for what has none: numbers that are none, integers from 2^53 on, half of a
+    pair of surrogates, what is nested too deeply.
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        return rfc8785.dumps(content).decode()
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def digest_of(content: Any) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def old_digest_of(content: Any) -> str:
+    """The digest of files from before RFC 8785: other floats, and ASCII alone."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fits(digest: object, content: Any) -> bool:
+    """Whether a digest is that of the content, also an old one."""
+    return digest in (digest_of(content), old_digest_of(content))
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +56,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 def unsealed(content: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The content without its digest, and whether the digest was that of the content."""
     rest = {key: value for key, value in content.items() if key != KEY}
-    return rest, content.get(KEY) == digest_of(rest)
+    return rest, fits(content.get(KEY), rest)
 
 
 def read_json(text: str) -> Any:

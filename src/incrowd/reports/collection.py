@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from incrowd import views
 from incrowd.errors import ReportsError, unreadable
-from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
+from incrowd.plans.digests import EDITED, digest_of, fits, warn_unsealed
 
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
@@ -234,8 +234,7 @@ def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> N
     if _is_old(metadata):
         return
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
-    fits = metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
-    if not fits:
+    if not fits(metadata.get(DIGEST), rest) or rest.get(REPORTS) != str(reports):
         raise ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
 
 
