@@ -17,12 +17,15 @@ FRAGMENT = re.compile(rf"([0-9a-f]{{{DIGEST_HEX}}})(?:\.([{text32.ALPHABET}]{{16
 
 def checked_address(address: str) -> str:
     """The same address. Raises ValueError unless it is https://, or http:// on this machine."""
-    parts = urlsplit(address)
-    plain = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2])
-    if plain.geturl() != address or not parts.hostname or not address.isascii():
+    try:
+        parts = urlsplit(address)
+        plain = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2])
+        host = parts.hostname if plain.geturl() == address and parts.port != 0 else None
+    except ValueError:  # a port or an IPv6 address that is none
+        host = None
+    if not host or not address.isascii():
         raise ValueError("should be an address without user, question mark and #")
-    _ = parts.port  # raises ValueError if it is none
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
         raise ValueError("should begin with https:// (http:// on this machine alone)")
     if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
         raise ValueError("should hold no space, and end without a /")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.plaintext import Shape
-from incrowd.collection.wire.sealed import KeyConfiguration, sealed_length
+from incrowd.collection.wire.sealed import KEY_BYTES, KeyConfiguration, sealed_length
 from incrowd.errors import IncrowdError, InWords, ProtocolError
 from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, read_json
@@ -38,9 +39,12 @@ def least_reserve(crowd: int) -> int:
 
 def as_time(text: str) -> datetime:
     """A moment of UTC to the second, as "2026-11-22T08:00:00Z". Raises ValueError for others."""
-    found = datetime.strptime(text, TIME).replace(tzinfo=UTC)
-    if found.strftime(TIME) != text:
-        raise ValueError("should be written as 2026-11-22T08:00:00Z")
+    try:
+        found = datetime.strptime(text, TIME).replace(tzinfo=UTC)
+    except ValueError:
+        found = None
+    if not found or found.strftime(TIME) != text:
+        raise ValueError("should be a time written as 2026-11-22T08:00:00Z")
     return found
 
 
@@ -51,10 +55,9 @@ def _time(text: str) -> str:
 
 def _bytes(text: str) -> bytes:
     """Of hexadecimal digits, in lower case. Raises ValueError for other texts."""
-    found = bytes.fromhex(text)
-    if found.hex() != text:
-        raise ValueError("should be hexadecimal digits in lower case")
-    return found
+    if not re.fullmatch("([0-9a-f]{2})*", text):
+        raise ValueError("should be hexadecimal digits in lower case, two for each byte")
+    return bytes.fromhex(text)
 
 
 def _key_configuration(text: str) -> str:
@@ -63,7 +66,8 @@ def _key_configuration(text: str) -> str:
 
 
 def _shuffler_key(text: str) -> str:
-    Ed25519PublicKey.from_public_bytes(_bytes(text))
+    if len(_bytes(text)) != KEY_BYTES:
+        raise ValueError(f"should be an Ed25519 key of {KEY_BYTES} bytes")
     return text
 
 
@@ -149,14 +153,20 @@ class Bundle(_Frozen):
         least = least_reserve(survey.crowd)
         yield self.reserve >= least, "reserve", self.reserve, f"should be at least {least:,}"
         sent = sum(message.reports_each for message in plan.messages)
-        allowed = f"a person may send at most {MOST_SLOTS:,} reports"
+        allowed = f"should be at most {MOST_SLOTS:,} reports"
         yield sent <= MOST_SLOTS, "plan.messages", InWords(f"about {sent:,.0f} reports"), allowed
         needed = slots(plan)
-        yield self.slots == needed, "slots", self.slots, f"should be {needed}, by the plan"
+        said, allowed = (", ".join(map(str, each)) for each in (self.slots, needed))
+        yield self.slots == needed, "slots", said, f"should be {allowed}, by the plan"
 
     def _about_itself(self) -> Iterator[Check]:
         yield self.opens < self.closes, "closes", self.closes, f"should be after {self.opens}"
-        yield self.closes <= self.disposes, "disposes", self.disposes, f"{self.closes} or later"
+        yield (
+            self.closes <= self.disposes,
+            "disposes",
+            self.disposes,
+            f"should be {self.closes} or later",
+        )
         enough = self.wanted is None or self.wanted >= self.least_people
         allowed = f"should be null or at least {self.least_people:,}, the crowd and the reserve"
         yield enough, "wanted", self.wanted, allowed

@@ -94,7 +94,8 @@ def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]
     for message, (places, packed) in enumerate(zip(slots, reports, strict=True)):
         if len(packed) > places:
             found = InWords(f"message {message} has {len(packed)} reports")
-            raise ProtocolError.of("slots", found, f"there are {places}; draw all noise again")
+            allowed = f"should be at most {places}; draw all noise again"
+            raise ProtocolError.of("slots", found, allowed)
         made += [shape.report(message, each) for each in packed]
         made += [shape.dummy] * (places - len(packed))
     return made

@@ -59,7 +59,9 @@ class Header:
             allowed = f"should be at least {self.used:,}, those used"
             raise ProtocolError.of("release.issued", f"{self.issued:,}", allowed)
         if bundle.small_strata != "merge" and len(self.strata) > 1:
-            raise ProtocolError.of("release.strata", self.strata, "none are merged here")
+            raise ProtocolError.of(
+                "release.strata", _listed(self.strata), "should be one: none are merged"
+            )
 
     def _facts(self, bundle: Bundle) -> list[tuple[str, object, object]]:
         known = tuple(sorted({n for n in self.strata if n < len(bundle.strata)}))
@@ -68,7 +70,7 @@ class Header:
             ("used", self.used, self.people if bundle.codes else 0),
             ("issued", self.issued, self.issued if bundle.codes else 0),
             ("reports", self.reports, self.people * bundle.places),
-            ("strata", self.strata, known or (0,)),
+            ("strata", _listed(self.strata), _listed(known or (0,))),
         ]
 
 
@@ -156,6 +158,10 @@ def prove_cheating(one: Signed, other: Signed, key: Ed25519PublicKey) -> bool:
     )
 
 
+def _listed(strata: tuple[int, ...]) -> str:
+    return ", ".join(map(str, strata))
+
+
 def _short(length: int) -> Exception:
-    allowed = "ends before its header does; send it again"
+    allowed = "should not end before its header does; send it again"
     return ProtocolError.of("release", InWords(f"has {length:,} bytes"), allowed)

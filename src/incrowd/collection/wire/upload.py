@@ -24,7 +24,7 @@ START = struct.Struct(f">{DIGEST_BYTES}s{CODE_BYTES}sH")
 def new_code(random: bytes) -> str:
     """The code of an invitation, 16 characters, from 10 random bytes of the system."""
     if len(random) != RANDOM_BYTES:
-        raise ProtocolError.of("code", InWords(f"of {len(random)} bytes"), f"{RANDOM_BYTES}")
+        raise ProtocolError.of("code", InWords(f"of {len(random)} bytes"), f"use {RANDOM_BYTES}")
     return text32.letters(random)
 
 
@@ -38,7 +38,7 @@ def code_field(typed: str) -> bytes:
     except ValueError:
         found = b"?"
     if len(found) not in (0, CODE_BYTES):
-        allowed = "has 16 letters and digits, as printed on the invitation"
+        allowed = "should have 16 letters and digits, as printed on the invitation"
         raise ProtocolError.of("code", InWords("cannot be read"), allowed)
     return found or NO_CODE
 
@@ -93,7 +93,8 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
         raise _wrong("length", f"{len(data):,} bytes", f"should have {right:,}")
     digest, code, stratum = START.unpack_from(data)
     if digest != bundle.digest:
-        raise _wrong("bundle", digest.hex(), "this collection has another bundle; read it again")
+        allowed = f"should be {bundle.digest.hex()}; use the link of this collection"
+        raise _wrong("bundle", digest.hex(), allowed)
     if stratum >= len(bundle.strata):
         raise _wrong("stratum", str(stratum), f"should be below {len(bundle.strata)}")
     size = bundle.sealed_length
