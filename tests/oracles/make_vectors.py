@@ -313,12 +313,13 @@ def releases():
     def start(key=SHUFFLER, of=sealed, **changes):
         return release.sign(header(of, **changes), key).encoded.hex()
 
+    fewer = {"people": PEOPLE - 1, "used": PEOPLE - 1, "reports": (PEOPLE - 1) * INVITED.places}
     wrong = {
         "signed by another key": start(other),
         "signed without the domain": (SHUFFLER.sign(right.encoded) + right.encoded).hex(),
         "a number changed after signing": start()[:128] + start(issued=101)[128:],
         "another bundle": start(bundle=OPEN.digest),
-        "too few people": start(people=PEOPLE - 1, used=PEOPLE - 1),
+        "too few people": start(**fewer),
         "more people than reports": start(people=PEOPLE + 1, used=PEOPLE + 1),
         "fewer codes issued than used": start(issued=PEOPLE - 1),
         "no code used": start(used=0),

@@ -24,11 +24,11 @@ def checked_address(address: str) -> str:
     except ValueError:  # a port or an IPv6 address that is none
         host = None
     if not host or not address.isascii():
-        raise ValueError("should be an address without user, question mark and #")
+        raise ValueError("should be an address without a user, a query and a fragment")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
         raise ValueError("should begin with https:// (http:// on this machine alone)")
     if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
-        raise ValueError("should hold no space, and end without a /")
+        raise ValueError("should hold no space, and no / at the end")
     return address
 
 

@@ -35,11 +35,11 @@ def code_field(typed: str) -> bytes:
     """
     try:
         found = text32.plain(typed).encode()
+        if len(found) not in (0, CODE_BYTES):
+            raise ValueError("is of another length")
     except ValueError:
-        found = b"?"
-    if len(found) not in (0, CODE_BYTES):
         allowed = "should have 16 letters and digits, as printed on the invitation"
-        raise ProtocolError.of("code", InWords("cannot be read"), allowed)
+        raise ProtocolError.of("code", InWords("cannot be read"), allowed) from None
     return found or NO_CODE
 
 
