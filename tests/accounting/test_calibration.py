@@ -83,7 +83,7 @@ def test_fixed_randomisers_that_break_the_promise_are_named(analysis):
         smallest_noise(analysis, with_device(device), 300, 1.0, 1e-6)
     (problem,) = error.value.problems
     assert problem.field == "privacy"
-    assert "fixed randomisers" in str(problem) and str(device) in str(problem)
+    assert "fixed randomizers" in str(problem) and str(device) in str(problem)
 
 
 def test_a_promise_out_of_reach_without_fixed_randomisers():

@@ -288,9 +288,9 @@ def test_a_mixed_crowd_exceeds_the_papers_pair():
 @pytest.mark.parametrize(
     ("domain", "crowd", "allowed"),
     [
-        (THREE_BITS, 40, r"too many to try; enumerate at most [1-9]\d* people"),
-        (CHOICE, 600, r"enumerate at most \d+ people"),
-        (Domain(40, 0, 40), 3, "too many to try; one yes/no question, or use the analysis blanket"),
+        (THREE_BITS, 40, r"too many to try; use at most [1-9]\d* people"),
+        (CHOICE, 600, r"use at most \d+ people"),
+        (Domain(40, 0, 40), 3, "too many to try; use one yes/no question, or the analysis blanket"),
     ],
 )
 def test_too_many_collections_are_refused_with_what_would_work(domain, crowd, allowed):

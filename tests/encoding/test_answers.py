@@ -64,7 +64,7 @@ def test_no_answer():
     ("id", "values", "message"),
     [
         ("a", ["yes", "perhaps"], "row 2, a: got 'perhaps'; use yes or no"),
-        ("a", ["yes", None], "row 2, a: got None; is a missing answer"),
+        ("a", ["yes", None], "row 2, a: is missing; drop the row"),
         ("b", ["x", "x", "X"], "row 3, b: got 'X'; use one of x, y, z"),
         ("c", ["u;v;w"], "row 1, c: got 'u;v;w'; use at most 2"),
         ("c", ["u;q"], "row 1, c: got 'u;q'; use at most 2 of u, v, w"),
@@ -108,8 +108,8 @@ def test_csv_and_parquet_agree(tmp_path):
     [
         ("a.csv", b"", "cannot be read"),
         ("a.csv", b"a,b,c,d\n", "no rows"),
-        ("a.csv", b"a,b,c\nyes,x,none\n", "got 'd'; needs exactly one column"),
-        ("a.csv", b"a,b,c,d,d\nyes,x,none,1,1\n", "got 'd'; needs exactly one column"),
+        ("a.csv", b"a,b,c\nyes,x,none\n", "no column 'd'; there should be exactly one"),
+        ("a.csv", b"a,b,c,d,d\nyes,x,none,1,1\n", "2 columns 'd'; there should be exactly one"),
         ("a.csv", b"a,b,c,d\nyes,x\n", "cannot be read"),
         ("a.csv", b"\xff\xfe\x00\x01", "got"),
         ("a.parquet", b"PAR1 truncated", "cannot be read"),

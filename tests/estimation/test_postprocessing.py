@@ -64,10 +64,10 @@ def test_inverse_matrix_is_a_left_inverse(question):
 
 
 def test_overlapping_options_and_wide_questions_have_no_channel():
-    with pytest.raises(TableError, match="overlapping"):
+    with pytest.raises(TableError, match="options overlap"):
         channel_matrix(MULTI, FLIP.matrix)
     wide = Choice(id="w", options=tuple(map(str, range(17))))
-    with pytest.raises(TableError, match="17 bits"):
+    with pytest.raises(TableError, match="it has 17 bits"):
         channel_matrix(wide, FLIP.matrix)
 
 
@@ -203,9 +203,9 @@ def test_em_refuses_what_does_not_fit():
         maximise_likelihood(np.ones((2, 2)), [FLIP.matrix])
     with pytest.raises(TableError, match="not all zero"):
         maximise_likelihood(np.zeros(2), [FLIP.matrix])
-    with pytest.raises(TableError, match="sum to one"):
+    with pytest.raises(TableError, match="sum to 1"):
         maximise_likelihood(np.ones(2), [FLIP.inverse * 2])
-    with pytest.raises(TableError, match="impossible"):
+    with pytest.raises(TableError, match="no answer can give"):
         maximise_likelihood(np.ones(2), [np.array([[1.0, 1.0], [0.0, 0.0]])])
 
 
@@ -297,7 +297,7 @@ def test_bootstrap_is_repeatable_and_refuses_nonsense():
         bootstrap_bias(project, SMALL, channels, 50, draws=5, seed=seed) for seed in (1, 1, 2)
     )
     assert np.array_equal(first.bias, again.bias) and not np.array_equal(first.bias, other.bias)
-    with pytest.raises(TableError, match="sum to one"):
+    with pytest.raises(TableError, match="sum to 1"):
         bootstrap_bias(project, SMALL - 0.1, channels, 50)
     with pytest.raises(TableError, match="at least 2"):
         bootstrap_bias(project, SMALL, channels, 50, draws=1)

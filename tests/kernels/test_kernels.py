@@ -131,7 +131,7 @@ def test_wrong_columns_are_refused(machine_code):
     for columns in ([24], [3, -1]):
         with pytest.raises(UsageError, match=r"columns: got .* between 0 and 23"):
             histogram(packed, columns, machine_code=machine_code)
-    with pytest.raises(UsageError, match="columns: got 21; should be 20 at most"):
+    with pytest.raises(UsageError, match="columns: got 21; should be at most 20"):
         histogram(packed, range(21), machine_code=machine_code)
 
 
@@ -181,5 +181,5 @@ def test_counts_and_read_only_matrices_are_taken():
 def test_matrices_that_do_not_fit_are_refused(machine_code):
     tensor = np.ones((2, 3))
     for matrices in ([np.eye(3)], [np.eye(2), np.eye(2)], [np.eye(2), np.eye(3), np.eye(1)]):
-        with pytest.raises(UsageError, match=r"matrix shape: got .* does not fit axis"):
+        with pytest.raises(UsageError, match=r"matrices: shape .* should fit axis"):
             transform(matrices, tensor, machine_code)

@@ -115,7 +115,7 @@ def test_several_messages_end_to_end(tmp_path):
     assert both == pytest.approx(math.sqrt(1 / (20_000 * sum(parts))))
     with pytest.raises(incrowd.ReportsError, match="message 2"):
         incrowd.estimate(made, reports[:1])
-    with pytest.raises(incrowd.TableError, match="travel together"):
+    with pytest.raises(incrowd.TableError, match="travels together"):
         incrowd.estimate(made, reports, tables=[["q0", "q2"]])
 
 

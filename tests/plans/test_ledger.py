@@ -150,7 +150,7 @@ def test_crowds_are_not_made_up(first, path):
     with pytest.raises(UsageError, match="as_planned=True"):
         incrowd.note(path, first, of_people(first, 10), as_planned=True)
     simulated = incrowd.randomize(first, pa.table({"a": [True] * 10}), simulation_seed=1)
-    with pytest.raises(ReportsError, match="nobody was asked"):
+    with pytest.raises(ReportsError, match="name reports of real people"):
         incrowd.note(path, first, simulated)
     another = incrowd.plan(one_bit("another", 0.5))
     with pytest.raises(ReportsError, match="another plan"):

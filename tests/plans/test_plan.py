@@ -92,11 +92,11 @@ def test_what_is_no_plan_is_refused(text):
 
 
 def test_files_that_are_no_plans(tmp_path):
-    with pytest.raises(PlanFileError, match=r"none\.json'; No such file"):
+    with pytest.raises(PlanFileError, match=r"none\.json'; it cannot be read: No such file"):
         Plan.load(tmp_path / "none.json")
     for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 1"}}'):
         (tmp_path / "p.json").write_bytes(content)
-        with pytest.raises(PlanFileError, match=r"p\.json'; holds no plan; make one with") as error:
+        with pytest.raises(PlanFileError, match=r"p\.json'; it holds no plan; make one") as error:
             Plan.load(tmp_path / "p.json")
         assert error.value.exit_code == 2 and "missing" not in str(error.value)
 
@@ -115,11 +115,11 @@ def changed(made, path, value):
     ("path", "value", "message"),
     [
         (("format",), "incrowd plan 9", "plan.format: got 'incrowd plan 9'; should be"),
-        (("guarantee", "crowd"), 0, "plan.guarantee.crowd: got 0; should be at least 1; it was"),
+        (("guarantee", "crowd"), 0, "plan.guarantee.crowd: got 0; should be at least 1; the plan"),
         (("guarantee", "crowd"), "x", "plan.guarantee.crowd: got 'x'; should be a whole number"),
-        (("guarantee", "crowd"), 7, "plan: as a whole; guarantee.crowd is 7: it does not follow"),
+        (("guarantee", "crowd"), 7, "it does not follow from the survey: guarantee.crowd is 7"),
         (("survey", "crowd"), 1, "plan.survey.crowd: got 1; should be at least 2"),
-        (("survey", "question", 1, "id"), "a", "plan.survey.question.id: got 'a'; stands 2 times"),
+        (("survey", "question", 1, "id"), "a", "plan.survey.question.id: got 'a'; 2 questions"),
     ],
 )
 def test_what_is_wrong_in_a_plan_is_named(made, path, value, message):
@@ -128,7 +128,7 @@ def test_what_is_wrong_in_a_plan_is_named(made, path, value, message):
     assert message in str(error.value) and "Input should" not in str(error.value)
 
 
-TINY = "randomizer.epsilon: got 1e-12; is too small: no noise below 1/2 reaches it"
+TINY = "randomizer.epsilon: got 1e-12; it is too small: no noise below 1/2 reaches it"
 
 
 @pytest.mark.parametrize(
@@ -137,16 +137,16 @@ TINY = "randomizer.epsilon: got 1e-12; is too small: no noise below 1/2 reaches 
         ({"kind": "bit flip", "epsilon": 1e-12}, TINY),
         ({"kind": "warner", "epsilon": 1e-12}, TINY),
         ({"kind": "rappor", "epsilon": 1e-12}, TINY),
-        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
-        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; is too small"),
-        ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; is the probability that the"),
+        ({"kind": "simmons", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no multiple of 2"),
+        ({"kind": "k-ary", "epsilon": 1e-12}, "randomizer.epsilon: got 1e-12; no multiple of 2"),
+        ({"kind": "k-ary", "keep": 0.2}, "randomizer.keep: got 0.2; should be below 1, and above"),
         (
             {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5},
-            "got 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; never sends some report",
+            "channel: 0 sent as 1 with probability 0, 1 sent as 1 with 0.5; some report gives",
         ),
         (
             {"kind": "warner", "spinner": 0.5},
-            "spinner with probability 0.5; cannot be inverted",
+            "spinner with probability 0.5; it cannot be inverted",
         ),
     ],
 )

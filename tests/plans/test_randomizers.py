@@ -7,14 +7,14 @@ from incrowd.errors import PrivacyError, SurveyError
 from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
 
 WRONG = {
-    "a spinner without a number": (yes_no_toml('kind = "warner"'), "spinner; or epsilon"),
+    "a spinner without a number": (yes_no_toml('kind = "warner"'), "spinner, or epsilon"),
     "a number of another kind": (
         yes_no_toml('kind = "warner", noise = 0.2'),
-        "spinner; or epsilon",
+        "spinner, or epsilon",
     ),
     "two numbers for one": (
         yes_no_toml('kind = "warner", spinner = 0.7, epsilon = 1.0'),
-        "spinner; or",
+        "spinner, or",
     ),
     "half an instantaneous stage": (
         yes_no_toml('kind = "rappor", f = 0.4, one_if_one = 0.7'),
@@ -65,7 +65,7 @@ UNUSABLE = {
     ),
     "a report that only one answer gives": (
         'kind = "bit", one_if_zero = 0.0, one_if_one = 0.5',
-        "(impossible|never sends).*for some answer",
+        "some report gives an answer away",
     ),
 }
 
@@ -100,7 +100,7 @@ def test_a_device_that_breaks_the_promise_by_itself_is_refused(others, analysis,
     with pytest.raises(PrivacyError) as error:
         incrowd.plan(survey)
     assert len(error.value.problems) == 1
-    assert any(word in str(error.value) for word in ("nearest reachable", "at least"))
+    assert any(word in str(error.value) for word in ("at best", "at least"))
 
 
 def test_an_outlier_analysis_is_about_bit_flips(tmp_path):

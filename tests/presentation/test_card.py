@@ -108,13 +108,13 @@ class TestCard:
 
 class TestRefusals:
     def test_a_plan_that_does_not_hold_has_no_card(self):
-        with pytest.raises(PlanError, match="does not hold"):
+        with pytest.raises(PlanError, match="does not keep its promise"):
             card(with_less_noise(local_plan(yes_no_question("a"))))
-        with pytest.raises(PlanError, match="does not hold"):
+        with pytest.raises(PlanError, match="does not keep its promise"):
             card(forged(outlier(), certified_delta=1e-9))
 
     def test_a_plan_that_lies_about_what_remains_has_no_card(self):
-        with pytest.raises(PlanError, match="does not hold"):
+        with pytest.raises(PlanError, match="does not keep its promise"):
             card(forged(second_round(), local_epsilon=0.01))
 
 

@@ -133,7 +133,7 @@ def test_nothing_else_is_replaced(tmp_path):
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(tmp_path / "s"))
         for name, kind in (("folder", "a folder"), ("s", "a socket")):
-            with pytest.raises(UsageError, match=f"path: got.*{name}'; is {kind}; name a file"):
+            with pytest.raises(UsageError, match=f"path: got.*{name}'; it is {kind}; name a file"):
                 write(tmp_path / name)
     assert {file.name for file in tmp_path.iterdir()} == {"folder", "s"}
     with pytest.raises(UsageError, match="cannot be written: Bad file descriptor"):

@@ -87,4 +87,4 @@ def test_a_forked_child_of_a_system_stream_draws_other_words():
 def test_a_forked_child_of_a_simulation_refuses():
     parent, child = after_fork("Keystream.for_simulation(12)")
     assert parent == simulation(12).words(5)[1:].tobytes().hex()
-    assert child.startswith("refused simulation seed: got 12;")
+    assert child.startswith("refused simulation_seed: got 12;")

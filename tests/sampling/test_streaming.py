@@ -147,7 +147,7 @@ def test_ids_are_looked_at_over_the_whole_file(plans, small_batches, tmp_path):
     )
     assert (written.rows, written.reports) == (3000, (3 * 2000,))
     pa.csv.write_csv(table, tmp_path / "b.csv")
-    with pytest.raises(AnswersError, match="rows 1 and 2001: got 'p0'; is the id of both"):
+    with pytest.raises(AnswersError, match="rows 1 and 2001: got 'p0'; it is the id of both"):
         randomize_files(
             made, tmp_path / "b.csv", tmp_path / "s.parquet", simulation_seed=3, id="id"
         )

@@ -12,5 +12,5 @@ def test_what_travels_apart_stands_alone_in_the_survey():
     raw["question"] = [*raw["question"], {"id": "old", "type": "yesno"}]
     both = [{"questions": ["old", "home"]}]
     for kind in ("table", "message"):
-        with pytest.raises(SurveyError, match=f"{kind}.*'home'; travels apart, and can only"):
+        with pytest.raises(SurveyError, match=f"'home'; its bits .*; give it a {kind}"):
             incrowd.Survey.of(raw | {kind: both})

@@ -230,7 +230,7 @@ def test_one_word_in_two_spellings(estimated):
     reports = incrowd.randomize(plan, table, simulation_seed=7)
     found = incrowd.estimate(plan, reports, candidates={"home": [" Zu\u0308rich", *ABSENT]})
     assert abs(found.words["home"].estimate[0] - 1) < 5 * found.words["home"].standard_error[0]
-    with pytest.raises(TableError, match="'Zürich'; stands 2 times"):
+    with pytest.raises(TableError, match="'Zürich'; it stands 2 times"):
         incrowd.estimate(plan, reports, candidates={"home": ["Zürich", "Zu\u0308rich"]})
 
 
@@ -292,9 +292,9 @@ def test_a_list_of_words_is_read_once_each(made):
     ("content", "told"),
     [
         (None, "No such file"),
-        (b"", "holds no word; write one a line"),
+        (b"", "holds no word; write one word on each line"),
         (b"\n  \n", "holds no word"),
-        ("zürich\n".encode("latin-1"), "utf-8"),
+        ("zürich\n".encode("latin-1"), "it is not UTF-8"),
     ],
 )
 def test_wrong_lists_of_words_are_told(content, told, tmp_path):
@@ -317,7 +317,7 @@ def test_a_text_question_stands_alone_in_tables(made, estimated):
         with pytest.raises(TableError, match=r"home.*is a text question"):
             use()
     raw = plan.survey.model_dump(by_alias=True)
-    with pytest.raises(SurveyError, match=r"home.*is a text question, and can only stand there"):
+    with pytest.raises(SurveyError, match=r"home.*is a text question; give it a table of its own"):
         incrowd.Survey.of(raw | {"table": [{"questions": ["old", "home"]}]})
 
 
@@ -335,7 +335,7 @@ def test_words_are_not_post_processed_as_a_table(method, made, estimated):
         ("cohorts = 12\n", "cohorts.*power of two"),
         ("block = 1\n", "block.*at least 2"),
         ("hashes = 9\n", "hashes.*at most 8"),
-        ("options = ['a', 'b']\n", "unknown key"),
+        ("options = ['a', 'b']\n", "this key is unknown"),
     ],
 )
 def test_wrong_text_questions_are_told(line, told, tmp_path):
@@ -370,8 +370,8 @@ def test_words_on_the_command_line(made, monkeypatch, capsys):
     ("words", "told"),
     [
         ("home", "should be QUESTION=FILE"),
-        ("old=words.txt", "text questions: home"),
-        ("hme=words.txt", "text questions: home"),
+        ("old=words.txt", "the text questions are home"),
+        ("hme=words.txt", "the text questions are home"),
         ("home=", "should be QUESTION=FILE"),
         ("home=/nowhere/words.txt", "/nowhere/words.txt"),
     ],

@@ -155,7 +155,7 @@ def ledger(
     """
     if plan is None:
         if as_planned:
-            allowed = "--as-planned needs one; name what was carried out"
+            allowed = "--as-planned needs it; name the plan that was carried out"
             raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return

@@ -46,7 +46,7 @@ def bootstrap_bias(
     TableError if the shares are no distribution, or there are fewer than 2 draws.
     """
     if np.any(shares < 0) or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-6):
-        raise TableError.of("shares", shares.tolist(), "should be at least 0 and sum to one")
+        raise TableError.of("shares", shares.tolist(), "should be at least 0 and sum to 1")
     if draws < 2 or people < 1 or copies < 1:
         given = (draws, people, copies)
         raise TableError.of("draws, people, copies", given, "should be at least 2, 1 and 1")

@@ -44,7 +44,8 @@ def note(
     if (reports is None) != as_planned:
         if reports is None:
             raise UsageError.of("reports", MISSING, _REPORTS_OR_PLANNED)
-        raise UsageError.of("as_planned", as_planned, "the reports tell who came; leave it out")
+        allowed = "the reports tell who came; leave out as_planned=True"
+        raise UsageError.of("as_planned", as_planned, allowed)
     people = None if reports is None else _came(plan, reports)
     noted = Ledger()
 
