@@ -20,7 +20,7 @@ from incrowd.collection.wire.plaintext import filled
 from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
-from incrowd.plans import Plan
+from incrowd.plans import Plan, UnlinkedBits
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
@@ -110,7 +110,7 @@ def message_case(message, people, name):
     record = pack(message.questions, people.encoded, 1)[0].tobytes()
     reports = [each.tobytes() for each in randomize_message(PLAN, message, people, stream)]
     case = {"record": record.hex(), "reports": [each.hex() for each in reports]}
-    if message.apart:
+    if isinstance(message, UnlinkedBits):
         sent = {int.from_bytes(each, "little") for each in reports}
         chosen = {bit for bit in range(message.record_bits) if record[bit // 8] >> bit % 8 & 1}
         return case | {"flipped": sorted(sent ^ chosen)}
