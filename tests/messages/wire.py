@@ -2,6 +2,9 @@
 
 import json
 from dataclasses import replace
+from unittest import mock
+
+import rfc8785
 
 import incrowd
 from incrowd.accounting.redraws import redrawn
@@ -98,6 +101,12 @@ def answered(text):
     return lambda _: problem.parse_document(text, 502)
 
 
+def too_deep(_):
+    """What can be read is too deep to be written: in other versions of Python."""
+    with mock.patch.object(rfc8785, "dumps", side_effect=RecursionError):
+        return Bundle.parse(INVITED.encoded)
+
+
 class Many:
     """A plan of more messages than have numbers."""
 
@@ -108,6 +117,7 @@ ADDRESSES = json.loads(INVITED.encoded)["addresses"]
 WORDING = json.loads(INVITED.encoded)["wording"]
 CASES = {
     "bundle: too large": lambda _: Bundle.parse(b" " * (MOST_BYTES + 1)),
+    "bundle: too deep": too_deep,
     "bundle: no JSON": lambda _: Bundle.parse(b"{"),
     "bundle: white space": lambda _: Bundle.parse(INVITED.encoded + b"\n"),
     "bundle: a number as text": bundle(reserve="20"),
