@@ -20,14 +20,15 @@ from reproduction.maximality import Mixed, one_bit_crowd, two_bits
 
 WARN = "#8a4600"
 WIDTH, HEIGHT = 430, 240
-COLOURS = [ACCENT, WARN, INK, MUTED]
+COLORS = [ACCENT, WARN, INK, MUTED]
 DASHES = [[1, 0], [6, 3], [2, 2], [9, 3, 2, 3]]
 HEALTH = Path(__file__).parents[2] / "examples" / "health.toml"
 FREE_BIT = incrowd.Domain(1, 0, 1)
 Rows = list[dict[str, Any]]
 
 
-def _svg(chart: Any) -> str:
+def to_svg(chart: Any) -> str:
+    """A chart as SVG, in the look of the manual."""
     look = CONFIG | {
         "axisY": CONFIG["axisX"] | {"grid": True},
         "legend": {"labelColor": INK},
@@ -46,10 +47,10 @@ def _rounded(spec: Any) -> Any:
     return float(f"{spec:.9g}") if isinstance(spec, float) else spec
 
 
-def _lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
+def lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
     """One line for each name, told apart by color and by dash."""
     legend = alt.Legend(orient="top", title=None, labelLimit=300, labelFontSize=12, columns=2)
-    color = alt.Scale(domain=names, range=COLOURS[: len(names)])
+    color = alt.Scale(domain=names, range=COLORS[: len(names)])
     dash = alt.Scale(domain=names, range=DASHES[: len(names)])
     return (
         alt.Chart(alt.InlineData(values=rows))
@@ -64,7 +65,8 @@ def _lines(rows: Rows, x: alt.X, y: alt.Y, names: list[str]) -> Any:
     )
 
 
-def _axis(channel: Any, field: str, title: str, **scale: Any) -> Any:
+def axis(channel: Any, field: str, title: str, **scale: Any) -> Any:
+    """An axis of numbers; form: how they are written, the rest goes to its scale."""
     form = scale.pop("form", ",.4~r")
     drawn = alt.Axis(format=form, titleFontSize=13, labelFontSize=12)
     scaled = alt.Scale(nice=False, **scale)
@@ -80,18 +82,18 @@ def hiding() -> str:
     places = places.axis(labelAngle=0, labelFontSize=12, titleFontSize=13)
     offset = alt.XOffset("name", type="nominal", sort=names)
     crowd = alt.Chart(alt.InlineData(values=_law(flip, 200, names))).mark_line(strokeWidth=2)
-    counts = _axis(alt.X, "count", "reports that say yes", domain=[70, 130])
+    counts = axis(alt.X, "count", "reports that say yes", domain=[70, 130])
     panels = [alone.encode(places, offset), crowd.encode(counts)]
     titles = ["alone", "among 200 people, half of whom have yes"]
     shown = [_panel(panels[0], titles[0], names, 0.8), _panel(panels[1], titles[1], names, 0.08)]
-    return _svg(alt.vconcat(*shown, spacing=18).resolve_legend(color="shared"))
+    return to_svg(alt.vconcat(*shown, spacing=18).resolve_legend(color="shared"))
 
 
 def _panel(chart: Any, title: str, names: list[str], top: float) -> Any:
     legend = alt.Legend(orient="top", title=None, labelLimit=300, labelFontSize=12)
-    hue = alt.Scale(domain=names, range=COLOURS[:2])
+    hue = alt.Scale(domain=names, range=COLORS[:2])
     sized = chart.encode(
-        _axis(alt.Y, "chance", "probability", form=".0%", domain=[0, top]),
+        axis(alt.Y, "chance", "probability", form=".0%", domain=[0, top]),
         alt.Color("name", type="nominal", scale=hue, legend=legend),
     ).properties(width=WIDTH, height=150)
     return sized.properties(title=alt.Title(title, anchor="start", fontSize=13))
@@ -120,9 +122,9 @@ def odds() -> str:
         for n, e in epsilons.items()
         for b in np.linspace(0, 1, 101).tolist()
     ]
-    x = _axis(alt.X, "before", "how sure somebody was before, percent", domain=[0, 100])
-    y = _axis(alt.Y, "after", "how sure at most after, percent", domain=[0, 100])
-    return _svg(_lines(rows, x, y, list(epsilons)))
+    x = axis(alt.X, "before", "how sure somebody was before, percent", domain=[0, 100])
+    y = axis(alt.Y, "after", "how sure at most after, percent", domain=[0, 100])
+    return to_svg(lines(rows, x, y, list(epsilons)))
 
 
 def noise() -> str:
@@ -136,9 +138,9 @@ def noise() -> str:
     ]
     alone = 100 * incrowd.BitFlip.from_epsilon(1.0).q
     rows += [{"crowd": c, "noise": alone, "name": "1 question, nobody trusted"} for c in crowds]
-    x = _axis(alt.X, "crowd", "people in the crowd", type="log", form="~s", domain=[200, 1.3e7])
-    y = _axis(alt.Y, "noise", "bits that are flipped, percent", domain=[0, 50])
-    return _svg(_lines(rows, x, y, [*names.values(), "1 question, nobody trusted"]))
+    x = axis(alt.X, "crowd", "people in the crowd", type="log", form="~s", domain=[200, 1.3e7])
+    y = axis(alt.Y, "noise", "bits that are flipped, percent", domain=[0, 50])
+    return to_svg(lines(rows, x, y, [*names.values(), "1 question, nobody trusted"]))
 
 
 def _noise(bits: int, crowd: int) -> float:
@@ -159,19 +161,19 @@ def curve() -> str:
         for name in ("blanket", "outlier", "local")
         for e in np.linspace(0, 3, 31).tolist()
     ]
-    x = _axis(alt.X, "epsilon", "epsilon")
-    y = _axis(alt.Y, "delta", "delta", type="log", form=".0e", domain=[1e-14, 1])
-    return _svg(_lines(rows, x, y, ["blanket", "outlier", "local"]))
+    x = axis(alt.X, "epsilon", "epsilon")
+    y = axis(alt.Y, "delta", "delta", type="log", form=".0e", domain=[1e-14, 1])
+    return to_svg(lines(rows, x, y, ["blanket", "outlier", "local"]))
 
 
 def reports_per_person() -> str:
     """The largest standard error of the health survey against reports a person may send."""
     found = frontier(incrowd.Survey.load(HEALTH)).reports
     rows = [{"reports": n, "error": 100 * e, "name": "largest error"} for n, e in found]
-    x = _axis(alt.X, "reports", "reports a person may send", type="log")
-    y = _axis(alt.Y, "error", "standard error, percent", type="log")
-    points = _lines(rows, x, y, ["largest error"]).mark_line(strokeWidth=2, point=True)
-    return _svg(points.encode(color=alt.value(ACCENT), strokeDash=alt.value([1, 0])))
+    x = axis(alt.X, "reports", "reports a person may send", type="log")
+    y = axis(alt.Y, "error", "standard error, percent", type="log")
+    points = lines(rows, x, y, ["largest error"]).mark_line(strokeWidth=2, point=True)
+    return to_svg(points.encode(color=alt.value(ACCENT), strokeDash=alt.value([1, 0])))
 
 
 def mixed() -> str:
@@ -180,15 +182,15 @@ def mixed() -> str:
         _mixed(one_bit_crowd(), "one bit, 39 people, q = 0.0256, epsilon 0.036"),
         _mixed(two_bits(), "two bits, 8 people, q = 0.1095, epsilon 2"),
     ]
-    return _svg(alt.vconcat(*panels, spacing=20))
+    return to_svg(alt.vconcat(*panels, spacing=20))
 
 
 def _mixed(found: Mixed, title: str) -> Any:
     rows = [{"ones": n, "delta": float(d)} for n, d in enumerate(found.delta)]
-    x = _axis(alt.X, "ones", "how many of the others hold ones", domain=[-0.4, found.N - 0.6])
+    x = axis(alt.X, "ones", "how many of the others hold ones", domain=[-0.4, found.N - 0.6])
     room = 0.06 * (found.worst - found.homogeneous)
     ends = [found.homogeneous - room, found.worst + room]
-    y = _axis(alt.Y, "delta", "delta", zero=False, domain=ends)
+    y = axis(alt.Y, "delta", "delta", zero=False, domain=ends)
     data = alt.InlineData(values=rows)
     dots = alt.Chart(data).mark_circle(size=55, color=ACCENT, opacity=1).encode(x, y)
     alone = alt.Chart(alt.InlineData(values=[{}]))
@@ -212,14 +214,14 @@ def twenty() -> str:
         for n, e in enumerate(estimate.tolist())
     ]
     hue = alt.condition("datum.hit", alt.value(ACCENT), alt.value(WARN))
-    x = _axis(alt.X, "survey", "survey", domain=[0, 21])
+    x = axis(alt.X, "survey", "survey", domain=[0, 21])
     base = alt.Chart(alt.InlineData(values=rows)).encode(x, color=hue)
-    y = _axis(alt.Y, "low", "estimate and 95% interval, percent", domain=[-4, 12])
+    y = axis(alt.Y, "low", "estimate and 95% interval, percent", domain=[-4, 12])
     bars = base.mark_rule(strokeWidth=2).encode(y, alt.Y2("high"))
     dots = base.mark_circle(size=50, opacity=1).encode(alt.Y("mid", type="quantitative"))
     alone = alt.Chart(alt.InlineData(values=[{}]))
     truth = alone.mark_rule(color=INK, strokeDash=[4, 3]).encode(y=alt.datum(100 * share))
-    return _svg(alt.layer(bars, dots, truth).properties(width=WIDTH, height=HEIGHT))
+    return to_svg(alt.layer(bars, dots, truth).properties(width=WIDTH, height=HEIGHT))
 
 
 CHARTS: dict[str, Callable[[], str]] = {

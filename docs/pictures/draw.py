@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from charts import CHARTS
+from empty_seat import PICTURES
 from sketches import SKETCHES
 
 # What each color of the light page is on the dark one; pictures are drawn in the light ones.
@@ -35,7 +36,7 @@ def picture(name: str, svg: str) -> str:
 
 def main(folder: Path) -> None:
     """Write all pictures into a folder."""
-    for name, drawn in {**CHARTS, **SKETCHES}.items():
+    for name, drawn in {**CHARTS, **SKETCHES, **PICTURES}.items():
         (folder / f"{name}.svg").write_text(picture(name, drawn()), encoding="utf-8")
 
 

@@ -14,19 +14,20 @@ WIDTH = 520
 FONT = "sans-serif"
 
 
-def _document(height: int, parts: Sequence[str]) -> str:
+def document(height: int, parts: Sequence[str]) -> str:
+    """An SVG document of the usual width."""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 
-def _text(
-    x: float, y: float, words: str, hue: str = INK, size: int = 14, at: str = "middle"
-) -> str:
+def text(x: float, y: float, words: str, hue: str = INK, size: int = 14, at: str = "middle") -> str:
+    """Words at a place; at: which end of them stands there."""
     place = f'x="{x:g}" y="{y:g}" text-anchor="{at}" font-size="{size}" font-family="{FONT}"'
     return f'<text {place} fill="{hue}">{escape(words)}</text>'
 
 
-def _box(x: float, y: float, width: float, height: float, hue: str = LINE, fill: str = SOFT) -> str:
+def box(x: float, y: float, width: float, height: float, hue: str = LINE, fill: str = SOFT) -> str:
+    """A rounded frame."""
     place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"'
     return f'<rect {place} fill="{fill}" stroke="{hue}" stroke-width="1.5"/>'
 
@@ -41,7 +42,8 @@ def _down(x: float, top: float, bottom: float, hue: str = MUTED) -> str:
     return _line([(x, top), (x, bottom)], hue, 1.5) + _line(head, hue, 1.5)
 
 
-def _dot(x: float, y: float, hue: str = ACCENT, radius: float = 5) -> str:
+def dot(x: float, y: float, hue: str = ACCENT, radius: float = 5) -> str:
+    """A filled circle."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{hue}"/>'
 
 
@@ -51,19 +53,19 @@ def path() -> str:
     parts = []
     for place, (name, answer, report) in enumerate(people):
         x = 20 + 165 * place
-        parts += [_box(x, 10, 150, 118), _text(x + 75, 32, f"{name}'s device", MUTED, 13)]
-        parts += [_text(x + 75, 56, f"answer: {answer}"), _down(x + 75, 64, 92)]
-        parts += [_text(x + 84, 83, "coins", MUTED, 12, "start")]
+        parts += [box(x, 10, 150, 118), text(x + 75, 32, f"{name}'s device", MUTED, 13)]
+        parts += [text(x + 75, 56, f"answer: {answer}"), _down(x + 75, 64, 92)]
+        parts += [text(x + 84, 83, "coins", MUTED, 12, "start")]
         hue = WARN if report != answer else INK
-        parts += [_text(x + 75, 112, f"report: {report}", hue), _down(x + 75, 128, 162)]
-    parts += [_box(20, 164, 480, 62, ACCENT), _text(260, 188, "the shuffler", ACCENT, 15)]
-    parts += [_text(260, 210, "takes off names, addresses and times; mixes", MUTED, 13)]
-    parts += [_down(260, 226, 262), _box(130, 264, 260, 62)]
-    parts += [_text(260, 288, "collection: yes, no, yes", INK, 15)]
-    parts += [_text(260, 310, "whose is which, nobody knows", MUTED, 13), _down(260, 326, 362)]
-    parts += [_box(60, 364, 400, 62), _text(260, 388, "the analyst", INK, 15)]
-    parts += [_text(260, 410, "counts, and takes the known noise off again", MUTED, 13)]
-    return _document(438, parts)
+        parts += [text(x + 75, 112, f"report: {report}", hue), _down(x + 75, 128, 162)]
+    parts += [box(20, 164, 480, 62, ACCENT), text(260, 188, "the shuffler", ACCENT, 15)]
+    parts += [text(260, 210, "takes off names, addresses and times; mixes", MUTED, 13)]
+    parts += [_down(260, 226, 262), box(130, 264, 260, 62)]
+    parts += [text(260, 288, "collection: yes, no, yes", INK, 15)]
+    parts += [text(260, 310, "whose is which, nobody knows", MUTED, 13), _down(260, 326, 362)]
+    parts += [box(60, 364, 400, 62), text(260, 388, "the analyst", INK, 15)]
+    parts += [text(260, 410, "counts, and takes the known noise off again", MUTED, 13)]
+    return document(438, parts)
 
 
 def flip() -> str:
@@ -82,17 +84,17 @@ def flip() -> str:
     parts = []
     for place, (name, bars, words) in enumerate(rows):
         y, x = 18 + 74 * place, 100.0
-        parts += [_text(90, y + 23, name, MUTED, 14, "end"), _box(100, y, 400, 34, LINE)]
+        parts += [text(90, y + 23, name, MUTED, 14, "end"), box(100, y, 400, 34, LINE)]
         for share, hue in bars:
             parts.append(
                 f'<rect x="{x:g}" y="{y}" width="{4 * share:g}" height="34" fill="{hue}"/>'
             )
             x += 4 * share
-        parts.append(_text(x + 10, y + 22, words, INK, 14, "start"))
+        parts.append(text(x + 10, y + 22, words, INK, 14, "start"))
     parts.append(
-        _text(100, 236, "blue: the answer was yes; brown: flipped from no", MUTED, 12, "start")
+        text(100, 236, "blue: the answer was yes; brown: flipped from no", MUTED, 12, "start")
     )
-    return _document(250, parts)
+    return document(250, parts)
 
 
 def split() -> str:
@@ -108,17 +110,17 @@ def split() -> str:
     share = (mid - left) / (right - left)
     chord = height(left) + share * (height(right) - height(left))
     parts += [_line([(mid, height(mid)), (mid, chord)], ACCENT, 1.5)]
-    parts += [_dot(mid, height(mid)), _dot(mid, chord, WARN)]
-    parts += [_dot(left, height(left), WARN), _dot(right, height(right), WARN)]
+    parts += [dot(mid, height(mid)), dot(mid, chord, WARN)]
+    parts += [dot(left, height(left), WARN), dot(right, height(right), WARN)]
     for x, words in ((left, "lattice point"), (mid, "value"), (right, "next point")):
         parts += [
             _line([(x, foot), (x, foot + 7)], MUTED, 1.5),
-            _text(x, foot + 25, words, MUTED, 13),
+            text(x, foot + 25, words, MUTED, 13),
         ]
-    parts += [_text(470, height(470) - 22, "max(0, x)", INK, 14, "end")]
-    parts += [_text(mid - 8, chord - 10, "after the split", WARN, 13, "end")]
-    parts += [_text(mid + 10, height(mid) - 4, "before", ACCENT, 13, "start")]
-    return _document(250, parts)
+    parts += [text(470, height(470) - 22, "max(0, x)", INK, 14, "end")]
+    parts += [text(mid - 8, chord - 10, "after the split", WARN, 13, "end")]
+    parts += [text(mid + 10, height(mid) - 4, "before", ACCENT, 13, "start")]
+    return document(250, parts)
 
 
 def dots() -> str:
@@ -136,14 +138,14 @@ def dots() -> str:
     parts = [_line([(60, 225), (500, 225)], LINE, 1.5), _line([(60, 20), (60, 225)], LINE, 1.5)]
     parts += [_line([place(*pair) for pair in zip(ratios, delta, strict=True)], INK)]
     parts += [_line([place(*pair) for pair in zip(grid, known, strict=True)], WARN)]
-    parts += [_dot(*place(*pair), WARN) for pair in zip(grid, known, strict=True)]
+    parts += [dot(*place(*pair), WARN) for pair in zip(grid, known, strict=True)]
     parts += [
-        _text(500, 246, "e^epsilon", MUTED, 13, "end"),
-        _text(72, 32, "delta", MUTED, 13, "start"),
+        text(500, 246, "e^epsilon", MUTED, 13, "end"),
+        text(72, 32, "delta", MUTED, 13, "start"),
     ]
-    parts += [_text(250, 60, "the chords lie above the convex curve:", WARN, 13, "start")]
-    parts += [_text(250, 80, "what is read off them is an upper bound", WARN, 13, "start")]
-    return _document(256, parts)
+    parts += [text(250, 60, "the chords lie above the convex curve:", WARN, 13, "start")]
+    parts += [text(250, 80, "what is read off them is an upper bound", WARN, 13, "start")]
+    return document(256, parts)
 
 
 SKETCHES: dict[str, Callable[[], str]] = {

@@ -134,5 +134,5 @@ def _example(name: str) -> Path:
     for place in places:
         if (place / name).is_file():
             return place / name
-    allowed = f"it is not in {' or '.join(map(str, places))}; install the package again"
-    raise UsageError.of("demo", name, allowed)
+    where = " or ".join(map(str, places))
+    raise UsageError.of("demo", name, f"it is not in {where}; install the package again")
