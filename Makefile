@@ -55,17 +55,17 @@ $(VENV)/.venv:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and what it needs (a minute or two the first time)"
-	@$(PIP) -e .
+	@$(PIP) -e ".[collect]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and the tools of its tests (a minute or two the first time)"
-	@$(PIP) -e ".[dev]"
+	@$(PIP) -e ".[dev,collect]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd, the tools of its tests and Spark"
-	@$(PIP) -e ".[dev,spark]"
+	@$(PIP) -e ".[dev,spark,collect]"
 	@touch $@ $(VENV)/.installed $(VENV)/.dev
 
 $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
@@ -77,7 +77,7 @@ $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and the tools of its manual"
-	@$(PIP) -e ".[docs]"
+	@$(PIP) -e ".[docs,collect]"
 	@touch $@ $(VENV)/.installed
 
 clean:

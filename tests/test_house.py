@@ -22,6 +22,7 @@ LEVELS = [
     {"encoding", "sampling", "reports", "tally", "estimation", "accounting"},
     {"planner", "presentation"},
     {"workflow"},
+    {"collection"},
     {"cli"},
     {"reproduction"},
 ]
@@ -179,6 +180,9 @@ NOT_YET_USED = {
     "accounting.one_bit_frequencies",
     "numerics.modulus_bound",
     "numerics.contours",
+    "plans.slots",
+    "accounting.redraws",
+    "collection.wire",
 }
 ENTRY_POINT = {"incrowd.cli.main"}
 ORACLES = {  # what tests of other things need: exact small cases, a worker that is lost

@@ -123,3 +123,7 @@ class AnswersError(Unusable):
 
 class ReportsError(Unusable):
     """The reports cannot be read, or do not come from this plan, or are too few."""
+
+
+class ProtocolError(IncrowdError):
+    """What a peer sent is not as the protocol has it. Nothing secret is in the message."""

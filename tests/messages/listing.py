@@ -16,11 +16,12 @@ from tests.messages import (
     sampling,
     surveys,
     tallies,
+    wire,
     workflow,
 )
 from tests.messages.recorder import Said, hear, problems
 
-TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands)
+TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire)
 
 
 @cache

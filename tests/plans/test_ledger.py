@@ -1,5 +1,6 @@
 """A ledger says what happened: what was asked, and how many people came."""
 
+import hashlib
 import json
 import math
 import re
@@ -239,6 +240,17 @@ def test_older_files_are_read_and_said_to_have_no_digest(rappor):
     assert found.asked == Ledger.loads(json.dumps(rappor)).asked
     assert found.as_planned == (found.asked[0].digest,)
     assert json.loads(found.dumps())["format"] == "incrowd ledger 2"
+
+
+def test_a_ledger_with_the_digest_from_before_rfc_8785_is_read_and_its_edits_are_seen(rappor):
+    """In ASCII, with Python's floats; without a warning, since it is as good as today's."""
+    content = {key: value for key, value in rappor.items() if key != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    old = content | {"digest": hashlib.sha256(text.encode()).hexdigest()}
+    assert old["digest"] != rappor["digest"]
+    assert Ledger.loads(json.dumps(old)) == Ledger.loads(json.dumps(rappor))
+    with pytest.raises(PlanError, match="edited"):
+        Ledger.loads(json.dumps(old | {"as_planned": ["0" * 64]}))
 
 
 @pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")

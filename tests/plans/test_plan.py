@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import math
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import pytest
@@ -15,7 +17,17 @@ from incrowd.accounting.calibration import smallest_noise
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PlanFileError
+from incrowd.plans.digests import canonical, digest_of
 from tests.conftest import GOOD
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def deep(levels):
+    found = []
+    for _ in range(levels):
+        found = [found]
+    return found
 
 
 @pytest.fixture
@@ -24,9 +36,37 @@ def made():
 
 
 def test_digest_is_the_sha256_of_canonical_json(made):
-    text = json.dumps(json.loads(made.dumps())["plan"], sort_keys=True, separators=(",", ":"))
-    assert made.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert made.digest == hashlib.sha256(made.canonical.encode()).hexdigest()
+    assert json.loads(made.canonical) == json.loads(made.dumps())["plan"]
     assert Plan.loads(made.dumps()) == made
+
+
+def test_canonical_json_is_that_of_rfc_8785():
+    """The example of its section 3.2.2 and the order of keys of section 3.2.3."""
+    numbers = [333333333.33333329, 1e30, 4.50, 2e-3, 0.000000000000000000000000001]
+    text = canonical({"numbers": numbers, "literals": [None, True, False], "string": "€$\u000f\n"})
+    assert text == (
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"€$\\u000f\\n"}'
+    )
+    keys = {"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\u0080": 6, "\u00f6": 7}
+    assert list(json.loads(canonical(keys)).values()) == [2, 4, 6, 7, 1, 5, 3]
+
+
+@pytest.mark.parametrize("content", [math.nan, math.inf, 2**53, "\ud800", {1: 2}, deep(2000)])
+def test_what_has_no_canonical_json_is_refused(content):
+    with pytest.raises(ValueError):
+        canonical(content)
+
+
+def test_a_plan_of_the_first_format_keeps_its_digest():
+    """Its reports name it. With today's digest in its place it is refused."""
+    text = (DATA / "format-1" / "plan.json").read_text()
+    old = Plan.loads(text)
+    assert old.digest == json.loads(text)["digest"] != digest_of(old.content)
+    assert Plan.loads(old.dumps()) == old
+    with pytest.raises(PlanError, match="edited"):
+        Plan.loads(text.replace(old.digest, digest_of(old.content)))
 
 
 def test_equal_surveys_give_equal_digests(made):

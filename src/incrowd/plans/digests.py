@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import rfc8785
+
 from incrowd.errors import IncrowdError, IncrowdWarning, unreadable
 
 T = TypeVar("T")
@@ -24,16 +26,31 @@ EDITED = "the digest does not fit: the file was edited or damaged after it was w
 
 
 def canonical(content: Any) -> str:
-    """JSON with sorted keys, no white space and shortest floats: equal contents, equal text.
+    """Canonical JSON (RFC 8785): equal contents, equal text, in every language.
 
-    Raises ValueError for numbers that are none.
+    Raises ValueError for what has none: numbers that are none, integers from 2^53 on, half of a
+    pair of surrogates, what is nested too deeply.
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        return rfc8785.dumps(content).decode()
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def digest_of(content: Any) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def old_digest_of(content: Any) -> str:
+    """The digest of files from before RFC 8785: other floats, and ASCII alone."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fits(digest: object, content: Any) -> bool:
+    """Whether a digest is that of the content, also an old one."""
+    return digest in (digest_of(content), old_digest_of(content))
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,4 +116,4 @@ class FileKind:
         if data["format"] == self.old:
             warn_unsealed(file)
             return rest, True
-        return rest, data.get(KEY) == digest_of(rest)
+        return rest, fits(data.get(KEY), rest)

@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from incrowd import views
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
-from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
+from incrowd.plans.digests import FileKind, canonical, digest_of, old_digest_of, read_json
 from incrowd.plans.grouping import grouping_problems, memoised
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.wording import wording
 
-FORMAT: Final = "incrowd plan 1"
+FORMAT: Final = "incrowd plan 2"
+OLD_FORMAT = "incrowd plan 1"  # its digest is from before RFC 8785, and names its reports
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
 _EDITED = f"it was edited after it was made. Edit the survey and {_REMAKE}"
 _FILES = FileKind("plan", PlanFileError, _REMAKE)
@@ -88,7 +89,7 @@ class Plan(views.Notebook, _Frozen):
     earlier: what the same people were asked before; the guarantee covers that as well.
     """
 
-    format: Literal["incrowd plan 1"] = FORMAT
+    format: Literal["incrowd plan 1", "incrowd plan 2"] = FORMAT
     survey: Survey
     messages: Messages
     guarantee: Guarantee
@@ -143,7 +144,7 @@ class Plan(views.Notebook, _Frozen):
 
     @property
     def canonical(self) -> str:
-        """JSON with sorted keys, no white space and shortest floats: equal plans, equal text."""
+        """Canonical JSON (RFC 8785): equal plans, equal text."""
         return canonical(self.content)
 
     @property
@@ -153,8 +154,8 @@ class Plan(views.Notebook, _Frozen):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, in hexadecimal."""
-        return digest_of(self.content)
+        """SHA-256 of the canonical JSON, in hexadecimal; of an old plan the one it always had."""
+        return (old_digest_of if self.format == OLD_FORMAT else digest_of)(self.content)
 
     def dumps(self) -> str:
         """The text of a plan file: the content and its digest, indented for people."""
@@ -171,7 +172,7 @@ class Plan(views.Notebook, _Frozen):
             data = read_json(text)
             content, digest = data["plan"], data["digest"]
             format = content["format"]
-        if format != FORMAT:
+        if format not in (FORMAT, OLD_FORMAT):
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
         plan = cls._checked(content)
         if digest != plan.digest:

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, unreadable
-from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
+from incrowd.plans.digests import EDITED, digest_of, fits, warn_unsealed
 
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
@@ -214,7 +214,7 @@ def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
 def _fits(metadata: dict[str, str], reports: int) -> bool:
     """Whether the metadata is as it was written, and there are as many reports as it says."""
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
-    return metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
+    return fits(metadata.get(DIGEST), rest) and rest.get(REPORTS) == str(reports)
 
 
 def _edited(path: str | Path) -> IncrowdError:

@@ -1,0 +1,1 @@
+"""What travels: every byte of it, as frozen data and pure functions. See docs/protocol.md."""

@@ -1,0 +1,110 @@
+"""What is inside a sealed report: version, message or dummy, the packed report, zeros."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from incrowd.errors import InWords, ProtocolError
+from incrowd.plans import Plan
+
+VERSION = 1
+DUMMY = 0xFFFF
+START = struct.Struct(">BH")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A report of a message, by its number from 0; of a dummy neither."""
+
+    message: int | None
+    packed: bytes = b""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The bits of a report of each message: all plaintexts have one length, whatever is in them."""
+
+    bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Shape:
+        """That of a plan's messages. Raises ProtocolError if they cannot be numbered."""
+        if len(plan.messages) >= DUMMY:
+            allowed = f"should be fewer than {DUMMY:,}"
+            raise ProtocolError.of("plan.messages", len(plan.messages), allowed)
+        return cls(tuple(message.bits for message in plan.messages))
+
+    @property
+    def length(self) -> int:
+        """Bytes of a plaintext."""
+        return START.size + max(map(self.width, range(len(self.bits))))
+
+    def width(self, message: int) -> int:
+        """Bytes of a packed report."""
+        return -(-self.bits[message] // 8)
+
+    def report(self, message: int, packed: bytes) -> bytes:
+        """The plaintext of a report. Raises ProtocolError as `read` would."""
+        made = (START.pack(VERSION, message) + packed).ljust(self.length, b"\0")
+        if len(packed) != self.width(message):
+            raise _wrong(f"has {len(packed)} bytes", f"should have {self.width(message)}")
+        self.read(made)
+        return made
+
+    @property
+    def dummy(self) -> bytes:
+        """The plaintext that fills a slot."""
+        return START.pack(VERSION, DUMMY).ljust(self.length, b"\0")
+
+    def read(self, plaintext: bytes) -> Opened:
+        """What a plaintext holds. Raises ProtocolError for any bit that is not as it must be.
+
+        Whatever could differ would be a mark by which a sender is known again.
+        """
+        if len(plaintext) != self.length:
+            raise _wrong(f"has {len(plaintext)} bytes", f"should have {self.length}")
+        version, message = START.unpack_from(plaintext)
+        if version != VERSION:
+            raise _wrong(f"is of version {version}", f"should be of version {VERSION}")
+        if message == DUMMY:
+            _check_zeros(plaintext[START.size :])
+            return Opened(None)
+        if message >= len(self.bits):
+            allowed = f"should be below {len(self.bits)}, or {DUMMY} for a dummy"
+            raise _wrong(f"names message {message}", allowed)
+        return Opened(message, self._packed(message, plaintext[START.size :]))
+
+    def _packed(self, message: int, rest: bytes) -> bytes:
+        packed, padding = rest[: self.width(message)], rest[self.width(message) :]
+        _check_zeros(padding)
+        if self.bits[message] % 8 and packed[-1] >> self.bits[message] % 8:
+            raise _wrong("has a padding bit that is set", "should be zero there")
+        return packed
+
+
+def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """The plaintexts of one person: her packed reports of each message, and dummies.
+
+    slots: of each message. Raises ProtocolError if there are more reports than slots, in which
+    case a device draws all its noise again.
+    """
+    made = []
+    for message, (places, packed) in enumerate(zip(slots, reports, strict=True)):
+        if len(packed) > places:
+            found = InWords(f"message {message} has {len(packed)} reports")
+            allowed = f"should be at most {places}; draw all noise again"
+            raise ProtocolError.of("slots", found, allowed)
+        made += [shape.report(message, each) for each in packed]
+        made += [shape.dummy] * (places - len(packed))
+    return made
+
+
+def _check_zeros(rest: bytes) -> None:
+    if any(rest):
+        raise _wrong("has something behind its report", "should be zero there")
+
+
+def _wrong(found: str, allowed: str) -> Exception:
+    return ProtocolError.of("plaintext", InWords(found), allowed)

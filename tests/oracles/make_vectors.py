@@ -1,0 +1,363 @@
+"""Makes vectors/*.json from vectors/plan.json: `python -m tests.oracles.make_vectors`.
+
+Everything that would be random is fixed: a keystream of a named seed, keys and ephemeral keys
+from SHA-256 of their names. Bytes are in hexadecimal. What is sealed is made by the reader of
+tests/oracles/wire.py, the rest by the library; the tests check each with the other.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from incrowd.collection.wire import problem, release, upload
+from incrowd.collection.wire.addresses import Link, short
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.plaintext import filled
+from incrowd.collection.wire.sealed import KeyConfiguration
+from incrowd.encoding.people import People
+from incrowd.encoding.records import pack
+from incrowd.plans import Plan, UnlinkedBits
+from incrowd.plans.digests import canonical
+from incrowd.plans.slots import slots
+from incrowd.sampling.keystream import Keystream
+from incrowd.workflow.randomize import randomize_message
+from tests.oracles import wire
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+PEOPLE = 23
+ANSWERS = [
+    {"smokes": "yes", "region": "east", "drugs": "alcohol;other", "visits": 0, "site": "s07"},
+    {"smokes": "no", "region": None, "drugs": "none", "visits": 17, "site": "s23"},
+    {"smokes": "no", "region": "west", "drugs": "cannabis", "visits": 5.5, "site": "s00"},
+]
+
+
+def fixed(name):
+    """32 bytes that stand for random ones."""
+    return hashlib.sha256(f"incrowd vectors 1: {name}".encode()).digest()
+
+
+class Recorded(Keystream):
+    """A fixed stream that keeps the words it gave."""
+
+    def __init__(self, name):
+        super().__init__(fixed(name), bytes(16))
+        self.drawn = []
+
+    def words(self, count):
+        found = super().words(count)
+        self.drawn += found.tolist()
+        return found
+
+
+PLAN = Plan.load(VECTORS / "plan.json")
+RECEIVER = X25519PrivateKey.from_private_bytes(fixed("collector"))
+SHUFFLER = Ed25519PrivateKey.from_private_bytes(fixed("shuffler"))
+CONFIGURATION = KeyConfiguration(7, wire.public(RECEIVER))
+
+
+def bundle(**changes):
+    ids = {question.id: f"About {question.id}?" for question in PLAN.survey.questions}
+    return Bundle(
+        **{
+            "plan": PLAN,
+            "wording": {"language": "en", "title": "Größe, habits", "questions": ids},
+            "period": "November 2026",
+            "opens": "2026-11-01T00:00:00Z",
+            "closes": "2026-11-30T23:59:59Z",
+            "disposes": "2026-12-31T00:00:00Z",
+            "wanted": None,
+            "strata": ("all",),
+            "small_strata": "delete",
+            "codes": True,
+            "colluding": 1,
+            "reserve": 20,
+            "local_only": False,
+            "slots": slots(PLAN),
+            "key_configuration": CONFIGURATION.encoded.hex(),
+            "shuffler_key": wire.public(SHUFFLER).hex(),
+            "addresses": {
+                "shuffler": "https://mix.example/survey",
+                "collector": "https://count.example",
+            },
+        }
+        | changes
+    )
+
+
+INVITED = bundle()
+OPEN = bundle(codes=False, strata=("north", "south", "island"), small_strata="merge", wanted=500)
+
+
+# --- reports -------------------------------------------------------------------------------------
+
+
+def person(number):
+    """One person's reports of every message, and what they were made from."""
+    answers = pa.table({id: [value] for id, value in ANSWERS[number].items()})
+    people = People.of(PLAN.survey, answers)
+    return [
+        message_case(message, people, f"{number}/{at}") for at, message in enumerate(PLAN.messages)
+    ]
+
+
+def message_case(message, people, name):
+    stream = Recorded(name)
+    record = pack(message.questions, people.encoded, 1)[0].tobytes()
+    reports = [each.tobytes() for each in randomize_message(PLAN, message, people, stream)]
+    case = {"record": record.hex(), "reports": [each.hex() for each in reports]}
+    if isinstance(message, UnlinkedBits):
+        sent = {int.from_bytes(each, "little") for each in reports}
+        chosen = {bit for bit in range(message.record_bits) if record[bit // 8] >> bit % 8 & 1}
+        return case | {"flipped": sorted(sent ^ chosen)}
+    return case | {"words": [f"{word:016x}" for word in stream.drawn]}
+
+
+def reports():
+    return {
+        "plan": PLAN.digest,
+        "people": [
+            {
+                "answers": ANSWERS[number],
+                "messages": person(number),
+                "plaintexts": hexed(inside(number)),
+            }
+            for number in range(len(ANSWERS))
+        ],
+        "wrong_plaintexts": wrong_plaintexts(),
+    }
+
+
+def inside(number, of=INVITED):
+    """The plaintexts of a person, before they are put in random order."""
+    packed = [[bytes.fromhex(each) for each in case["reports"]] for case in person(number)]
+    return filled(of.shape, of.slots, packed)
+
+
+def hexed(many):
+    return [each.hex() for each in many]
+
+
+def wrong_plaintexts():
+    dummy, report = INVITED.shape.dummy, INVITED.shape.report(0, b"\x15")
+    return {
+        "another version": (b"\x02" + dummy[1:]).hex(),
+        "no such message": (b"\x01\x00\x03" + dummy[3:]).hex(),
+        "a padding bit": (report[:3] + b"\x55").hex(),
+        "a mark in a dummy": (dummy[:-1] + b"\x01").hex(),
+        "too short": dummy[:-1].hex(),
+        "too long": (dummy + b"\0").hex(),
+    }
+
+
+# --- keys, sealed reports ------------------------------------------------------------------------
+
+
+def keys():
+    return {
+        "collector": {"private": fixed("collector").hex(), "public": CONFIGURATION.public.hex()},
+        "key_configuration": CONFIGURATION.encoded.hex(),
+        "header": CONFIGURATION.header.hex(),
+        "shuffler": {"private": fixed("shuffler").hex(), "public": wire.public(SHUFFLER).hex()},
+        "code": {"random": fixed("code")[:10].hex(), "text": upload.new_code(fixed("code")[:10])},
+    }
+
+
+def seal(plaintext, name, of=INVITED):
+    return wire.seal(plaintext, CONFIGURATION.encoded, of.digest, fixed(f"ephemeral {name}"))
+
+
+def sealed():
+    plaintext = inside(0)[0]
+    made = seal(plaintext, "sealed")
+    info = wire.info(CONFIGURATION.header, INVITED.digest)
+    right = {"plaintext": plaintext, "ephemeral_private": fixed("ephemeral sealed")}
+    right |= {"bundle": INVITED.digest, "info": info, "sealed": made}
+    return {
+        "right": {key: value.hex() for key, value in right.items()},
+        "wrong": {
+            "for another bundle": seal(plaintext, "other", OPEN).hex(),
+            "another key id": (b"\x08" + made[1:]).hex(),
+            "another AEAD": (made[:6] + b"\x02" + made[7:]).hex(),
+            "an encapsulated key of zeros": (made[:7] + bytes(32) + made[39:]).hex(),
+            "one bit of the ciphertext": (made[:-1] + bytes([made[-1] ^ 1])).hex(),
+            "too short": made[:-1].hex(),
+            "header alone": made[:7].hex(),
+        },
+    }
+
+
+# --- bundles -------------------------------------------------------------------------------------
+
+
+def bundles():
+    code = keys()["code"]["text"]
+    right = [
+        {
+            "text": each.encoded.decode(),
+            "digest": each.digest.hex(),
+            "short": short(each.digest),
+            "link": str(Link(each.addresses.shuffler, each.digest, code if each.codes else "")),
+            "plaintext_bytes": each.shape.length,
+            "sealed_bytes": each.sealed_length,
+            "upload_bytes": upload.upload_length(each),
+        }
+        for each in (INVITED, OPEN)
+    ]
+    return {"right": right, "wrong": wrong_bundles()}
+
+
+def wrong_bundles():
+    """Why, and the text. Each is one change of the first right one."""
+    content, text = json.loads(INVITED.encoded), INVITED.encoded.decode()
+    changes = {
+        "another plan under the digest": {"plan": content["plan"] | {"earlier": [1]}},
+        "the digest of another plan": {"plan_digest": "0" * 64},
+        "fewer slots": {"slots": [2, 1, 1]},
+        "no reserve": {"reserve": 0},
+        "more colluding people than the plan takes off": {"colluding": 2},
+        "closes before it opens": {"closes": "2026-10-31T00:00:00Z"},
+        "another way to write a time": {"opens": "2026-11-01"},
+        "an address in the clear": {
+            "addresses": content["addresses"] | {"shuffler": "http://a.example"}
+        },
+        "a key of low order": {"key_configuration": "07" + "0020" + "00" * 32 + "000400010001"},
+        "another KEM": {"key_configuration": "070010" + CONFIGURATION.encoded.hex()[6:]},
+        "a question without words": {"wording": content["wording"] | {"questions": {}}},
+        "a key too many": {"more": 1},
+        "a number as text": {"reserve": "20"},
+    }
+    found = {why: canonical(content | change) for why, change in changes.items()}
+    found["white space"] = text + "\n"
+    found["another order of keys"] = canonical_backwards(content)
+    found["a key twice"] = text[:-1] + ',"wording":' + canonical(content["wording"]) + "}"
+    return found
+
+
+def canonical_backwards(content):
+    return (
+        "{"
+        + ",".join(f"{canonical(k)}:{canonical(content[k])}" for k in sorted(content)[::-1])
+        + "}"
+    )
+
+
+# --- uploads and releases ------------------------------------------------------------------------
+
+
+def an_upload(number=0, of=INVITED, name="upload"):
+    plaintexts = inside(number, of)
+    order = sorted(range(of.places), key=lambda at: fixed(f"{name} {number} place {at}"))
+    made = tuple(seal(plaintexts[at], f"{name} {number} {at}", of) for at in order)
+    code = keys()["code"]["text"].encode() if of.codes else upload.NO_CODE
+    return order, upload.Upload(code, 0 if of.codes else 2, made)
+
+
+def uploads():
+    right = []
+    for number, of in ((0, INVITED), (1, OPEN)):
+        order, made = an_upload(number, of)
+        case = {"bundle": of.digest.hex(), "code": made.code.decode().strip("\0")}
+        right.append(
+            case | {"stratum": made.stratum, "order": order, "bytes": made.encoded(of).hex()}
+        )
+    data = bytes.fromhex(right[0]["bytes"])
+    size = INVITED.sealed_length
+    wrong = {
+        "a byte less": ("length", data[:-1]),
+        "a byte more": ("length", data + b"\0"),
+        "nothing": ("length", b""),
+        "for another bundle": ("bundle", OPEN.digest + data[32:]),
+        "no such stratum": ("stratum", data[:48] + b"\0\1" + data[50:]),
+        "sealed for another key": ("sealed", data[:50] + b"\x08" + data[51:]),
+        "one report twice": ("sealed", data[:-size] + data[50 : 50 + size]),
+        "no code": ("code-unknown", data[:32] + bytes(16) + data[48:]),
+        "a letter that no code has": ("code-unknown", data[:32] + b"U" * 16 + data[48:]),
+    }
+    return {
+        "right": right,
+        "wrong": [{"why": w, "problem": p, "bytes": b.hex()} for w, (p, b) in wrong.items()],
+    }
+
+
+def body(name="body"):
+    made = [
+        an_upload(number % 3, INVITED, f"{name} {number}")[1].sealed for number in range(PEOPLE)
+    ]
+    every = [each for sealed in made for each in sealed]
+    return sorted(every, key=lambda each: hashlib.sha256(each).digest())
+
+
+def header(sealed, **changes):
+    given = {
+        "bundle": INVITED.digest,
+        "people": PEOPLE,
+        "issued": 100,
+        "used": PEOPLE,
+        "reports": len(sealed),
+        "body": hashlib.sha256(b"".join(sealed)).digest(),
+        "strata": (0,),
+    }
+    return release.Header(**given | changes)
+
+
+def releases():
+    """Wrong ones differ from the right one in what comes before the body, or in the body."""
+    sealed, other = body(), Ed25519PrivateKey.from_private_bytes(fixed("another shuffler"))
+    right = header(sealed)
+
+    def start(key=SHUFFLER, of=sealed, **changes):
+        return release.sign(header(of, **changes), key).encoded.hex()
+
+    fewer = {"people": PEOPLE - 1, "used": PEOPLE - 1, "reports": (PEOPLE - 1) * INVITED.places}
+    wrong = {
+        "signed by another key": start(other),
+        "signed without the domain": (SHUFFLER.sign(right.encoded) + right.encoded).hex(),
+        "a number changed after signing": start()[:128] + start(issued=101)[128:],
+        "another bundle": start(bundle=OPEN.digest),
+        "too few people": start(**fewer),
+        "more people than reports": start(people=PEOPLE + 1, used=PEOPLE + 1),
+        "fewer codes issued than used": start(issued=PEOPLE - 1),
+        "no code used": start(used=0),
+        "no such stratum": start(strata=(1,)),
+        "no stratum": start(strata=()),
+        "one stratum twice": start(strata=(0, 0)),
+        "another body": start(body=fixed("another body")),
+    }
+    return {
+        "bundle": INVITED.digest.hex(),
+        "right": {"start": start(), "body": b"".join(sealed).hex()},
+        "wrong": wrong,
+        "cheating": [start(), start(people=PEOPLE + 1, used=PEOPLE + 1)],
+    }
+
+
+def problems():
+    return [
+        {"status": kind.status, "text": problem.document(kind).decode()}
+        for kind in problem.KINDS.values()
+    ]
+
+
+MADE = {
+    "reports": reports,
+    "keys": keys,
+    "sealed": sealed,
+    "bundles": bundles,
+    "uploads": uploads,
+    "releases": releases,
+    "problems": problems,
+}
+
+
+def text(name):
+    return json.dumps(MADE[name](), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name in MADE:
+        (VECTORS / f"{name}.json").write_text(text(name), encoding="utf-8")

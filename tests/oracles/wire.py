@@ -1,0 +1,196 @@
+"""What travels in a collection, read and made a second time from the documents alone.
+
+HPKE (RFC 9180) is put together from its primitives here, reports are drawn one lane after the
+other, and nothing of incrowd is imported: whoever writes a client in another language writes
+something like this file. JSON is compared as text that was canonical when it was written.
+"""
+
+import hashlib
+import hmac
+import json
+import struct
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEM_SUITE = b"KEM" + struct.pack(">H", 0x20)
+HPKE_SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+
+
+# --- HPKE, base mode (RFC 9180, sections 4, 5.1, 5.2) --------------------------------------------
+
+
+def extract(salt, suite, label, given):
+    return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + label + given, "sha256")
+
+
+def expand(key, suite, label, given, length):
+    told = struct.pack(">H", length) + b"HPKE-v1" + suite + label + given
+    found, block = b"", b""
+    for count in range(1, -(-length // 32) + 1):
+        block = hmac.digest(key, block + told + bytes([count]), "sha256")
+        found += block
+    return found[:length]
+
+
+def public(private):
+    return private.public_key().public_bytes_raw()
+
+
+def cipher(shared_point, enc, receiver, info):
+    """The AEAD and its first nonce, from the Diffie-Hellman secret."""
+    eae = extract(b"", KEM_SUITE, b"eae_prk", shared_point)
+    secret = expand(eae, KEM_SUITE, b"shared_secret", enc + receiver, 32)
+    names = extract(b"", HPKE_SUITE, b"psk_id_hash", b"")
+    context = b"\0" + names + extract(b"", HPKE_SUITE, b"info_hash", info)
+    prk = extract(secret, HPKE_SUITE, b"secret", b"")
+    key = expand(prk, HPKE_SUITE, b"key", context, 16)
+    return AESGCM(key), expand(prk, HPKE_SUITE, b"base_nonce", context, 12)
+
+
+def hpke_seal(plaintext, receiver, info, ephemeral):
+    """enc and ciphertext; `ephemeral` is the 32 random bytes of the sender's key."""
+    own = X25519PrivateKey.from_private_bytes(ephemeral)
+    shared = own.exchange(X25519PublicKey.from_public_bytes(receiver))
+    aead, nonce = cipher(shared, public(own), receiver, info)
+    return public(own) + aead.encrypt(nonce, plaintext, b"")
+
+
+def hpke_open(sealed, private, info):
+    own = X25519PrivateKey.from_private_bytes(private)
+    enc, ciphertext = sealed[:32], sealed[32:]
+    shared = own.exchange(X25519PublicKey.from_public_bytes(enc))
+    aead, nonce = cipher(shared, enc, public(own), info)
+    return aead.decrypt(nonce, ciphertext, b"")
+
+
+# --- sealed reports, uploads, releases -----------------------------------------------------------
+
+
+def header(configuration):
+    return configuration[:1] + bytes.fromhex("002000010001")
+
+
+def info(head, digest):
+    return b"application/vnd.incrowd.report request\0" + head + digest
+
+
+def seal(plaintext, configuration, digest, ephemeral):
+    head = header(configuration)
+    return head + hpke_seal(plaintext, configuration[3:35], info(head, digest), ephemeral)
+
+
+def unseal(sealed, private, digest):
+    return hpke_open(sealed[7:], private, info(sealed[:7], digest))
+
+
+def plaintext(length, message=0xFFFF, packed=b""):
+    return (b"\x01" + struct.pack(">H", message) + packed).ljust(length, b"\0")
+
+
+def read_plaintext(given, bits):
+    """(message, packed report), None for a dummy; an assertion fails for anything else."""
+    width = [-(-each // 8) for each in bits]
+    message = int.from_bytes(given[1:3], "big")
+    assert given[0] == 1 and len(given) == 3 + max(width)
+    if message == 0xFFFF:
+        assert not any(given[3:])
+        return None
+    packed, rest = given[3 : 3 + width[message]], given[3 + width[message] :]
+    assert not any(rest) and int.from_bytes(packed, "little") < 1 << bits[message]
+    return message, packed
+
+
+def upload(digest, code, stratum, sealed):
+    return digest + code + struct.pack(">H", stratum) + b"".join(sealed)
+
+
+def read_bundle(data):
+    """The content of a bundle's bytes, with what follows from it."""
+    content = json.loads(data)
+    sent = [
+        max(1, (bits - 1).bit_length()) if message["apart"] else bits
+        for message, bits in zip(content["plan"]["messages"], record_bits(content), strict=True)
+    ]
+    length = 3 + max(-(-bits // 8) for bits in sent)
+    places = sum(content["slots"])
+    return {
+        "digest": hashlib.sha256(data).digest(),
+        "configuration": bytes.fromhex(content["key_configuration"]),
+        "shuffler_key": bytes.fromhex(content["shuffler_key"]),
+        "bits": sent,
+        "plaintext": length,
+        "places": places,
+        "sealed": 55 + length,
+        "upload": 50 + places * (55 + length),
+        "least": content["plan"]["survey"]["crowd"] + content["reserve"],
+    }
+
+
+def record_bits(content):
+    bits = {each["id"]: question_bits(each) for each in content["plan"]["survey"]["question"]}
+    return [sum(bits[id] for id in each["questions"]) for each in content["plan"]["messages"]]
+
+
+def question_bits(question):
+    if question["type"] == "yesno":
+        return 2 if question["optional"] else 1
+    of = "edges" if question["type"] == "number" else "options"
+    return len(question[of]) + question["optional"]
+
+
+def read_release(data, bundle):
+    """(what is stated, sealed reports); an assertion or InvalidSignature for a wrong one."""
+    signature, rest = data[:64], data[64:]
+    digest, people, issued, used, reports, body_hash, count = struct.unpack_from(
+        ">32sQQQQ32sH", rest
+    )
+    end = 98 + 2 * count
+    strata = struct.unpack_from(f">{count}H", rest, 98)
+    key = Ed25519PublicKey.from_public_bytes(bundle["shuffler_key"])
+    key.verify(signature, b"incrowd release 1\0" + rest[:end])
+    body = rest[end:]
+    assert digest == bundle["digest"] and reports == people * bundle["places"]
+    assert people >= bundle["least"] and used <= issued
+    assert len(body) == reports * bundle["sealed"]
+    assert hashlib.sha256(body).digest() == body_hash
+    size = bundle["sealed"]
+    stated = {"people": people, "issued": issued, "used": used, "strata": strata}
+    return stated, [body[at : at + size] for at in range(0, len(body), size)]
+
+
+# --- reports from records and drawn words --------------------------------------------------------
+
+
+def decide(numerator, lanes, words):
+    """Which lanes are 1, each with probability numerator / 2^32, from an iterator of words.
+
+    Digit after digit: a lane whose bit is 0 where the digit is 1 becomes 1; one whose bit is 1
+    where the digit is 0 becomes 0; the others go on, after seven digits gathered into fewer words.
+    All 64 lanes of a word take part, whether they are wanted or not.
+    """
+    digits = f"{numerator:032b}".rstrip("0")
+    ones = race(digits, -(-lanes // 64), words)
+    return sum(1 << lane for lane in ones if lane < lanes)
+
+
+def race(digits, count, words):
+    """The lanes of `count` words that become 1."""
+    if not digits or not count:
+        return []
+    ones, left = [], range(64 * count)
+    for digit in digits[:7]:
+        drawn = [next(words) for _ in range(count)]
+        bit = {lane: drawn[lane // 64] >> lane % 64 & 1 for lane in left}
+        ones += [lane for lane in left if digit == "1" and not bit[lane]]
+        left = [lane for lane in left if bit[lane] == int(digit)]
+    return ones + [
+        left[at] for at in race(digits[7:], -(-len(left) // 64), words) if at < len(left)
+    ]
+
+
+def flips(numerator, bits, copies, words):
+    """The bits that are flipped in each of the copies of a message, as numbers."""
+    drawn = decide(numerator, bits * copies, words)
+    return [drawn >> bits * copy & ((1 << bits) - 1) for copy in range(copies)]
