@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def effective_sample(people: int, lost: float) -> float:
-    """n' = N / L: the estimate is as good as n' people asked openly; Vinterbo, proposition 3.1."""
+    """n' = N / L: the estimate tells as much as n' people asked without noise; Vinterbo, proposition 3.1."""
     return people / lost
 
 

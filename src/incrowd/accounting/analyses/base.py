@@ -138,11 +138,6 @@ class Analysis(ABC):
         return delta if self.shuffled else 0.0
 
     @property
-    def assumptions(self) -> tuple[str, str]:
-        """The assumption, and its words in plans made before the shuffler had its name."""
-        return self.assumption, self.assumption.replace("shuffler", "anonymiser")
-
-    @property
     def heading(self) -> str:
         """What a promise by this analysis may be called."""
         return "Guarantee" if self.proved else "Privacy"
