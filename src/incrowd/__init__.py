@@ -16,7 +16,7 @@ _PUBLIC = {
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
     "encoding.answers": "load_answers",
-    "encoding.word_lists": "load_words",
+    "encoding.bloom": "load_words",
     "errors": (
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"

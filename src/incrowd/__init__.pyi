@@ -13,7 +13,7 @@ from incrowd.accounting.schema import Schema as Schema
 from incrowd.accounting.schema import Sent as Sent
 from incrowd.channels.bit_flip import BitFlip as BitFlip
 from incrowd.encoding.answers import load_answers as load_answers
-from incrowd.encoding.word_lists import load_words as load_words
+from incrowd.encoding.bloom import load_words as load_words
 from incrowd.errors import AnswersError as AnswersError
 from incrowd.errors import IncrowdError as IncrowdError
 from incrowd.errors import PlanError as PlanError

@@ -77,36 +77,34 @@ class IncrowdError(Exception):
         return cls(Problem(field, value, allowed))
 
 
+class Unusable(IncrowdError):
+    """What cannot be used as it was given."""
+
+    exit_code = 2
+
+
 class IncrowdWarning(UserWarning):
     """Something that a user should know, and that is no reason to stop."""
 
 
-class SurveyError(IncrowdError):
+class SurveyError(Unusable):
     """The survey is not one that can be planned."""
 
-    exit_code = 2
 
-
-class PrivacyError(IncrowdError):
+class PrivacyError(Unusable):
     """A privacy parameter is out of range, or no noise gives the wanted guarantee."""
-
-    exit_code = 2
 
 
 class PrecisionError(PrivacyError):
     """So little noise is left that double precision cannot hold what it gives away."""
 
 
-class TableError(IncrowdError):
+class TableError(Unusable):
     """A wanted table does not exist or is too large."""
 
-    exit_code = 2
 
-
-class UsageError(IncrowdError):
+class UsageError(Unusable):
     """An option or argument that cannot be used as given."""
-
-    exit_code = 2
 
 
 class PlanError(IncrowdError):
@@ -119,13 +117,9 @@ class PlanFileError(PlanError):
     exit_code = 2
 
 
-class AnswersError(IncrowdError):
+class AnswersError(Unusable):
     """The answers cannot be read, or do not fit the survey."""
 
-    exit_code = 2
 
-
-class ReportsError(IncrowdError):
+class ReportsError(Unusable):
     """The reports cannot be read, or do not come from this plan, or are too few."""
-
-    exit_code = 2

@@ -208,7 +208,7 @@ def test_rappor_with_a_symmetric_second_stage(permanent, keep):
 def test_one_time_rappor_is_the_permanent_stage():
     channel = Rappor.one_time(0.5)
     assert fractions_of(channel) == fractions_of(BitFlip.at_least(0.25))
-    assert channel.crowd_noise == BitFlip.at_least(0.25)
+    assert channel.permanent_stage == BitFlip.at_least(0.25)
     assert channel.epsilon == channel.permanent_epsilon == BitFlip.at_least(0.25).epsilon
 
 

@@ -50,7 +50,7 @@ def test_the_configuration_of_the_rappor_paper():
 def test_one_report_never_leaks_more_than_all(permanent, instantaneous):
     channel = Rappor(permanent, instantaneous)
     assert channel.epsilon <= channel.permanent_epsilon
-    assert channel.crowd_noise == permanent
+    assert channel.permanent_stage == permanent
 
 
 def test_many_reports_of_one_permanent_bit_stay_below_its_epsilon():

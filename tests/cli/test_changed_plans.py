@@ -7,14 +7,16 @@ import pyarrow.csv
 import pytest
 
 import incrowd
+from incrowd.accounting.analyses import ANALYSES
 from incrowd.errors import PlanFileError
 from incrowd.plans.digests import digest_of
 from incrowd.workflow.randomize import randomize_files
 from tests.conftest import run
 
 OLD = Path(__file__).parents[1] / "data" / "format-1"
+PLANNABLE = ", ".join(name for name, one in ANALYSES.items() if one.scalable)
 CHANGES = {
-    "analysis": ("magic", "got 'magic'; use one of blanket, outlier, local"),
+    "analysis": ("magic", f"got 'magic'; use one of {PLANNABLE}"),
     "proved": (False, "got False; should be True, as the analysis blanket makes it"),
 }
 

@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 import incrowd
 import reproduction
-from incrowd.presentation.curves import curve_page
-from incrowd.presentation.frontier import frontier_page
+from incrowd.presentation.curves import curve_page, frontier_page
 from incrowd.presentation.shell import breakable, rendered, templates
 from reproduction.figure import Axis, Figure
 from reproduction.page import figure_page, papers_page

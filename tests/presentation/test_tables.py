@@ -9,8 +9,12 @@ from rich.console import Console
 
 import incrowd
 from incrowd.estimation.bootstrap import BootstrapBias
-from incrowd.presentation.terminal_plan import alternatives_table, forecast_table
-from incrowd.presentation.terminal_tables import postprocessed_table, table
+from incrowd.presentation.terminal_tables import (
+    alternatives_table,
+    forecast_table,
+    postprocessed_table,
+    table,
+)
 
 COMMANDS = sorted((Path(incrowd.__file__).parent / "cli").glob("*.py"))
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.kernels.gaps import lane_bits
+from incrowd.kernels.lanes import decide_words
 from incrowd.sampling import digits as digits_module
-from incrowd.sampling.bernoulli import bernoulli_words, lanes
 from incrowd.sampling.digits import LazyDigits, fraction_digits, power_bounds, share_bounds
 from tests.sampling.conftest import Scripted
 
@@ -31,8 +32,8 @@ def test_every_sequence_of_four_random_bits_is_decided_rightly(threshold):
         rows = [(lane >> (3 - digit)) & 1 for digit in range(count)]
         return [int(sum(int(bit) << place for place, bit in enumerate(row))) for row in rows]
 
-    word = bernoulli_words(digits, 1, Scripted(drawn))
-    bits = np.unpackbits(lanes(word), bitorder="little")
+    word = decide_words(digits, 1, Scripted(drawn).words)
+    bits = lane_bits(word, 64)
     np.testing.assert_array_equal(bits, lane < threshold)
     assert bits.sum() == 4 * threshold
 
@@ -47,7 +48,7 @@ def test_undecided_lanes_draw_again(later):
         return [ALL_ONES] * count if call == 0 else [ALL_ONES if bit else 0 for bit in row]
 
     stream = Scripted(drawn)
-    (word,) = bernoulli_words(digits, 1, stream)
+    (word,) = decide_words(digits, 1, stream.words)
     assert word == (ALL_ONES if later < 0b101 else 0)
     assert stream.sizes == [7, 3]
 
@@ -75,7 +76,7 @@ def test_ties_beyond_the_first_digits_are_decided_by_more_digits(ties, last):
         return [ALL_ONES if bit else 0 for bit in bits]
 
     stream = Scripted(drawn)
-    word = bernoulli_words(threshold, 1, stream)[0]
+    word = decide_words(threshold, 1, stream.words)[0]
     assert word == (ALL_ONES if last == 0 else 0)
     assert stream.sizes == [7] * (place // 7 + 1)
 

@@ -123,7 +123,7 @@ def test_the_number_of_people_is_told_and_kept(small, tmp_path):
     """No zero travels, so that the number of reports tells nothing of how many took part."""
     plan, _, reports = small
     (message,) = plan.messages
-    assert (message.apart, message.copies, message.bits, message.record_bits) == (
+    assert (message.unlinked, message.copies, message.bits, message.record_bits) == (
         *(True, 1, 4, 10),
     )
     assert reports[0].people == 2000 and len(reports[0]) > 2000
@@ -192,7 +192,7 @@ def test_a_table_with_another_question_is_refused():
     plan = incrowd.plan(incrowd.Survey.of(raw))
     table = pa.table({"home": ["a", "b"] * 1000, "old": [True, False] * 1000})
     reports = incrowd.randomize(plan, table, simulation_seed=12)
-    assert [message.apart for message in plan.messages] == [False, True]
+    assert [message.unlinked for message in plan.messages] == [False, True]
     for use in (
         lambda: incrowd.estimate(plan, reports, tables=[("home", "old")]),
         lambda: incrowd.compare(plan, reports, "home", "old"),

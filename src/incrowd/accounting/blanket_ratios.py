@@ -22,7 +22,7 @@ from incrowd.numerics.binomial import log_binomial
 from incrowd.survey import Domain
 
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
-APART: Pair = (1, 1, 0)  # two options of a choice
+TWO_OPTIONS: Pair = (1, 1, 0)  # two options of a choice
 MOST_KINDS = 1 << 22  # kinds of reports of one question
 
 

@@ -120,8 +120,8 @@ def _pairs(domain: Domain) -> Iterator[Pair]:
 
 def _sent(bits: int, channel: BitFlip, records: Iterable[int]) -> np.ndarray:
     """P(report | record), shape (2^bits, records)."""
-    apart = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.array(list(records)))
-    return np.asarray(channel.q**apart * channel.p ** (bits - apart))
+    differing = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.array(list(records)))
+    return np.asarray(channel.q**differing * channel.p ** (bits - differing))
 
 
 def _laws(

@@ -83,7 +83,7 @@ def _covering(parts: Parts, most: int) -> Parts:
 
 def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
     if isinstance(part.channel, KAry):
-        return (blanket_ratios.APART,)
+        return (blanket_ratios.TWO_OPTIONS,)
     return blanket_ratios.pairs(part.domain, alike(part.channel))
 
 

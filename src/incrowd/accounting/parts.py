@@ -6,13 +6,13 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from incrowd.channels.bit_flip import DENOMINATOR, ROUNDING, BitFlip
-from incrowd.channels.channel import ExactChannel
+from incrowd.channels.base import ROUNDING, Channel
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
-AnyChannel = BitFlip | ExactChannel
+AnyChannel = Channel
 
 
 class Part(NamedTuple):

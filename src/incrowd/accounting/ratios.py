@@ -128,9 +128,9 @@ def merged(ratios: Ratios) -> Ratios:
     starts = np.flatnonzero(np.concatenate([[True], new]))
     mass = np.logaddexp.reduceat(ratios.log_mass[order], starts)
     both = both[:, order]
-    apart = np.maximum.reduceat(both, starts, 1) - np.minimum.reduceat(both, starts, 1)
+    spread = np.maximum.reduceat(both, starts, 1) - np.minimum.reduceat(both, starts, 1)
     log_a, log_b = both[:, starts]
-    return Ratios(log_a, log_b, mass, ratios.error + float(apart.max()))
+    return Ratios(log_a, log_b, mass, ratios.error + float(spread.max()))
 
 
 def thinned(ratios: Ratios, most: int) -> Ratios:

@@ -53,14 +53,14 @@ class Bound:
 class Seats:
     """What is known of a schema whatever the crowd and epsilon.
 
-    common: gamma. words, ratios: of each class of x, x' and z. apart: the pairs that can be the
+    common: gamma. words, ratios: of each class of x, x' and z. alone: the pairs that can be the
     worst without a crowd.
     """
 
     common: float
     words: tuple[str, ...]
     ratios: tuple[Ratios, ...]
-    apart: tuple[Ratios, ...]
+    alone: tuple[Ratios, ...]
 
 
 def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bound:
@@ -76,7 +76,7 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
     found = seats(schema)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
     without = max(
-        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.apart
+        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
     )
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
@@ -91,8 +91,8 @@ def seats(schema: Schema) -> Seats:
     most = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
     words = tuple(_words(groups, rows) for rows, _ in classes)
     ratios = tuple(thinned(found, most) for _, found in classes)
-    apart = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
-    return Seats(_common(groups), words, ratios, apart)
+    alone = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
+    return Seats(_common(groups), words, ratios, alone)
 
 
 def _few_enough(schema: Schema) -> Groups:
@@ -159,7 +159,7 @@ def _common(groups: Groups) -> float:
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
-    pair = blanket_ratios.APART
+    pair = blanket_ratios.TWO_OPTIONS
     if not channel.of_answers:
         pair = blanket_ratios.pairs(domain, alike(channel))[0]
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())

@@ -26,7 +26,7 @@ from incrowd.survey import Domain
 
 # Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
 DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
-APART = ((1, 0), (0, 1), (1, 1), (1, 2))  # options of x and x' where z holds 0: the last all apart
+OPTIONS = ((1, 0), (0, 1), (1, 1), (1, 2))  # of x and x' where z holds 0: the last all differ
 
 
 class Kind(NamedTuple):
@@ -66,7 +66,7 @@ def _k_ary(channel: KAry) -> Iterator[Kind]:
         log_ways = np.append(log_ways, math.log(channel.options - named))
     reports = np.arange(len(log_ways))
     log_chance = [np.where(reports == answer, own, other) for answer in range(named)]
-    for x, answer in APART if named > 2 else APART[:3]:
+    for x, answer in OPTIONS if named > 2 else OPTIONS[:3]:
         ratios = _ratios(log_chance[x], log_chance[answer], log_chance[0], log_ways)
         yield Kind(x != 0, answer != 0, ratios)
 

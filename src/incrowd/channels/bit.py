@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel, Integers
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.channels.channel import ExactChannel, Integers, check_numerator, scaled
+from incrowd.channels.probabilities import check_numerator, scaled
 from incrowd.channels.rounding import rounded_down, rounded_up
 
 
-class BitDevice(ExactChannel):
+class BitDevice(Channel):
     """A randomising device for one bit: all it gives comes from the bit channel it amounts to."""
 
     @abstractmethod
@@ -33,9 +34,16 @@ class BitDevice(ExactChannel):
         return DENOMINATOR
 
     @property
-    def stages(self) -> tuple[ExactChannel, ...]:
+    def stages(self) -> tuple[Channel, ...]:
         """The bit channel itself."""
         return (self.as_bit(),)
+
+    @property
+    def simplest(self) -> Channel:
+        """A bit flip if ones and zeros are reversed alike, with less than 1/2."""
+        bit = self.as_bit()
+        flips = bit.symmetric and 0 < bit.one_if_zero < DENOMINATOR // 2
+        return BitFlip(bit.one_if_zero) if flips else self
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.channels.base import Channel
+from incrowd.channels.base import ROUNDING, Channel, Integers, Matrix
 from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
-from incrowd.numerics.precision import OPERATIONS
 
 DENOMINATOR = 2**32
-ROUNDING = OPERATIONS  # of a logarithm of a ratio
 
 
 @dataclass(frozen=True, order=True)
@@ -107,11 +105,22 @@ class BitFlip(Channel):
         return (self.p - self.q) ** 2 / (self.p * self.q)
 
     @property
-    def matrix(self) -> np.ndarray:
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times 2^32."""
+        kept = DENOMINATOR - self.numerator
+        return np.array([[kept, self.numerator], [self.numerator, kept]], dtype=object)
+
+    @property
+    def denominator(self) -> int:
+        """2^32."""
+        return DENOMINATOR
+
+    @property
+    def matrix(self) -> Matrix:
         """The 2 x 2 column-stochastic matrix P(report r | answer x)."""
         return np.array([[self.p, self.q], [self.q, self.p]])
 
     @property
-    def inverse(self) -> np.ndarray:
-        """The inverse matrix, Vinterbo (theorem 4.4)."""
+    def inverse(self) -> Matrix:
+        """The inverse matrix, Vinterbo (theorem 4.4); much faster than that of any channel."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)

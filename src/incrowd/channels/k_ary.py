@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel, Integers, Matrix
 from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.channels.channel import ExactChannel, Integers, Matrix, first_within, scaled
+from incrowd.channels.probabilities import check_numerator, first_within, scaled
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError
 
 
 @dataclass(frozen=True)
-class KAry(ExactChannel):
+class KAry(Channel):
     """One of `options` answers is kept with probability keep / 2^32.
 
     Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).
@@ -27,10 +28,7 @@ class KAry(ExactChannel):
     def __post_init__(self) -> None:
         if type(self.options) is not int or self.options < 2:
             raise PrivacyError.of("options", self.options, "should be an integer of at least 2")
-        least = _least(self.options)
-        if type(self.keep) is not int or not least <= self.keep < DENOMINATOR:
-            allowed = f"should be an integer numerator over 2^32 from {least} to {DENOMINATOR - 1}"
-            raise PrivacyError.of("keep", self.keep, allowed)
+        check_numerator("keep", self.keep, _least(self.options), DENOMINATOR - 1)
 
     def __str__(self) -> str:
         """In words; the probability that the answer itself is sent rounded up."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.channel import ExactChannel, Integers
-from incrowd.channels.two_stage import TwoStage
+from incrowd.channels.two_stage import Staged
 from incrowd.errors import PrivacyError
 
 
 @dataclass(frozen=True)
-class Rappor(ExactChannel):
+class Rappor(Staged):
     """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).
 
     permanent: the bit flip with q = f / 2, drawn once for each device and answer.
@@ -55,19 +55,10 @@ class Rappor(ExactChannel):
         return cls(BitFlip.from_epsilon(epsilon), instantaneous)
 
     @property
-    def stages(self) -> tuple[ExactChannel, ...]:
+    def stages(self) -> tuple[Channel, ...]:
         """The permanent stage, then the instantaneous one if there is one."""
-        return self._channel.stages
-
-    @property
-    def numerators(self) -> Integers:
-        """P(report r | answer x) times `denominator` for one report, shape (2, 2)."""
-        return self._channel.numerators
-
-    @property
-    def denominator(self) -> int:
-        """2^32 for the one-time mode, 2^64 for two stages."""
-        return self._channel.denominator
+        remembered = Bit.from_flip(self.permanent)
+        return (remembered, self.instantaneous) if self.instantaneous else (remembered,)
 
     @property
     def symmetric(self) -> bool:
@@ -75,8 +66,8 @@ class Rappor(ExactChannel):
         return self.instantaneous is None or self.instantaneous.symmetric
 
     @property
-    def crowd_noise(self) -> BitFlip:
-        """The noise a crowd may count on, however many rounds there are.
+    def permanent_stage(self) -> BitFlip:
+        """The permanent response, the noise a crowd may count on, however many rounds there are.
 
         Reports of all rounds come from the same permanent bits, so they leak at most what one
         collection of the permanent bits would. Never compose the guarantee of one round.
@@ -84,11 +75,11 @@ class Rappor(ExactChannel):
         return self.permanent
 
     @property
+    def simplest(self) -> Channel:
+        """The permanent bit flip, if that is all."""
+        return self if self.instantaneous else self.permanent
+
+    @property
     def permanent_epsilon(self) -> float:
         """What all reports of one bit together leak locally at most, rounded up."""
         return self.permanent.epsilon
-
-    @property
-    def _channel(self) -> ExactChannel:
-        remembered = Bit.from_flip(self.permanent)
-        return TwoStage(remembered, self.instantaneous) if self.instantaneous else remembered

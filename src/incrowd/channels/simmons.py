@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.channels.channel import check_numerator, first_within, scaled
+from incrowd.channels.probabilities import check_numerator, first_within, scaled, towards_half
 from incrowd.channels.rounding import rounded_down
 
 COIN = DENOMINATOR // 2
@@ -41,7 +41,7 @@ class Simmons(BitDevice):
         Both give more privacy. Raises PrivacyError unless they lie strictly between 0 and 1.
         """
         unrelated = math.ceil(scaled("unrelated", f))
-        return cls(unrelated, _towards_coin(scaled("prevalence", prevalence)))
+        return cls(unrelated, towards_half(scaled("prevalence", prevalence)))
 
     @classmethod
     def from_epsilon(cls, epsilon: float, prevalence: float = 0.5) -> Simmons:
@@ -50,7 +50,7 @@ class Simmons(BitDevice):
         f = 1 / (1 + m (e^epsilon - 1)), m the smaller of prevalence and its complement: Vinterbo,
         section 4.3, for the coin. Raises PrivacyError if no f below 1 reaches it.
         """
-        yes = _towards_coin(scaled("prevalence", prevalence))
+        yes = towards_half(scaled("prevalence", prevalence))
         check_numerator("prevalence", yes, 1, DENOMINATOR - 1)
         rarer = min(yes, DENOMINATOR - yes) / DENOMINATOR
         f = 1 / (1 + rarer * math.expm1(min(max(0.0, epsilon), 700.0)))
@@ -71,7 +71,3 @@ class Simmons(BitDevice):
         low = -(-product // DENOMINATOR)
         high = DENOMINATOR - self.unrelated + product // DENOMINATOR
         return Bit(low, high)
-
-
-def _towards_coin(numerator: float) -> int:
-    return math.floor(numerator) if numerator > COIN else math.ceil(numerator)

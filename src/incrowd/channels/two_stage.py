@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 
-from incrowd.channels.channel import ExactChannel, Integers, Matrix
+import numpy as np
+
+from incrowd.channels.base import Channel, Integers, Matrix
 from incrowd.errors import InWords, PrivacyError
 
 
+class Staged(Channel):
+    """Channels in sequence: the matrix product of the stages, without rounding."""
+
+    @property
+    @abstractmethod
+    def stages(self) -> tuple[Channel, ...]:
+        """The channels a report goes through, one after the other."""
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`: the last stage times those before it."""
+        last_first = [stage.numerators for stage in reversed(self.stages)]
+        return np.asarray(reduce(np.matmul, last_first))
+
+    @property
+    def denominator(self) -> int:
+        """The product of the stages' denominators."""
+        return prod(stage.denominator for stage in self.stages)
+
+
 @dataclass(frozen=True)
-class TwoStage(ExactChannel):
+class TwoStage(Staged):
     """The matrix product of two channels, second times first; Vinterbo, section 5.3.
 
     Raises PrivacyError unless the first reports as many options as the second takes.
     """
 
-    first: ExactChannel
-    second: ExactChannel
+    first: Channel
+    second: Channel
 
     def __post_init__(self) -> None:
         reported, taken = len(self.first.numerators), self.second.numerators.shape[1]
@@ -29,18 +54,7 @@ class TwoStage(ExactChannel):
         return f"{self.first}, then {self.second}"
 
     @property
-    def numerators(self) -> Integers:
-        """P(report r | answer x) times `denominator`, without rounding."""
-        product: Integers = self.second.numerators @ self.first.numerators
-        return product
-
-    @property
-    def denominator(self) -> int:
-        """The product of both stages' denominators."""
-        return self.first.denominator * self.second.denominator
-
-    @property
-    def stages(self) -> tuple[ExactChannel, ...]:
+    def stages(self) -> tuple[Channel, ...]:
         """The stages of the first, then those of the second."""
         return self.first.stages + self.second.stages
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from incrowd.channels.bit import Bit, BitDevice
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.channels.channel import check_numerator, scaled
+from incrowd.channels.probabilities import check_numerator, scaled, towards_half
 from incrowd.channels.rounding import rounded_down, rounded_up
 
 
@@ -36,9 +35,7 @@ class Warner(BitDevice):
 
         Raises PrivacyError unless 0 < a < 1.
         """
-        numerator = scaled("spinner", a)
-        half = DENOMINATOR // 2
-        return cls(math.floor(numerator) if numerator > half else math.ceil(numerator))
+        return cls(towards_half(scaled("spinner", a)))
 
     @classmethod
     def from_epsilon(cls, epsilon: float) -> Warner:

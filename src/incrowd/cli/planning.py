@@ -90,7 +90,7 @@ def plan(
         else:
             made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
-            from incrowd.presentation.frontier import write_frontier  # drawing is slow to import
+            from incrowd.presentation.curves import write_frontier  # drawing is slow to import
 
             curves = curves_around(made.survey, status.update)
             write_frontier(made, plan_error(made), *curves, output)
@@ -164,13 +164,8 @@ def ledger(
     Ledger.load(ledger)  # is there, before anything is counted
     check_reports(*(reports or []))
     made = certified(plan)
-    known = incrowd.note(ledger, made, _arrived(made, reports), as_planned=as_planned)
+    tallies = [count_paths(made, [path], []).without_tables for path in reports or ()]
+    arrived = reduce(add, tallies) if tallies else None
+    known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
     say(f"wrote {ledger}")
     show.ledger(known, json)
-
-
-def _arrived(made: incrowd.Plan, paths: list[Path] | None) -> incrowd.Tally | None:
-    """How many reports of each message are in some files and tallies."""
-    if not paths:
-        return None
-    return reduce(add, (count_paths(made, [path], []).without_tables for path in paths))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -80,13 +80,12 @@ def randomize(
 
 def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
     """Raises UsageError before any work is done for a path that cannot be right."""
-    if len(made.messages) == 1 and is_stream(output):
-        return
-    if len(made.messages) == 1 and output.suffix.lower() != ".parquet":
+    if len(made.messages) > 1:
+        if output.suffix:
+            allowed = f"should name a folder: the plan has {len(made.messages)} messages"
+            raise UsageError.of("-o", str(output), allowed)
+    elif not is_stream(output) and output.suffix.lower() != ".parquet":
         raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
-    if len(made.messages) > 1 and output.suffix:
-        messages = f"the plan has {len(made.messages)} messages"
-        raise UsageError.of("-o", str(output), f"should name a folder: {messages}")
 
 
 @contextmanager
@@ -102,11 +101,10 @@ def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
     with ExitStack() as held:
         if not path.exists() or os.access(path.parent, os.W_OK):
             held.enter_context(locked(path))
-        new = not path.exists()
-        if not new:
-            held.close()
-        with _new_key(path) if new else nullcontext(incrowd.DeviceKey.load(path)) as key:
-            yield key
+        if not path.exists():
+            yield held.enter_context(_new_key(path))
+            return
+    yield incrowd.DeviceKey.load(path)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
-from incrowd.plans import Asked, Plan
+from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
@@ -23,16 +23,14 @@ from incrowd.presentation.guarantees import (
     warnings,
 )
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.terminal_plan import (
+from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,
     beyond_budget,
+    comparison_table,
     forecast_table,
     ledger_lines,
     message_table,
-)
-from incrowd.presentation.terminal_tables import (
-    comparison_table,
     postprocessed_table,
 )
 from incrowd.sampling.streaming import Written
@@ -64,22 +62,22 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
 
 def ledger(known: Ledger, json: bool) -> None:
     """What a population was asked."""
-    if json:
-        print_json({"asked": [_asked_facts(asked, known) for asked in known.asked]})
+    if not json:
+        for line in ledger_lines(known):
+            say(line)
         return
-    for line in ledger_lines(known):
-        say(line)
-
-
-def _asked_facts(asked: Asked, known: Ledger) -> dict[str, Any]:
-    return {
-        "survey": asked.survey.name,
-        "questions": [question.id for question in asked.survey.questions],
-        "crowd": asked.crowd,
-        "planned": asked.survey.honest,
-        "counted": asked.digest not in known.as_planned,
-        "digest": asked.digest,
-    }
+    facts = [
+        {
+            "survey": asked.survey.name,
+            "questions": [question.id for question in asked.survey.questions],
+            "crowd": asked.crowd,
+            "planned": asked.survey.honest,
+            "counted": asked.digest not in known.as_planned,
+            "digest": asked.digest,
+        }
+        for asked in known.asked
+    ]
+    print_json({"asked": facts})
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:

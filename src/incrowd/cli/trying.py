@@ -19,7 +19,6 @@ from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
-from incrowd.workflow.simulate import Simulation
 
 
 def simulate(
@@ -48,11 +47,6 @@ def simulate(
         result = incrowd.simulate(
             read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
         )
-    simulation(result, json)
-
-
-def simulation(result: Simulation, json: bool) -> None:
-    """How good the estimates were."""
     qualities = [_quality(quality) for quality in result.tables]
     facts = {
         "trials": result.trials,
@@ -106,26 +100,21 @@ def demo(
     Example:
       incrowd demo -o demo
     """
-    show.estimates(_demonstrated(output), json)
-
-
-def _demonstrated(folder: Path) -> incrowd.Estimates:
-    """Plan, randomise, estimate, write everything to the folder; say what is done."""
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
-    make_folder(folder)
+    make_folder(output)
     made = incrowd.plan(survey)
-    write_text(folder / "plan.json", made.dumps())
-    say(f"planned {len(survey.questions)} questions: {folder / 'plan.json'}")
+    write_text(output / "plan.json", made.dumps())
+    say(f"planned {len(survey.questions)} questions: {output / 'plan.json'}")
     reports = incrowd.randomize(made, answers)
-    incrowd.save_reports(reports, folder / "reports.parquet")
-    say(f"randomised {answers.num_rows:,} records: {folder / 'reports.parquet'}")
-    loaded = incrowd.load_reports(folder / "reports.parquet")
+    incrowd.save_reports(reports, output / "reports.parquet")
+    say(f"randomised {answers.num_rows:,} records: {output / 'reports.parquet'}")
+    loaded = incrowd.load_reports(output / "reports.parquet")
     estimates = incrowd.estimate(made, loaded)
     compared = dataclasses.replace(estimates, truth=incrowd.truth(made, answers))
-    incrowd.save_estimates(compared, folder / "report.html")
-    say(f"estimated {len(compared.tables)} tables: {folder / 'report.html'}")
-    return compared
+    incrowd.save_estimates(compared, output / "report.html")
+    say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
+    show.estimates(compared, json)
 
 
 def _example(name: str) -> Path:
@@ -134,5 +123,5 @@ def _example(name: str) -> Path:
     for place in places:
         if (place / name).is_file():
             return place / name
-    where = " or ".join(map(str, places))
-    raise UsageError.of("demo", name, f"it is not in {where}; install the package again")
+    allowed = f"it is not in {' or '.join(map(str, places))}; install the package again"
+    raise UsageError.of("demo", name, allowed)

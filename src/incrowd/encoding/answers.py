@@ -100,9 +100,17 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
     """
     wanted = list(dict.fromkeys([q.id for q in survey.questions] + ([id] if id else [])))
     for name in wanted:
-        if columns.count(name) != 1:
-            raise AnswersError.of("answers", _times(columns, name), _one_of(columns))
+        _check_once("answers", name, columns)
     return wanted
+
+
+def _check_once(field: str, name: str, columns: Sequence[str]) -> None:
+    """Raises AnswersError unless one column has that name."""
+    if columns.count(name) != 1:
+        times = columns.count(name)
+        found = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
+        known = ", ".join(columns) or "none"
+        raise AnswersError.of(field, found, f"there should be exactly one; the columns are {known}")
 
 
 def texts(answers: pa.Table, id: str) -> pa.Array:
@@ -111,9 +119,7 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     Raises AnswersError unless there is one such column, with an id in every row, and of a type
     whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
     """
-    if answers.column_names.count(id) != 1:
-        found = answers.column_names
-        raise AnswersError.of("id", _times(found, id), _one_of(found))
+    _check_once("id", id, answers.column_names)
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         allowed = f"it is a column of {kind}, not of text; save the ids as text"
@@ -124,15 +130,6 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
         field = f"row {int(np.argmax(missing)) + 1}, {id}"
         raise AnswersError.of(field, InWords("no id"), "should say whose row it is")
     return names
-
-
-def _times(columns: Sequence[str], name: str) -> InWords:
-    times = columns.count(name)
-    return InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
-
-
-def _one_of(columns: Sequence[str]) -> str:
-    return f"there should be exactly one; the columns are {', '.join(columns) or 'none'}"
 
 
 def _has_one_text(kind: pa.DataType) -> bool:

@@ -5,15 +5,8 @@ block of bits to itself and sets exactly one of them: a text is `hashes` exclusi
 `block` options. A report also shows its cohort c, one of C, which the device draws uniformly and
 independently of the word x; the cohort is not randomised and says nothing of the word.
 
-The guarantee is the blanket's for those choices, with the whole crowd N: P((c, s)|x) = P_c(s|x) /
-C, and P_c sees of x only its places in the cohort. Below it lies omega~(c, s) = omega~(s) / C,
-omega~ that of the choices (docs/mathematics.md#the-blanket), for every word. Its mass gamma is
-theirs, C cancels in G = (P((c, s)|x) - e^eps P((c, s)|x')) / omega(c, s), and under omega the
-cohort is uniform and independent of s. So the law of G is the mean over cohorts of the choices'
-laws for the pairs (x, x') shows there. A pair that differs in every block spreads G widest in the
-convex order (the exchange in `accounting.blanket.pairs`), the mean of narrower laws is no wider
-than it, and sums keep that order: no two words leak more than the farthest two answers to the
-choices. Proof: docs/mathematics.md#cohorts-and-blocks.
+No two words leak more than the farthest two answers to those choices, with the whole crowd N:
+docs/mathematics.md#cohorts-and-blocks.
 """
 
 from __future__ import annotations
@@ -21,8 +14,11 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+
+from incrowd.errors import UsageError
 
 DOMAIN = b"incrowd word 1"
 NUMBER_BYTES = 8
@@ -31,6 +27,23 @@ NUMBER_BYTES = 8
 def normalize(word: str) -> str:
     """The word as it is hashed: Unicode NFC, no white space around it; letter case is kept."""
     return unicodedata.normalize("NFC", word).strip()
+
+
+def load_words(path: str | Path) -> tuple[str, ...]:
+    """The words of a text file, one a line, normalized; empty lines are skipped, repeats too.
+
+    Raises UsageError if the file cannot be read or holds no word.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", "it is not UTF-8")
+        allowed = f"it cannot be read: {reason}; name a text file with one word on each line"
+        raise UsageError.of("words", str(path), allowed) from None
+    found = tuple(dict.fromkeys(word for line in lines if (word := normalize(line))))
+    if not found:
+        raise UsageError.of("words", str(path), "it holds no word; write one word on each line")
+    return found
 
 
 def places(

@@ -55,27 +55,19 @@ def one_row_each(answers: pa.Table, survey: Survey, id: str) -> pa.Table:
 def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: np.ndarray) -> None:
     """Raises AnswersError unless every row says what the first of its id says."""
     again = np.flatnonzero(first != np.arange(len(first)))
-    if not len(again):
-        return
-    differ = np.zeros(len(again), bool)
-    for column in answers.columns:
-        one = column.take(pa.array(again)).combine_chunks()
-        other = column.take(pa.array(first[again])).combine_chunks()
-        same = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)])
-        differ |= ~same
-    wrong = again[differ]
-    if len(wrong):
-        problems = [
-            Problem(
-                f"rows {first[row] + 1} and {row + 1}",
-                names[int(row)].as_py(),
-                "it is the id of both rows, but their answers differ; keep one of them",
-            )
-            for row in wrong[:SHOWN]
-        ]
-        more = len(wrong) - SHOWN
-        if more > 0:
-            shown = InWords(f"{more:,} more rows" if more > 1 else "1 more row")
-            allowed = "the answers differ from the first row of the id; keep one row for each id"
-            problems.append(Problem("id", shown, allowed))
+    said, before = (answers.take(pa.array(rows)).to_pylist() for rows in (again, first[again]))
+    wrong = [row for row, one, other in zip(again, said, before, strict=True) if one != other]
+    problems = [
+        Problem(
+            f"rows {first[row] + 1} and {row + 1}",
+            names[int(row)].as_py(),
+            "it is the id of both rows, but their answers differ; keep one of them",
+        )
+        for row in wrong[:SHOWN]
+    ]
+    if (more := len(wrong) - SHOWN) > 0:
+        shown = InWords(f"{more:,} more rows" if more > 1 else "1 more row")
+        allowed = "the answers differ from the first row of the id; keep one row for each id"
+        problems.append(Problem("id", shown, allowed))
+    if problems:
         raise AnswersError(*problems)

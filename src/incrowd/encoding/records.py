@@ -280,12 +280,12 @@ def _floats(column: pa.Array) -> np.ndarray:
 
 
 def _each_float(texts: pa.Array) -> np.ndarray:
-    return np.array([_float(text) for text in texts.to_pylist()], float)
+    return np.array([_float(text or "") for text in texts.to_pylist()], float)
 
 
-def _float(text: str | None) -> float:
+def _float(text: str) -> float:
     try:
-        return float(text) if text is not None else np.nan
+        return float(text)
     except ValueError:
         return np.nan
 

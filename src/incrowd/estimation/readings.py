@@ -16,7 +16,7 @@ from incrowd.estimation.covariance import (
 )
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 
 Ids = tuple[str, ...]
 
@@ -40,7 +40,7 @@ def table_of(
 def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
     questions = [plan.survey.question(id) for id in ids]
     counts, message = reading.counts, reading.message
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         inverse = message.noise.inverse
         answers = questions[0].answers
         return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
@@ -52,7 +52,7 @@ def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEst
 
 def travels_jointly(plan: Plan, ids: Ids) -> bool:
     """Whether reports hold all bits of a table; where set bits travel unlinked they hold one."""
-    return not any(plan.survey.question(id).travels_apart for id in ids)
+    return not any(plan.survey.question(id).unlinked for id in ids)
 
 
 def joint(
@@ -68,7 +68,7 @@ def joint(
 
 def _joint(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, margin: bool) -> JointEstimate:
     message = reading.message
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         allowed = "its bits travel unlinked, so there is no covariance; ask for its table alone"
         raise TableError.of("table", ids[0], allowed)
     channels = message.channels

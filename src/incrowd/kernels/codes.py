@@ -46,13 +46,13 @@ def histogram(
     if not use_machine_code(machine_code, len(packed), LARGE):
         return _count(packed, chosen)
     places, tables = _tables(chosen)
-    parts = over_rows(
-        lambda part: _count_part(packed[part], places, tables, 1 << len(chosen)),
-        len(packed),
-        threads,
-        THREAD,
-    )
-    return np.asarray(np.sum(parts, axis=0))
+
+    def count(part: slice) -> Counts:
+        counts = np.zeros(1 << len(chosen), np.int64)
+        _count_loops(packed[part], places, tables, counts)
+        return counts
+
+    return np.asarray(np.sum(over_rows(count, len(packed), threads, THREAD), axis=0))
 
 
 def codes(packed: Packed, columns: npt.ArrayLike) -> Codes:
@@ -89,12 +89,6 @@ def _count(packed: Packed, columns: Integers) -> Counts:
     counts = np.zeros(1 << len(columns), np.int64)
     for start in range(0, len(packed), PIECE):
         counts += np.bincount(codes(packed[start : start + PIECE], columns), minlength=len(counts))
-    return counts
-
-
-def _count_part(packed: Packed, places: Integers, tables: Codes, size: int) -> Counts:
-    counts = np.zeros(size, np.int64)
-    _count_loops(packed, places, tables, counts)
     return counts
 
 

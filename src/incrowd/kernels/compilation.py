@@ -33,7 +33,13 @@ def compiled(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(loops: Callable[P, R]) -> Callable[P, R]:
         @cache
         def machine_code() -> Callable[P, R]:
-            return _compile(signature, loops)
+            import numba
+
+            try:
+                code: Callable[P, R] = numba.njit(signature, nogil=True, cache=True)(loops)
+            except RuntimeError:  # no folder can be written: compile in every process
+                code = numba.njit(signature, nogil=True)(loops)
+            return code
 
         @wraps(loops)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
@@ -42,16 +48,6 @@ def compiled(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return call
 
     return decorate
-
-
-def _compile(signature: str, loops: Callable[P, R]) -> Callable[P, R]:
-    import numba
-
-    try:
-        code: Callable[P, R] = numba.njit(signature, nogil=True, cache=True)(loops)
-    except RuntimeError:  # no folder can be written: compile in every process
-        code = numba.njit(signature, nogil=True)(loops)
-    return code
 
 
 def use_machine_code(asked: bool | None, size: int, large: int) -> bool:

@@ -33,12 +33,16 @@ def join_digits(digits: Words, count: int, machine_code: bool | None = None) -> 
     return numbers.reshape(-1)[:count]
 
 
+def lane_bits(words: Words, count: int) -> Packed:
+    """The first `count` lanes, a byte for each: bit i % 64 of word i // 64 at place i."""
+    return np.unpackbits(words.astype("<u8").view(np.uint8), count=count, bitorder="little")
+
+
 def _join(digits: Words, count: int) -> Integers:
     numbers = np.zeros(count, np.int64)
     for words in digits:
-        lanes = words.astype("<u8").view(np.uint8)
         numbers <<= 1
-        numbers |= np.unpackbits(lanes, count=count, bitorder="little")
+        numbers |= lane_bits(words, count)
     return numbers
 
 

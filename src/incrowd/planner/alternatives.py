@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.expectation import expected_error
-from incrowd.planner.groups import Grouping, Ids, Progress, Search, copy_points
-from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.groups import Grouping, Progress, Search
 from incrowd.planner.planner import certified_messages
 from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.survey import Survey
@@ -36,33 +36,26 @@ def alternatives(survey: Survey, progress: Progress | None = None) -> tuple[Alte
 
 def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     budget = survey.reports_per_person or survey.copies
-    signal = large_crowd_signal(survey)
-    search, spending = (Search.of(survey, signal, most) for most in (ANY_BUDGET, budget))
+    search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
     ids = (together(survey), memoised(survey), *unlinked(survey))
     joint = [frozenset(names) for names in ids if names]
     each = [t for t in search.tables if not any(t < other for other in search.tables)]
     yield "one joint report", survey, search.best(joint, (1,))
     if budget > len(joint):
-        yield "joint, with copies", survey, spending.best(joint, _copies(budget, joint))
+        yield "joint, with copies", survey, spending.best(joint)
     yield "a message a table", survey, search.best(each, (1,))
     if budget > len(each) > len(joint):
-        yield "a message a table, with copies", survey, spending.best(each, _copies(budget, each))
+        yield "a message a table, with copies", survey, spending.best(each)
     if plannable(survey.privacy.analysis).shuffled:
         privacy = survey.privacy.model_copy(update={"analysis": LOCAL.name})
         alone = survey.model_copy(update={"privacy": privacy})
-        local = Search.of(alone, large_crowd_signal(alone), ANY_BUDGET)
-        yield "no shuffler (local)", alone, local.best(joint, (1,))
-
-
-def _copies(budget: int, groups: Sequence[Ids]) -> tuple[int, ...]:
-    """Copies that one message may have when each of the others has one."""
-    return copy_points(budget - len(groups) + 1)
+        yield "no shuffler (local)", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,))
 
 
 def _certified(name: str, survey: Survey, way: Grouping, progress: Progress | None) -> Alternative:
     copies = sum(share.copies for share in way.allocation.shares)
-    try:
+    error = None
+    with suppress(PrivacyError):
         messages = certified_messages(survey, way, survey.honest, progress=progress)
-    except PrivacyError:
-        return Alternative(name, len(way.groups), copies, None)
-    return Alternative(name, len(way.groups), copies, expected_error(survey, messages))
+        error = expected_error(survey, messages)
+    return Alternative(name, len(way.groups), copies, error)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.plans import Message, Plan, QuestionChannel, fixed_channel
+from incrowd.plans import Message, Plan, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
 
@@ -37,7 +38,7 @@ class Axis:
         return self.share + self.scale * v if self.second is None else self.second
 
 
-def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
+def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     """What to expect of a question; of a text question, of a word that hardly anybody has.
 
     channel: a randomizer of the question's own; None for a bit flip.
@@ -47,25 +48,17 @@ def axis(question: AnyQuestion, channel: QuestionChannel | None = None) -> Axis:
         scale = 1 / (question.hashes * unlike)
         fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
         return Axis(0.0, 1, fixed, scale)
-    guess = guessed(question)
-    if channel is None:
-        return Axis(float(guess.max()), len(question.answers))
-    decoder, record = question_decoder(question, channel), _record(question, guess)
-    second = decoder.square @ channel.reported(question.domain.bits) @ record
-    place = int(np.argmax(second - guess))
-    return Axis(float(guess[place]), len(question.answers), float(second[place]))
-
-
-def guessed(question: AnyQuestion) -> np.ndarray:
-    """The guessed share of each answer, shape (answers,)."""
     cells = len(question.answers)
     share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
-    return np.full(cells, share)
-
-
-def _record(question: AnyQuestion, guess: np.ndarray) -> np.ndarray:
-    """E[(1, the record's bits)]: a plain yes/no has one bit for its two answers."""
-    return np.concatenate([[1.0], guess[-question.domain.bits :]])
+    if channel is None:
+        return Axis(share, cells)
+    guess = np.full(cells, share)
+    record = np.append(1.0, guess[-question.domain.bits :])  # a plain yes/no has one bit for both
+    second = question_decoder(question, channel).square @ (
+        channel.reported(question.domain.bits) @ record
+    )
+    place = int(np.argmax(second - guess))
+    return Axis(share, cells, float(second[place]))
 
 
 def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
@@ -84,16 +77,10 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
-def planned_noise(survey: Survey, message: Message, ids: Iterable[str]) -> float:
-    """The noise variance of a table's largest expected cell, times the number of reports."""
-    flip = message.noise
-    v = 1 / flip.excess if flip is not None else 0.0
-    return float(np.asarray(noise_variance(table_axes(survey, ids), v)))
-
-
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The inverse noise variance of a table's largest expected cell, of one person's reports."""
-    return message.copies / planned_noise(survey, message, ids)
+    v = 0.0 if message.noise is None else 1 / message.noise.excess
+    return message.copies / float(noise_variance(table_axes(survey, ids), v))
 
 
 def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
@@ -104,15 +91,15 @@ def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[st
     return 1 / sum(weight(survey, message, ids) for message in messages if message.holds(ids))
 
 
+def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
+    """Its variance by noise and sampling together, times the number of people."""
+    return expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids))
+
+
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    errors = [
-        math.sqrt(
-            (expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids)))
-            / survey.crowd
-        )
-        for ids in survey.wanted
-    ]
+    variances = [expected_variance(survey, messages, ids) for ids in survey.wanted]
+    errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 
 

@@ -38,8 +38,10 @@ def frontier(survey: Survey, progress: Progress | None = None) -> Frontier:
     for budget in budgets.tolist():
         if progress:
             progress(f"error with {budget:,} reports a person")
+        free = {"messages": (), "copies": 1, "reports_per_person": budget}
         fewer = reports[-1][1] if reports else math.inf  # nobody has to use the whole budget
-        reports.append((budget, min(fewer, certified_error(_planned(survey, budget)))))
+        found = certified_error(survey.model_copy(update=free))
+        reports.append((budget, min(fewer, found)))
     wanted = survey.privacy.epsilon
     for epsilon in np.geomspace(wanted / 10, wanted * 10, POINTS).tolist():
         if progress:
@@ -58,8 +60,3 @@ def certified_error(survey: Survey) -> float:
         return expected_error(survey, make_plan(survey).messages)
     except PrivacyError:
         return math.inf
-
-
-def _planned(survey: Survey, budget: int) -> Survey:
-    """The same survey with the grouping left to the planner, within a budget of reports."""
-    return survey.model_copy(update={"messages": (), "copies": 1, "reports_per_person": budget})

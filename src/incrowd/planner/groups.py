@@ -6,21 +6,24 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.accounting.analyses import plannable
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.expectation import Axis, axis
 from incrowd.plans import fixed_channel
 from incrowd.plans.fixed_channels import crowd_channel
-from incrowd.plans.grouping import memoised, together, unlinked
-from incrowd.survey import AnyQuestion, Group, Survey
+from incrowd.plans.grouping import grouping, memoised, together, unlinked
+from incrowd.survey import AnyQuestion, Survey
 
 Ids = frozenset[str]
 Progress = Callable[[str], None]
 Look = tuple[frozenset[tuple[str, ...]], int]
+Copies = tuple[int, ...]
 COPY_POINTS = 48
 
 
@@ -30,53 +33,80 @@ class Grouping(NamedTuple):
     groups: tuple[tuple[str, ...], ...]
     allocation: Allocation
 
+    @property
+    def fits(self) -> bool:
+        """Whether these messages keep the promise and the budget, in the limit."""
+        return bool(self.allocation.shares)
+
+
+NONE = Allocation((), math.inf)
+
 
 class Search(NamedTuple):
-    """What a search knows: the survey, what may leak (mu^2 N), the budget of reports."""
+    """What a search knows: the survey, and what all messages together may leak and send."""
 
     survey: Survey
-    signal: float
-    budget: int
+    limits: Limits
     axes: dict[str, Axis]
     tables: tuple[Ids, ...]
     seen: dict[frozenset[tuple[Load, int]], Allocation | None]
 
     @classmethod
-    def of(cls, survey: Survey, signal: float, budget: int) -> Search:
-        """A search that has not begun."""
+    def of(cls, survey: Survey, budget: int) -> Search:
+        """A search that has not begun. budget: reports that a person may send.
+
+        Raises PrivacyError if no plan can rest on the survey's analysis.
+        """
+        privacy, crowd = survey.privacy, survey.honest
+        by = plannable(privacy.analysis)
+        signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, crowd)
         axes = {q.id: axis(q, fixed_channel(q)) for q in survey.questions}
         tables = tuple(dict.fromkeys(map(frozenset, survey.wanted)))
-        return cls(survey, signal, budget, axes, tables, {})
+        return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, {})
 
-    @property
-    def limits(self) -> Limits:
-        """What all messages together may use."""
-        survey = self.survey
-        return Limits(self.signal, survey.honest, self.budget, survey.objective)
+    def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
+        """The best copies and noise for some groups; those that look alike are tried once.
 
-    def try_groups(self, groups: Sequence[Ids], copies: tuple[int, ...]) -> Grouping | None:
-        """The best copies and noise for some groups; those that look alike are tried once."""
+        copies: the numbers to choose from; by default all that one message may have when each of
+        the others has one. Nothing is shared out if these messages leak too much or are too many.
+        """
+        copies = copies or copy_points(self.limits.budget - len(groups) + 1)
         homes = _homes(groups, self.tables)
         loads = {group: self.load(group, homes[group], copies) for group in groups}
-        key = frozenset(Counter(loads.values()).items())
+        ordered = sorted(loads.values(), key=repr)
+        key = frozenset(Counter(ordered).items())
         if key not in self.seen:
-            self.seen[key] = allocate(sorted(loads.values(), key=repr), self.limits)
+            self.seen[key] = allocate(ordered, self.limits)
         found = self.seen[key]
         if found is None:
-            return None
-        shares = dict(zip(sorted(loads.values(), key=repr), found.shares, strict=True))
-        ordered = tuple(shares[loads[group]] for group in groups)
-        return Grouping(tuple(map(self._in_order, groups)), Allocation(ordered, found.error))
+            return Grouping(tuple(map(self._in_order, groups)), NONE)
+        shares = dict(zip(ordered, found.shares, strict=True))
+        each = tuple(shares[loads[group]] for group in groups)
+        return Grouping(tuple(map(self._in_order, groups)), found._replace(shares=each))
 
-    def best(self, groups: Sequence[Ids], copies: tuple[int, ...]) -> Grouping:
+    def best(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """As `try_groups`, with finely tuned noise; if the limit finds none, with equal noise."""
         found = self.try_groups(groups, copies)
-        chosen = found.allocation.shares if found else (Share(1, 1.0),) * len(groups)
-        fixed = [
-            Group(questions=self._in_order(group), copies=share.copies)
-            for group, share in zip(groups, chosen, strict=True)
-        ]
-        return fixed_groups(self.survey, fixed, self.signal)
+        if found.fits:
+            return self.refined(found)
+        return self.with_copies(found.groups, [1] * len(groups))
+
+    def refined(self, found: Grouping) -> Grouping:
+        """The same messages and copies, with finely tuned noise."""
+        return self.with_copies(found.groups, [share.copies for share in found.allocation.shares])
+
+    def with_copies(self, groups: Sequence[tuple[str, ...]], copies: Sequence[int]) -> Grouping:
+        """The best noise for messages and their copies.
+
+        If the large-N limit finds none (it is rough about randomizers of the questions' own), all
+        messages get the same noise, and the accountant has the last word.
+        """
+        ids = list(map(frozenset, groups))
+        homes = _homes(ids, self.tables)
+        loads = [self.load(i, homes[i], (k,)) for i, k in zip(ids, copies, strict=True)]
+        found = allocate(loads, self.limits._replace(budget=sum(copies), points=FINE))
+        equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
+        return Grouping(tuple(groups), found or equal)
 
     def look(self, one: Ids, other: Ids) -> Look:
         """What two blocks look like to the search; pairs that look alike are as good."""
@@ -89,15 +119,7 @@ class Search(NamedTuple):
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
 
-    def refined(self, grouping: Grouping) -> Grouping:
-        """The same messages and copies, with finely tuned noise."""
-        groups = [
-            Group(questions=ids, copies=share.copies)
-            for ids, share in zip(grouping.groups, grouping.allocation.shares, strict=True)
-        ]
-        return fixed_groups(self.survey, groups, self.signal)
-
-    def load(self, group: Ids, homes: Iterable[Ids], copies: tuple[int, ...]) -> Load:
+    def load(self, group: Ids, homes: Iterable[Ids], copies: Copies) -> Load:
         """A message and the tables it is to tell, as the allocation sees it."""
         questions = [self.survey.question(id) for id in group]
         distance = sum(q.distance for q in questions if q.randomizer is None)
@@ -106,7 +128,7 @@ class Search(NamedTuple):
         load = Load(
             distance, fixed, self.survey.rows_per_person, copies, tuple(sorted(tables, key=repr))
         )
-        if not any(q.travels_apart for q in questions):
+        if not any(q.unlinked for q in questions):
             return load
         once = copies[:1]  # for one bit copies buy nothing
         most_v = _most_v(self.survey, questions[0], once[0])
@@ -131,28 +153,21 @@ def _most_v(survey: Survey, question: AnyQuestion, copies: int) -> float:
     return 1 / (BitFlip.at_least(min(flips / question.bits, 0.49)).excess)
 
 
-def fixed_groups(survey: Survey, groups: Sequence[Group], signal: float) -> Grouping:
-    """The best noise for messages and copies that the survey fixes.
+def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
+    """The survey's own messages, or those worth a try, the best in the large-N limit first.
 
-    If the large-N limit finds none (it is rough about randomizers of the questions' own), all
-    messages get the same noise, and the accountant has the last word.
+    None if none fits. Raises PrivacyError if no plan can rest on the survey's analysis.
     """
-    search = Search.of(survey, signal, sum(group.copies for group in groups))
-    ids = [frozenset(group.questions) for group in groups]
-    homes = _homes(ids, search.tables)
-    loads = [
-        search.load(names, homes[names], (group.copies,))
-        for names, group in zip(ids, groups, strict=True)
-    ]
-    found = allocate(loads, search.limits._replace(points=FINE))
-    equal = Allocation(tuple(Share(group.copies, 1.0) for group in groups), math.inf)
-    return Grouping(tuple(group.questions for group in groups), found or equal)
+    fixed = grouping(survey)
+    if fixed is None:
+        return _best_groups(survey, survey.reports_per_person or 1, progress)
+    copies = [group.copies for group in fixed]
+    search = Search.of(survey, sum(copies))
+    return [search.with_copies([group.questions for group in fixed], copies)]
 
 
-def best_groups(
-    survey: Survey, signal: float, budget: int, progress: Progress | None = None
-) -> list[Grouping]:
-    """Ways to cover the wanted tables, the best in the large-N limit first; none if none fits.
+def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
+    """Ways to cover the wanted tables.
 
     Questions are put into blocks, first each alone; a message is the union of the blocks that a
     wanted table touches, so that blocks of one give a message a table, and one block gives one
@@ -161,62 +176,50 @@ def best_groups(
     bits, so the accountant has to choose: the best of all steps is followed by the finest that
     fits, the joint report, both also with one copy, and the best of fewer and of more messages.
     """
-    search = Search.of(survey, signal, budget)
+    search = Search.of(survey, budget)
     alone = [frozenset(ids) for ids in (memoised(survey), *unlinked(survey)) if ids]
     blocks = [frozenset({id}) for id in together(survey)]
 
-    def tried(blocks: Sequence[Ids], copies: int | None = None) -> Step:
-        groups = _covering(blocks, search.tables) + alone
-        if len(groups) > budget:
-            return Step(math.inf, len(groups), None)
-        points = copy_points(budget - len(groups) + 1) if copies is None else (copies,)
-        found = search.try_groups(groups, points)
-        return Step(found.allocation.error if found else math.inf, len(groups), found)
+    def tried(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:
+        return search.try_groups(_covering(blocks, search.tables) + alone, copies)
 
-    steps, single = [tried(blocks)], [tried(blocks, copies=1)]
+    steps, single = [tried(blocks)], [tried(blocks, (1,))]
     while len(blocks) > 1:
         options = {}
         for one, other in combinations(blocks, 2):
             look = search.look(one, other)
             if look not in options:
                 merged = [b for b in blocks if b not in (one, other)] + [one | other]
-                options[look] = (tried(merged)[:2], merged)
+                found = tried(merged)
+                options[look] = ((found.allocation.error, len(found.groups)), merged)
         blocks = min(options.values(), key=lambda o: o[0])[1]
         steps.append(tried(blocks))
         if progress:
             progress(f"searching messages: {len(blocks)} blocks of questions left")
-    return _worth_certifying(search, steps, [*single, tried(blocks, copies=1)])
-
-
-class Step(NamedTuple):
-    """One way that was tried: its error, how many messages, and what they get."""
-
-    error: float
-    messages: int
-    found: Grouping | None
+    return _worth_certifying(search, steps, [*single, tried(blocks, (1,))])
 
 
 def _worth_certifying(
-    search: Search, steps: Sequence[Step], single: Sequence[Step]
+    search: Search, steps: Sequence[Grouping], single: Sequence[Grouping]
 ) -> list[Grouping]:
     """The ways of which one can be the best when certified, with finely tuned noise."""
-    possible = [step for step in steps if step.found]
+    possible = [way for way in steps if way.fits]
     if not possible:
         return []
-    best = min(possible, key=lambda step: step.error)
-    fewer = [step for step in possible if 1 < step.messages <= max(best.messages // 2, 2)]
-    more = [step for step in possible if step.messages > best.messages]
+    error = attrgetter("allocation.error")
+    best = min(possible, key=error)
+    fewer = [way for way in possible if 1 < len(way.groups) <= max(len(best.groups) // 2, 2)]
+    more = [way for way in possible if len(way.groups) > len(best.groups)]
     chosen = [best, possible[0], possible[-1], *single]
-    chosen += [min(side, key=lambda step: step.error) for side in (fewer, more) if side]
-    kept = dict.fromkeys(step.found for step in chosen if step.found)
-    ways = [search.refined(grouping) for grouping in kept]
-    return sorted(ways, key=lambda way: way.allocation.error)
+    chosen += [min(side, key=error) for side in (fewer, more) if side]
+    kept = dict.fromkeys(way for way in chosen if way.fits)
+    return sorted(map(search.refined, kept), key=error)
 
 
-def copy_points(most: int) -> tuple[int, ...]:
+def copy_points(most: int) -> Copies:
     """Numbers of copies to try: all small ones, then each about a tenth more."""
     points = np.geomspace(1, max(most, 1), COPY_POINTS).round().astype(int)
-    return tuple(int(point) for point in np.unique(points))
+    return tuple(np.unique(points).tolist())
 
 
 def _covering(blocks: Sequence[Ids], tables: Iterable[Ids]) -> list[Ids]:

@@ -14,11 +14,10 @@ from incrowd.accounting.schema import Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PlanFileError, PrivacyError
 from incrowd.planner.expectation import expected_error
-from incrowd.planner.groups import Grouping, Progress, best_groups, fixed_groups
-from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.groups import Grouping, Progress, ways
 from incrowd.planner.sent import sent, sent_by
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
-from incrowd.plans.grouping import grouping, memoised, together, unlinked
+from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
@@ -37,15 +36,15 @@ def make_plan(
     by = plannable(survey.privacy.analysis)
     crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
     _check_spent(survey, earlier, crowd)
-    messages, error = None, math.inf
+    messages: tuple[Message, ...] = ()
+    error = math.inf
     for way in _ways(survey, progress):
-        if messages is not None and way.allocation.error >= error:
+        if messages and way.allocation.error >= error:
             continue  # no noise makes it better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
-        if messages is None or expected_error(survey, tried) < error:
+        if not messages or expected_error(survey, tried) < error:
             messages, error = tried, expected_error(survey, tried)
-    assert messages is not None
-    everything = _with_earlier(survey, messages, earlier)
+    everything = sent(survey, messages, earlier)
     certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
     delta = by.promised_delta(survey.privacy.delta)
     guarantee = _guarantee(survey, certificate, delta, crowd, everything.local_epsilon)
@@ -104,25 +103,16 @@ def certified_messages(
         progress(f"certifying {len(way.groups):,} messages, {reports:,} reports a person")
 
     def everything(reference: BitFlip) -> Sent:
-        return _with_earlier(survey, _messages(survey, way, reference), earlier)
+        return sent(survey, _messages(survey, way, reference), earlier)
 
     privacy = survey.privacy
     noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
     return _messages(survey, way, noise)
 
 
-def _with_earlier(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked]) -> Sent:
-    before = [sent(asked.survey, asked.messages) for asked in earlier]
-    return reduce(Sent.also, before, sent(survey, messages))
-
-
 def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     """The survey's own messages, or those worth a try. Raises PrivacyError if there are none."""
-    signal, fixed = large_crowd_signal(survey), grouping(survey)
-    if fixed is not None:
-        return [fixed_groups(survey, fixed, signal)]
-    budget = survey.reports_per_person or 1
-    found = best_groups(survey, signal, budget, progress)
+    budget, found = survey.reports_per_person or 1, ways(survey, progress)
     if found:
         return found
     least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
@@ -143,24 +133,23 @@ def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Mes
 
     All leaks phi^d - 1 keep their proportions to each other.
     """
-    shares = chosen.allocation.shares
-    loads = [_distance(survey, ids) for ids in chosen.groups]
-    first = next((i for i, distance in enumerate(loads) if distance), 0)
-    planned = [
-        math.expm1(min(distance * math.log1p(1 / share.v), 600.0)) if distance else 0.0
-        for distance, share in zip(loads, shares, strict=True)
-    ]
-    leak = math.expm1(min(loads[first] * math.log1p(reference.excess), 600.0))
-    found = []
-    for i, (ids, share, distance) in enumerate(zip(chosen.groups, shares, loads, strict=True)):
-        noise: BitFlip | None = None
-        if i == first and distance:
-            noise = reference
-        elif distance:
-            excess = math.expm1(math.log1p(planned[i] * (leak / planned[first])) / distance)
-            noise = BitFlip.from_excess(excess)
-        found.append(_message(tuple(map(survey.question, ids)), noise, share.copies))
-    return tuple(found)
+    questions = [tuple(map(survey.question, ids)) for ids in chosen.groups]
+    distances, shares = list(map(_distance, questions)), chosen.allocation.shares
+    first = next((i for i, distance in enumerate(distances) if distance), 0)
+    leaks = [_leak(d, 1 / share.v) for d, share in zip(distances, shares, strict=True)]
+
+    def noise(i: int) -> BitFlip | None:
+        if not distances[i]:
+            return None
+        if i == first:
+            return reference
+        leak = leaks[i] * (_leak(distances[first], reference.excess) / leaks[first])
+        return BitFlip.from_excess(math.expm1(math.log1p(leak) / distances[i]))
+
+    return tuple(
+        _message(asked, noise(i), share.copies)
+        for i, (asked, share) in enumerate(zip(questions, shares, strict=True))
+    )
 
 
 def _message(
@@ -168,17 +157,21 @@ def _message(
 ) -> JointReport | UnlinkedBits:
     if noise is None:
         return JointReport(questions=questions, copies=copies)
-    kind = UnlinkedBits if any(q.travels_apart for q in questions) else JointReport
+    kind = UnlinkedBits if any(q.unlinked for q in questions) else JointReport
     return kind(questions=questions, noise_numerator=noise.numerator, copies=copies)
 
 
-def _distance(survey: Survey, ids: Sequence[str]) -> int:
+def _leak(distance: int, excess: float) -> float:
+    """phi^d - 1, from phi - 1."""
+    return math.expm1(min(distance * math.log1p(excess), 600.0))
+
+
+def _distance(questions: Sequence[AnyQuestion]) -> int:
     """Bits with the planner's noise in which two records of a message can differ.
 
     Set bits that travel unlinked are collections of one bit.
     """
-    questions = [survey.question(id) for id in ids]
-    if any(question.travels_apart for question in questions):
+    if any(question.unlinked for question in questions):
         return 1
     return sum(question.distance for question in questions if question.randomizer is None)
 

@@ -9,20 +9,22 @@ from collections.abc import Sequence
 from functools import reduce
 
 from incrowd.accounting.schema import Part, Schema, Sent
-from incrowd.plans import Message, Plan
+from incrowd.plans import Asked, Message, Plan
 from incrowd.survey import Survey
 
 
 def sent_by(plan: Plan) -> Sent:
     """All that a person sends by a plan, and sent when asked before."""
-    before = (sent(asked.survey, asked.messages) for asked in plan.earlier)
-    return reduce(Sent.also, before, sent(plan.survey, plan.messages))
+    return sent(plan.survey, plan.messages, plan.earlier)
 
 
-def sent(survey: Survey, messages: Sequence[Message]) -> Sent:
-    """All that a person sends by some messages, for as many rows as may be one person's."""
+def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> Sent:
+    """All that a person sends by some messages, for as many rows as may be one person's.
+
+    earlier: what the same people were asked before, and sent then.
+    """
     reports = [
         Sent.of(Schema.of([Part(*part) for part in message.parts]), message.repeats)
         for message in messages
-    ]
-    return reduce(Sent.also, reports * survey.rows_per_person)
+    ] * survey.rows_per_person
+    return reduce(Sent.also, reports + [sent(asked.survey, asked.messages) for asked in earlier])

@@ -9,20 +9,18 @@ from scipy.optimize import brentq
 
 from incrowd.errors import PrivacyError, UsageError
 from incrowd.planner.expectation import plan_error
-from incrowd.planner.groups import Progress, best_groups, fixed_groups
-from incrowd.planner.large_crowd import large_crowd_signal
+from incrowd.planner.groups import Progress, ways
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
-from incrowd.plans.grouping import grouping
 from incrowd.survey import Survey
 
-UNKNOWNS = ("crowd", "epsilon", "delta")
 # Natural logarithms between which the answer is sought.
 RANGES = {
     "crowd": (math.log(10), math.log(1e12)),
     "epsilon": (math.log(1e-3), math.log(50)),
     "delta": (math.log(1e-30), math.log(0.5)),
 }
+UNKNOWNS = tuple(RANGES)
 CLOSE = 0.002  # of the wanted error
 STEPS = 8
 
@@ -48,8 +46,8 @@ def solve(survey: Survey, unknown: str, error: float, progress: Progress | None 
         found = plan_error(made)
         if found <= error:
             best = made
-        if found <= error and found > error * (1 - CLOSE):
-            break
+            if found > error * (1 - CLOSE):
+                break
         aim *= error * (1 - CLOSE / 2) / found
     if best is None:
         raise PrivacyError.of(
@@ -80,10 +78,7 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
 
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
-    signal, fixed = large_crowd_signal(survey), grouping(survey)
-    if fixed is not None:
-        return fixed_groups(survey, fixed, signal).allocation.error
-    found = best_groups(survey, signal, survey.reports_per_person or 1)
+    found = ways(survey)
     return found[0].allocation.error if found else math.inf
 
 

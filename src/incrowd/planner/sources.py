@@ -58,8 +58,8 @@ def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
     """The wanted tables.
 
-    Raises TableError if one names no question or names one twice, or if its questions do not
-    travel together.
+    Raises TableError if one names no question or names one twice, if its questions do not travel
+    together, or if no memory holds it.
     """
     if tables is None:
         return plan.survey.wanted
@@ -72,17 +72,11 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
         alone = [id for id in ids if isinstance(plan.survey.question(id), Text)]
         if alone and len(ids) > 1:
-            raise TableError.of(
-                "table", alone[0], "it is a text question; give it a table of its own"
-            )
-        _check_size(plan, ids)
+            allowed = "it is a text question; give it a table of its own"
+            raise TableError.of("table", alone[0], allowed)
+        cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
+        if len(ids) > 1 and cells > MOST_COUNTS:
+            allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
+            raise TableError.of("table", ",".join(ids), allowed)
         sources(plan, tuple(ids))
     return tuple(map(tuple, tables))
-
-
-def _check_size(plan: Plan, ids: Sequence[str]) -> None:
-    """Raises TableError for a table that no memory holds."""
-    cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
-    if len(ids) > 1 and cells > MOST_COUNTS:
-        allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
-        raise TableError.of("table", ",".join(ids), allowed)

@@ -1,6 +1,6 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
-from incrowd.plans.fixed_channels import QuestionChannel, fixed_channel
+from incrowd.plans.fixed_channels import fixed_channel
 from incrowd.plans.message import JointReport, Message, UnlinkedBits
 from incrowd.plans.plan import Asked, Guarantee, Plan
 
@@ -10,7 +10,6 @@ __all__ = [
     "JointReport",
     "Message",
     "Plan",
-    "QuestionChannel",
     "UnlinkedBits",
     "fixed_channel",
 ]

@@ -9,10 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
-from incrowd.errors import IncrowdWarning
+from incrowd.errors import IncrowdError, IncrowdWarning, unreadable
+
+T = TypeVar("T")
 
 KEY = "digest"
 EDITED = "the digest does not fit: the file was edited or damaged after it was written"
@@ -36,12 +41,6 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, KEY: digest_of(content)}
 
 
-def unsealed(content: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The content without its digest, and whether the digest was that of the content."""
-    rest = {key: value for key, value in content.items() if key != KEY}
-    return rest, content.get(KEY) == digest_of(rest)
-
-
 def read_json(text: str) -> Any:
     """The data of a JSON text. Raises ValueError for any text that holds none, or is too deep."""
     try:
@@ -54,3 +53,50 @@ def warn_unsealed(name: object) -> None:
     """Say that a file of an older format carries no digest."""
     said = "is of an older format, without a digest: it cannot be seen whether it was edited"
     warnings.warn(f"{name} {said}", IncrowdWarning, stacklevel=3)
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of JSON file that carries a digest.
+
+    name: what it holds. error: what is raised for a file that cannot be used, remedy: what works
+    then. old: the value of "format" from before there were digests.
+    """
+
+    name: str
+    error: type[IncrowdError]
+    remedy: str
+    old: str = ""
+
+    def refused(self, file: str, why: str) -> IncrowdError:
+        """The error for a file, or a text of that name."""
+        return self.error.of(self.name, file, f"{why}; {self.remedy}")
+
+    def load(self, path: str | Path, loads: Callable[[str, str], T]) -> T:
+        """What `loads` makes of the text and the name of a file. Raises if it cannot be read."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise self.refused(str(path), unreadable(error)) from None
+        except UnicodeDecodeError:
+            raise self.refused(str(path), f"it holds no {self.name}") from None
+        return loads(text, str(path))
+
+    @contextmanager
+    def parsing(self, file: str) -> Iterator[None]:
+        """Whatever data of another shape raise says that the file is none of this kind."""
+        try:
+            yield
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+            raise self.refused(file, f"it holds no {self.name}") from None
+
+    def unsealed(self, data: Mapping[str, Any], file: str) -> tuple[dict[str, Any], bool]:
+        """The content without its digest, and whether that fits it.
+
+        The old format has none, which is said by an IncrowdWarning.
+        """
+        rest = {key: value for key, value in data.items() if key != KEY}
+        if data["format"] == self.old:
+            warn_unsealed(file)
+            return rest, True
+        return rest, data.get(KEY) == digest_of(rest)

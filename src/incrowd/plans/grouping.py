@@ -26,7 +26,7 @@ def grouping(survey: Survey) -> tuple[Group, ...] | None:
 
 def together(survey: Survey) -> Ids:
     """The questions that may travel with each other."""
-    return tuple(q.id for q in survey.questions if not q.travels_apart and not q.memoised)
+    return tuple(q.id for q in survey.questions if not q.unlinked and not q.memoised)
 
 
 def memoised(survey: Survey) -> Ids:
@@ -36,7 +36,7 @@ def memoised(survey: Survey) -> Ids:
 
 def unlinked(survey: Survey) -> tuple[Ids, ...]:
     """The questions whose set bits travel unlinked, each alone."""
-    return tuple((q.id,) for q in survey.questions if q.travels_apart)
+    return tuple((q.id,) for q in survey.questions if q.unlinked)
 
 
 def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iterator[str]:

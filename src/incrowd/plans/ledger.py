@@ -8,13 +8,15 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.errors import MISSING, InWords, PlanError, PlanFileError, SurveyError, unreadable
-from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
+from incrowd.errors import MISSING, InWords, PlanError, PlanFileError, SurveyError
+from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
 from incrowd.plans.message import place
 from incrowd.plans.plan import Asked, Plan
 
 FORMAT: Final = "incrowd ledger 2"
-OLD_FORMAT = "incrowd ledger 1"  # without a digest; every crowd in it is the planned one
+OLD_FORMAT = "incrowd ledger 1"  # every crowd in it is the planned one
+_MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
+_FILES = FileKind("ledger", PlanFileError, _MAKE, OLD_FORMAT)
 
 
 class Ledger(BaseModel):
@@ -60,29 +62,20 @@ class Ledger(BaseModel):
         Raises PlanFileError if it is no ledger, PlanError if it was changed after it was written.
         An older file has no digest, which is said by an IncrowdWarning.
         """
+        with _FILES.parsing(name):
+            content = _content(read_json(text), name)
         try:
-            data = read_json(text)
-            if data["format"] not in (FORMAT, OLD_FORMAT):
-                raise ValueError("is of another format")
-            content = _as_new(data, name) if data["format"] == OLD_FORMAT else _unedited(data)
             return cls.model_validate(content)
         except ValidationError as error:
             field = place("ledger", error.errors()[0]["loc"])
-            why = f"it holds no ledger: {field} is wrong; {_MAKE}"
-            raise PlanFileError.of("ledger", name, why) from None
-        except (SurveyError, ValueError, KeyError, TypeError):
-            raise PlanFileError.of("ledger", name, f"it holds no ledger; {_MAKE}") from None
+            raise _FILES.refused(name, f"it holds no ledger: {field} is wrong") from None
+        except SurveyError:
+            raise _FILES.refused(name, "it holds no ledger") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
         """Read a ledger file. Raises as `loads`, and PlanFileError if there is none."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise PlanFileError.of("ledger", str(path), f"{unreadable(error)}; {_MAKE}") from None
-        except UnicodeDecodeError:
-            raise PlanFileError.of("ledger", str(path), f"it holds no ledger; {_MAKE}") from None
-        return cls.loads(text, str(path))
+        return _FILES.load(path, cls.loads)
 
 
 def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
@@ -99,20 +92,15 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
     raise PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
 
 
-def _unedited(data: dict[str, Any]) -> dict[str, Any]:
-    """The content of a ledger. Raises PlanError if its digest is another's."""
-    content, fits = unsealed(data)
+def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """What a ledger says, an older one as today's. Raises PlanError if its digest is another's."""
+    if data["format"] not in (FORMAT, OLD_FORMAT):
+        raise ValueError("is of another format")
+    content, fits = _FILES.unsealed(data, name)
     if not fits:
         found = data.get("digest", MISSING)
         raise PlanError.of("ledger.digest", found, f"{EDITED}; use an unchanged copy")
-    return content
-
-
-def _as_new(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """The content of an older ledger, as today's."""
-    warn_unsealed(name)
+    if content["format"] == FORMAT:
+        return content
     planned = [asked["digest"] for asked in data["asked"]]
-    return {**data, "format": FORMAT, "as_planned": planned}
-
-
-_MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
+    return {**content, "format": FORMAT, "as_planned": planned}

@@ -16,15 +16,16 @@ from pydantic import (
     field_serializer,
 )
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.plans.fixed_channels import QuestionChannel, crowd_channel, fixed_channel
+from incrowd.plans.fixed_channels import crowd_channel, fixed_channel
 from incrowd.survey import AnyQuestion, Domain
 from incrowd.survey.questions import Question
 
 FREE_BIT = Domain(1, 0, 1)
 
 Numerator = Annotated[int, Field(gt=0, lt=DENOMINATOR // 2)]
-Parts = list[tuple[Domain, QuestionChannel]]
+Parts = list[tuple[Domain, Channel]]
 
 
 class _Message(BaseModel):
@@ -59,7 +60,7 @@ class _Message(BaseModel):
         return set(ids) <= set(self.ids)
 
     @property
-    def channels(self) -> dict[str, QuestionChannel]:
+    def channels(self) -> dict[str, Channel]:
         """What happens to each bit of a question (k-ary: to the answer)."""
         found = ((q.id, fixed_channel(q) or self.noise) for q in self.questions)
         return {id: channel for id, channel in found if channel}
@@ -79,7 +80,7 @@ class _Message(BaseModel):
 class JointReport(_Message):
     """The answers to some questions travel together, as the bits of one report."""
 
-    apart: Literal[False] = False
+    unlinked: Literal[False] = Field(alias="apart", default=False)
 
     @property
     def bits(self) -> int:
@@ -116,7 +117,7 @@ class JointReport(_Message):
 
     def problems(self) -> Iterator[str]:
         """The fields that do not fit the questions."""
-        if any(question.travels_apart for question in self.questions):
+        if any(question.unlinked for question in self.questions):
             yield "messages.apart"
         if (self.noise_numerator is None) != all(q.randomizer for q in self.questions):
             yield "messages.noise_numerator"
@@ -129,7 +130,7 @@ class UnlinkedBits(_Message):
     """
 
     noise_numerator: Numerator
-    apart: Literal[True] = True
+    unlinked: Literal[True] = Field(alias="apart", default=True)
 
     @property
     def question(self) -> AnyQuestion:
@@ -173,7 +174,7 @@ class UnlinkedBits(_Message):
 
     def problems(self) -> Iterator[str]:
         """The fields that do not fit the questions."""
-        if [question.travels_apart for question in self.questions] != [True]:
+        if [question.unlinked for question in self.questions] != [True]:
             yield "messages.apart"
 
 
@@ -205,7 +206,7 @@ def _with_questions(message: Any, known: Mapping[str, AnyQuestion]) -> Any:
 
 
 Messages = Annotated[
-    tuple[Annotated[Message, Field(discriminator="apart")], ...],
+    tuple[Annotated[Message, Field(discriminator="unlinked")], ...],
     Field(min_length=1),
     BeforeValidator(_knowing),
 ]

@@ -10,14 +10,17 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd import views
-from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError, unreadable
-from incrowd.plans.digests import canonical, digest_of, read_json
+from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
+from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems, memoised
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 1"
+_REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
+_EDITED = f"it was edited after it was made. Edit the survey and {_REMAKE}"
+_FILES = FileKind("plan", PlanFileError, _REMAKE)
 
 
 class _Frozen(BaseModel):
@@ -164,12 +167,10 @@ class Plan(views.Notebook, _Frozen):
 
         Raises PlanFileError if it is no plan, PlanError if it was changed after it was made.
         """
-        try:
+        with _FILES.parsing(name):
             data = read_json(text)
             content, digest = data["plan"], data["digest"]
             format = content["format"]
-        except (ValueError, KeyError, TypeError):
-            raise PlanFileError.of("plan", name, f"it holds no plan; {_REMAKE}") from None
         if format != FORMAT:
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
         plan = cls._checked(content)
@@ -196,14 +197,4 @@ class Plan(views.Notebook, _Frozen):
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file. Raises PlanFileError if there is none, PlanError if it was changed."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise PlanFileError.of("plan", str(path), f"{unreadable(error)}; {_REMAKE}") from None
-        except UnicodeDecodeError:
-            raise PlanFileError.of("plan", str(path), f"it holds no plan; {_REMAKE}") from None
-        return cls.loads(text, str(path))
-
-
-_REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
-_EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
+        return _FILES.load(path, cls.loads)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import guarantees
-from incrowd.presentation.card_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
+from incrowd.presentation.plan_text import Row, answers, asked, rests_on, sent, who_sees_what
 from incrowd.presentation.shell import rendered
 
 MOST_ROWS = 40  # of a table on the card; the plan has them all
@@ -102,7 +102,7 @@ _SENT = (
     "The device writes the answers as bits and changes them at random before anything leaves it. "
     "The chances are fixed and public."
 )
-_TOGETHER = "All reports of one person are counted together"
+_SEVERAL = "All reports of one person are counted together"
 _UNLINKED = "; nothing may tell which of them belong together"
 _EXAMPLE = (
     "Whatever is sent could have come from any answer. The odds compare the answer that most often "
@@ -118,7 +118,9 @@ _CHECK = (
 def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Section]:
     yield Section("What is asked", (), _cut(("question", "answers"), asked(plan)))
     head: Row = ("travel together", "from each person", "noise")
-    yield Section("What is sent", (_SENT, *_several(plan)), _cut(head, sent(plan)))
+    several = sum(message.reports_each for message in plan.messages) > 1
+    said = (_SENT, _several(plan)) if several else (_SENT,)
+    yield Section("What is sent", said, _cut(head, sent(plan)))
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
     rows = ((e.question, e.answer, e.record, e.report, e.odds) for e in examples(plan))
     yield Section("An example, made up", (_EXAMPLE,), _cut(head, rows))
@@ -128,11 +130,9 @@ def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Sectio
     yield Section("How to check it", (_CHECK,), code=(command, plan.digest))
 
 
-def _several(plan: Plan) -> Iterator[str]:
+def _several(plan: Plan) -> str:
     """What has to be known where one person sends several reports."""
-    if sum(message.reports_each for message in plan.messages) > 1:
-        unlinked = _UNLINKED if analysis(plan.guarantee.analysis).shuffled else ""
-        yield f"{_TOGETHER}{unlinked}."
+    return f"{_SEVERAL}{_UNLINKED if analysis(plan.guarantee.analysis).shuffled else ''}."
 
 
 def _cut(head: Row, rows: Iterator[Row]) -> Grid:
@@ -148,9 +148,8 @@ def _cut(head: Row, rows: Iterator[Row]) -> Grid:
 def _computed(plan: Plan, certified: Certified) -> str:
     """The figure that came out, rounded up, and where it was largest."""
     promise = plan.guarantee
-    delta, allowed = bound(certified.delta), ""
-    if promise.delta:
-        allowed = f" ({bound(promise.delta, 12)} allowed)"
+    delta = bound(certified.delta)
+    allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
         f"ε = {bound(promise.epsilon, 12)}{allowed}. Worst: {certified.worst}."

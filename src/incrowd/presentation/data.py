@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.plans import Guarantee, Message, QuestionChannel
+from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
@@ -112,7 +113,7 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        unlinked = estimates.plan.survey.question(table.questions[0]).travels_apart
+        unlinked = estimates.plan.survey.question(table.questions[0]).unlinked
         yield Shown(table, _cells(table, truth, unlinked))
 
 
@@ -171,7 +172,7 @@ def message_facts(message: Message) -> dict[str, Any]:
         "noise": None if noise is None else noise.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
-        "apart": message.apart,
+        "apart": message.unlinked,
         "randomizers": {
             question.id: _device_facts(question.randomizer, channels[question.id])
             for question in message.questions
@@ -180,7 +181,7 @@ def message_facts(message: Message) -> dict[str, Any]:
     }
 
 
-def _device_facts(randomizer: Randomizer, channel: QuestionChannel) -> dict[str, Any]:
+def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
     """A device with the local epsilon of one report, and of all rounds if responses are permanent.
 
     Of one bit; of a k-ary response of the answer.
@@ -263,9 +264,14 @@ def as_table(estimates: Estimates) -> pa.Table:
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
-    rows = [_row(item.table, cell) for item in complete(estimates) for cell in item.cells]
+    rows = [
+        _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
+        | ({} if cell.truth is None else {"truth": cell.truth})
+        for item in complete(estimates)
+        for cell in item.cells
+    ]
     rows += [
-        _word_row(id, word) for id, words in estimates.words.items() for word in word_rows(words)
+        _row(id, row.word, row) for id, words in estimates.words.items() for row in word_rows(words)
     ]
     columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
     about = {
@@ -275,17 +281,6 @@ def as_table(estimates: Estimates) -> pa.Table:
     return made.replace_schema_metadata({"incrowd": json.dumps(about)})
 
 
-def _word_row(id: str, word: Word) -> dict[str, Any]:
-    figures = {name: getattr(word, name) for name in ("estimate", "standard_error", "low", "high")}
-    return {"table": id, "answer": word.word} | figures | {"below_zero": word.estimate < 0}
-
-
-def _row(table: TableEstimate, cell: Cell) -> dict[str, Any]:
-    values = _cell_json(cell)
-    truth = values.pop("truth", None)
-    values.pop("above_noise", None)
-    row: dict[str, Any] = (
-        {"table": JOINT.join(table.questions)} | values | {"answer": JOINT.join(cell.answer)}
-    )
-    row["below_zero"] = cell.below_zero
-    return row if truth is None else {**row, "truth": truth}
+def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:
+    figures = {name: getattr(found, name) for name in ("estimate", "standard_error", "low", "high")}
+    return {"table": table, "answer": answer} | figures | {"below_zero": found.estimate < 0}

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.channels.base import Channel
 from incrowd.encoding.bloom import places
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Text, YesNo
 
 SHOWN_BITS = 24  # longer records are described by their set bits
 WORD = "example"  # the answer to a text question
-DRAWS = 2**32
 
 
 class Example(NamedTuple):
@@ -50,23 +49,22 @@ def examples(plan: Plan) -> tuple[Example, ...]:
     kinds: dict[object, AnyQuestion] = {}
     for question in plan.survey.questions:
         channel = channels[question.id]
-        kinds.setdefault((question.domains, channel, question.travels_apart), question)
+        kinds.setdefault((question.domains, channel, question.unlinked), question)
     return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
 
 
 def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
     channel = message.channels[question.id]
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         return _bit_number(question, channel)
     if channel.of_answers:
         return _whole_answer(plan, question, channel)
     answer, record = _record(question)
     ones = channel.matrix[1][record]  # the chance of each bit to be sent as 1
     report = (_draws(plan, question.id, len(record)) < ones).astype(int)
-    log_ratio = sum(
-        largest_log_ratio(domain, channel.matrix, bits)
-        for domain, bits in _blocks(question.domains, report)
-    )
+    ends = np.cumsum([domain.bits for domain in question.domains])
+    parts = zip(question.domains, np.split(report, ends[:-1]), strict=True)  # are independent
+    log_ratio = sum(largest_log_ratio(domain, channel.matrix, bits) for domain, bits in parts)
     return Example(question.id, answer, _shown(record), _shown(report), log_ratio)
 
 
@@ -84,7 +82,7 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
     return float(likeliest - unlikeliest)
 
 
-def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
+def _bit_number(question: AnyQuestion, channel: Channel) -> Example:
     """A set bit that travels unlinked: the own bit is sent with chance p, any other one with q."""
     q, p = channel.matrix[1]
     number = f"bit 1 of {question.bits:,}"
@@ -92,15 +90,13 @@ def _bit_number(question: AnyQuestion, channel: QuestionChannel) -> Example:
     return Example(question.id, answer, number, f"“{number} is set”", math.log(p / q))
 
 
-def _whole_answer(plan: Plan, question: AnyQuestion, channel: QuestionChannel) -> Example:
+def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
     """The answer itself, or another one."""
     likely = channel.matrix[:, 0].cumsum()
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
-    row = channel.matrix[sent]
-    answers = question.answers
-    return Example(
-        question.id, answers[0], answers[0], answers[sent], math.log(row.max() / row.min())
-    )
+    row, answers = channel.matrix[sent], question.answers
+    log_ratio = math.log(row.max() / row.min())
+    return Example(question.id, answers[0], answers[0], answers[sent], log_ratio)
 
 
 def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
@@ -115,16 +111,10 @@ def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
     return question.answers[0], record
 
 
-def _blocks(domains: Sequence[Domain], report: np.ndarray) -> Iterator[tuple[Domain, np.ndarray]]:
-    """Each independent part of a question with its own bits."""
-    ends = np.cumsum([domain.bits for domain in domains])
-    return zip(domains, np.split(report, ends[:-1]), strict=True)
-
-
 def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
     """Numbers in [0, 1), 32 bits of SHA-256 each: of the digest, the question and a count."""
     hashed = (hashlib.sha256(f"{plan.digest} {id} {i}".encode()).digest() for i in range(number))
-    return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / DRAWS
+    return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / 2**32
 
 
 def _shown(bits: np.ndarray) -> str:

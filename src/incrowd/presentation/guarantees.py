@@ -38,7 +38,7 @@ def guarantee_heading(guarantee: Guarantee) -> str:
 def guarantee_sentence(guarantee: Guarantee) -> str:
     """The guarantee and its assumption in one plain sentence; figures are rounded up."""
     by = analysis(guarantee.analysis)
-    claim = by.claim(_factor(guarantee), bound(guarantee.delta))
+    claim = by.claim(factor(guarantee.epsilon), bound(guarantee.delta))
     assumption = guarantee.assumption.strip().rstrip(".")
     if not assumption:
         return f"{claim}."
@@ -76,10 +76,6 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
     if guarantee.epsilon > 10:
         found.append(
             f"epsilon {bound(guarantee.epsilon)} lets odds change by a factor of "
-            f"{_factor(guarantee)}: that promises almost nothing"
+            f"{factor(guarantee.epsilon)}: that promises almost nothing"
         )
     return tuple(found)
-
-
-def _factor(guarantee: Guarantee) -> str:
-    return factor(guarantee.epsilon)

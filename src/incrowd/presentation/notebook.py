@@ -11,9 +11,8 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
 from incrowd.presentation import comparisons, guarantees
-from incrowd.presentation.card_text import answers
 from incrowd.presentation.data import as_table
-from incrowd.presentation.messages import message_texts
+from incrowd.presentation.plan_text import answers, message_texts
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import Survey
@@ -63,10 +62,7 @@ def estimates_html(estimates: Estimates) -> str:
     return rendered("frame.html", page=page(estimates))
 
 
-@views.as_arrow.register
-def estimates_table(estimates: Estimates) -> pa.Table:
-    """The table that .csv and .parquet hold."""
-    return as_table(estimates)
+views.as_arrow.register(as_table)  # the table that .csv and .parquet hold
 
 
 @views.as_html.register

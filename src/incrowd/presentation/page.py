@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from typing import Any
 
-from markupsafe import Markup
-
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
-from incrowd.presentation.messages import message_texts
+from incrowd.presentation.data import Cell, Shown, present_note, present_rows, shown
 from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.survey import Multi
@@ -24,8 +22,6 @@ from incrowd.survey import Multi
 _MOST_CHARTED = 800
 _MOST_LISTED = 2500
 _FIGURES = ("estimate", "std. error", "low", "high")
-
-Line = tuple[str, str, str, list[str]]  # name, mark, the estimate and the other figures
 
 
 def page(estimates: Estimates) -> str:
@@ -45,6 +41,7 @@ def page(estimates: Estimates) -> str:
         noise=message_texts(estimates.plan),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
+        percent=_percent,
         tables=[_table(item, used) for item, used in zip(items, before, strict=False)],
         words=[_words(id, words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
@@ -63,36 +60,24 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     """One table; `used` is what the tables before it have taken of the page."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
+    label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
     return {
         "of": item.table,
         "note": item.note,
         "influence": short_percent(item.table.influence),
         "cells": len(item.cells),
         "listed": len(listed),
-        "charts": _charts(item) if drawn else (),
+        "charts": [chart_svg(item, size, label) for size in (WIDE, NARROW)] if drawn else (),
         "figures": (*_FIGURES, *(["truth"] if item.has_truth else [])),
+        "places": digits(item.cells),
         "groups": list(_groups(item, listed)),
     }
 
 
-def _charts(item: Shown) -> tuple[Markup, Markup]:
-    label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
-    return chart_svg(item, WIDE, label), chart_svg(item, NARROW, label)
-
-
-def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Line]]]:
-    """The lines that share the answers to all questions but the last, under those answers."""
-    places = digits(item.cells)
+def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+    """The cells that share the answers to all questions but the last, under those answers."""
     for group, cells in groupby(listed, lambda cell: cell.answer[:-1]):
-        heading = group_heading(item.table.questions, group) if group else ""
-        yield heading, [_line(cell, places) for cell in cells]
-
-
-def _line(cell: Cell, places: int) -> Line:
-    values = (cell.standard_error, cell.low, cell.high, cell.truth)
-    others = [_percent(value, places) for value in values if value is not None]
-    mark = "below 0" if cell.below_zero else ""
-    return cell.answer[-1], mark, _percent(cell.estimate, places), others
+        yield group_heading(item.table.questions, group), list(cells)
 
 
 def _words(id: str, words: WordEstimates) -> dict[str, Any]:
@@ -102,15 +87,8 @@ def _words(id: str, words: WordEstimates) -> dict[str, Any]:
         "question": id,
         "of": words,
         "note": present_note(words, len(found)),
-        "others": _percent(words.others, 2),
-        "others_error": _percent(words.others_error, 2),
-        "lines": [_word(row) for row in found],
+        "lines": found,
     }
-
-
-def _word(row: Word) -> Line:
-    others = [_percent(value, 2) for value in (row.standard_error, row.low, row.high)]
-    return row.word, "", _percent(row.estimate, 2), others
 
 
 def _percent(proportion: float, places: int) -> str:

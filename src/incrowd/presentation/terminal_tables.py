@@ -1,4 +1,4 @@
-"""Tables of results for people at a terminal of 80 columns."""
+"""Tables and lines for people at a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,104 @@ from rich.text import Text
 
 from incrowd.estimation.bootstrap import BootstrapBias
 from incrowd.estimation.quotients import Comparison
+from incrowd.plans import Asked, Plan
+from incrowd.plans.ledger import Ledger
+from incrowd.presentation import number_text
 from incrowd.presentation.comparisons import HEADINGS, row
+from incrowd.presentation.number_text import short_percent
 
+# Name, messages, reports a person, and the error of the wanted tables; None if there is none.
+Way = tuple[str, int, int, float | None]
+# Questions, standard error, smallest share that is told from zero, effective sample.
+Expected = tuple[Sequence[str], float, float, float]
+
+LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quiet head
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
+VISIBLE = (
+    "visible from: the smallest share that is told from zero half of the time (5% for any "
+    "false one in the table)"
+)
 
 
-def table(title: str, *names: str) -> Table:
-    """An empty table for 80 columns: figures on the right, and before them what they are of."""
-    made = Table(title=Text(title))
+def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **look: Any) -> Table:
+    """An empty table for 80 columns: figures on the right, and before them what they are of.
+
+    whole: columns that no narrow terminal breaks.
+    """
+    made = Table(title=Text(title) if isinstance(title, str) else title, **look)
     for number, name in enumerate(names):
-        made.add_column(name, justify="right" if number else "left", overflow="fold")
+        justify: Any = "right" if number else "left"
+        made.add_column(name, justify=justify, overflow="fold", no_wrap=name in whole)
     return made
+
+
+def message_table(made: Plan) -> Table:
+    """A line for each message: what travels together, and with how much noise."""
+    names = ("message", "bits", "noise", "reports from each person")
+    shown = table(None, *names, padding=(0, 2, 0, 0), **LIGHT)
+    for message in made.messages:
+        noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
+        sent = f"{message.copies:,}"
+        if message.unlinked:
+            sent = f"about {message.reports_each:,.1f}, one for each set bit"
+        shown.add_row(Text(", ".join(message.ids)), f"{message.bits:,}", noise, sent)
+    return shown
+
+
+def beyond_budget(made: Plan) -> Iterator[str]:
+    """What to know of a plan whose unlinked set bits are more than a person may send."""
+    budget = made.survey.reports_per_person
+    sent = sum(message.reports_each for message in made.messages)
+    if budget is not None and sent > budget:
+        yield (
+            f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
+            f"{budget}: every unlinked set bit is a report, and the promise takes that "
+            "much noise"
+        )
+
+
+def forecast_table(crowd: int, expected: Iterable[Expected]) -> Table:
+    """How sharp each table will be."""
+    title = f"what {crowd:,} people will tell, if all answers are alike"
+    shown = table(title, "table", "standard error", "visible from", "as good as, asked openly")
+    for questions, error, visible, people in expected:
+        numbers = (short_percent(error), short_percent(visible), f"{people:,.0f} people")
+        shown.add_row(Text(", ".join(questions)), *numbers)
+    return shown
+
+
+def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table:
+    """The same survey sent in other ways, side by side; error: of this plan."""
+    title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
+    names = ("sent as", "messages", "reports a person", "error", "ratio")
+    shown = table(title, *names, whole=names[:1])
+    sent = sum(message.copies for message in made.messages)
+    for name, messages, reports, other in [("this plan", len(made.messages), sent, error), *others]:
+        if other is None:
+            shown.add_row(name, "", "", "no noise keeps the promise", "")
+        else:
+            numbers = (f"{messages:,}", f"{reports:,}", short_percent(other))
+            shown.add_row(name, *numbers, f"{other / error:.2f}")
+    return shown
+
+
+def ledger_lines(known: Ledger) -> Iterator[str]:
+    """What a population was asked, and how many came."""
+    for number, asked in enumerate(known.asked, 1):
+        ids = ", ".join(question.id for question in asked.survey.questions)
+        yield f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})"
+    if not known.asked:
+        yield "nothing was asked so far"
+
+
+def _came(asked: Asked, known: Ledger) -> str:
+    """The crowd of a plan that was carried out, beside the planned one."""
+    if asked.digest in known.as_planned:
+        return f"{asked.crowd:,} people as planned, not counted"
+    planned = asked.survey.honest
+    of = "" if asked.crowd == planned else f" of the {planned:,} planned"
+    return f"{asked.crowd:,} people{of}"
 
 
 def postprocessed_table(
@@ -34,8 +120,7 @@ def postprocessed_table(
     bias: BootstrapBias | None,
 ) -> Table:
     """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
-    figures = ("post-processed", "unbiased", *(["bias"] if bias else []))
-    shown = table(title, "answer", *figures)
+    shown = table(title, "answer", "post-processed", "unbiased", *(["bias"] if bias else []))
     for place, answer in enumerate(product(*answers)):
         cells = [f"{estimate.flat[place]:.4f}", f"{raw.flat[place]:.4f}"]
         if bias:
@@ -48,21 +133,26 @@ def postprocessed_table(
 def comparison_table(title: str, items: Sequence[Comparison]) -> Table:
     """A line for each figure, with its interval."""
     shown = table(title, *HEADINGS)
-    for item in items:
-        name, estimate, interval = row(item)
-        shown.add_row(Text(name), estimate, interval)
+    for name, *figures in map(row, items):
+        shown.add_row(Text(name), *figures)
     return shown
 
 
 def simulation_table(title: str, qualities: Iterable[Mapping[str, Any]]) -> Table:
     """How good the estimates of each table were; their figures as in JSON."""
-    grid = Table(title=title, box=None, header_style="dim", padding=(0, 1, 0, 0))
-    grid.add_column("table", overflow="fold")
-    for name in FIGURES:
-        grid.add_column(name, justify="right", no_wrap=True)
+    shown = table(title, "table", *FIGURES, whole=FIGURES, padding=(0, 1, 0, 0), **LIGHT)
     for quality in qualities:
-        grid.add_row(Text("\n".join(quality["questions"])), *_line(quality))
-    return grid
+        shown.add_row(Text("\n".join(quality["questions"])), *_line(quality))
+    return shown
+
+
+def _line(facts: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of a table, in percent but for the last; they fit 80 columns."""
+    for name in ("coverage", "worst_coverage", "joint_coverage"):
+        yield f"{100 * facts[name]:.1f}"
+    for name in ("max_abs_bias", "bias_limit", *SPREADS):
+        yield f"{100 * facts[name]:.3g}"
+    yield f"{facts['efficiency']:.2f}"
 
 
 def simulation_legend(trials: int) -> str:
@@ -75,12 +165,3 @@ def simulation_legend(trials: int) -> str:
         "found, theory: standard errors, means over the cells. eff.: theoretical over found "
         "variance."
     )
-
-
-def _line(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a table, in percent but for the last; they fit 80 columns."""
-    for name in ("coverage", "worst_coverage", "joint_coverage"):
-        yield f"{100 * facts[name]:.1f}"
-    for name in ("max_abs_bias", "bias_limit", *SPREADS):
-        yield f"{100 * facts[name]:.3g}"
-    yield f"{facts['efficiency']:.2f}"

@@ -15,33 +15,23 @@ from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import as_json, as_table
 from incrowd.reports.files import checked_ending, replaced
 
-# Drawing takes longer to import than the other endings take to write: whoever draws imports it.
-
-
-def _write_csv(estimates: Estimates, path: Path) -> None:
-    pyarrow.csv.write_csv(as_table(estimates), path)
-
 
 def _write_json(estimates: Estimates, path: Path) -> None:
     text = json.dumps(as_json(estimates), indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _write_parquet(estimates: Estimates, path: Path) -> None:
-    pyarrow.parquet.write_table(as_table(estimates), path)
-
-
 def _write_html(estimates: Estimates, path: Path) -> None:
-    from incrowd.presentation.page import page
+    from incrowd.presentation.page import page  # drawing is slow to import
 
     path.write_text(page(estimates), encoding="utf-8")
 
 
 Writers = Mapping[str, Callable[[Any, Path], object]]
-_WRITERS = {
-    ".csv": _write_csv,
+_WRITERS: dict[str, Callable[[Estimates, Path], None]] = {
+    ".csv": lambda estimates, path: pyarrow.csv.write_csv(as_table(estimates), path),
     ".json": _write_json,
-    ".parquet": _write_parquet,
+    ".parquet": lambda estimates, path: pyarrow.parquet.write_table(as_table(estimates), path),
     ".html": _write_html,
 }
 CARD_WRITERS: Writers = {

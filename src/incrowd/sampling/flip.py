@@ -8,7 +8,7 @@ import numpy.typing as npt
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, InWords, UsageError
 from incrowd.kernels.gaps import set_bits
-from incrowd.sampling.bernoulli import bernoulli_words, lanes
+from incrowd.kernels.lanes import decide_words
 from incrowd.sampling.digits import fraction_digits
 from incrowd.sampling.gaps import flip_positions
 from incrowd.sampling.keystream import Keystream
@@ -35,7 +35,7 @@ def flip(packed_records: Packed, bits: int, numerator: int, keystream: Keystream
     Raises PrivacyError unless 0 < numerator < 2^31; AnswersError if the array is not of that
     shape, or if a padding bit is set, since it would travel without noise.
     """
-    _check_packed(packed_records, bits)
+    check_packed(packed_records, bits)
     return packed_records ^ flip_mask(numerator, (len(packed_records), bits), keystream)
 
 
@@ -60,20 +60,16 @@ def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> 
     step = -(-UNPACKED_BITS // bits)
     for start in range(0, rows, step):
         part = mask[start : start + step]
-        flips = _bernoulli_bytes(numerator, len(part) * bits, keystream)
-        part[:] = _packed_rows(flips, len(part), bits)
+        size = len(part) * bits
+        flips = _bernoulli_bytes(numerator, size, keystream)
+        unpacked = np.unpackbits(flips, count=size, bitorder="little")
+        part[:] = np.packbits(unpacked.reshape(-1, bits), axis=1, bitorder="little")
     return mask
 
 
 def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> Packed:
-    words = bernoulli_words(fraction_digits(numerator), -(-bits // 64), keystream)
-    return lanes(words)[: packed_width(bits)]
-
-
-def _packed_rows(contiguous: Packed, rows: int, bits: int) -> Packed:
-    """Rows that follow each other without padding, with padding."""
-    unpacked = np.unpackbits(contiguous, count=rows * bits, bitorder="little")
-    return np.packbits(unpacked.reshape(rows, bits), axis=1, bitorder="little")
+    words = decide_words(fraction_digits(numerator), -(-bits // 64), keystream.words)
+    return words.astype("<u8", copy=False).view(np.uint8)[: packed_width(bits)]
 
 
 def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
@@ -84,7 +80,8 @@ def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) ->
     return mask
 
 
-def _check_packed(packed: Packed, bits: int) -> None:
+def check_packed(packed: Packed, bits: int) -> None:
+    """Raises AnswersError for packed records of another shape, or with a padding bit set."""
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"

@@ -5,6 +5,7 @@ Proof: docs/mathematics.md#exact-sampling.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import isqrt
 
@@ -14,9 +15,9 @@ import numpy.typing as npt
 from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.errors import PrivacyError, UsageError
 from incrowd.kernels.compilation import use_machine_code
-from incrowd.kernels.gaps import LARGE, join_digits
-from incrowd.sampling.bernoulli import bernoulli_words, lanes
-from incrowd.sampling.digits import LazyDigits, power_bounds, share_bounds
+from incrowd.kernels.gaps import LARGE, join_digits, lane_bits
+from incrowd.kernels.lanes import decide_words
+from incrowd.sampling.digits import Bounds, LazyDigits, power_bounds, share_bounds
 from incrowd.sampling.keystream import Keystream
 
 Integers = npt.NDArray[np.int64]
@@ -37,9 +38,8 @@ def gaps(
     """`count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
 
     g is the number of unflipped bits before the next flip. Shape (count,); `limit` in bits.
-    Proof: g = sum of b_j 2^j has P(g) = q prod_j (1 - q)^(b_j 2^j), a product over the binary
-    digits, so they are independent with P(b_j = 1) = x_j / (1 + x_j), x_j = (1 - q)^(2^j);
-    the digits from J on are independent of the lower ones, and P(g >= 2^J) = x_J.
+    Its binary digits b_j are independent with P(b_j = 1) = x_j / (1 + x_j), x_j = (1 - q)^(2^j);
+    those from J on are independent of the lower ones, and P(g >= 2^J) = x_J.
 
     Raises PrivacyError unless 0 < numerator < 2^32, UsageError unless 1 <= limit <= 2^62.
     """
@@ -47,26 +47,16 @@ def gaps(
         raise PrivacyError.of("noise", numerator / DENOMINATOR, "should lie between 0 and 1")
     if not 1 <= limit <= LARGEST_LIMIT:
         raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
-    digits = (limit - 1).bit_length()
-    drawn = _low_digits(numerator, digits, count, keystream, machine_code)
-    beyond = LazyDigits(partial(power_bounds, numerator, digits))
-    words = bernoulli_words(beyond, -(-count // 64), keystream, machine_code)
-    drawn[np.unpackbits(lanes(words), count=count, bitorder="little") == 1] = limit
+    digits, size = (limit - 1).bit_length(), -(-count // 64)
+
+    def words(bounds: Callable[[int, int, int], Bounds], place: int) -> npt.NDArray[np.uint64]:
+        threshold = LazyDigits(partial(bounds, numerator, place))
+        return decide_words(threshold, size, keystream.words, machine_code)
+
+    low = [words(share_bounds, place) for place in reversed(range(digits))]
+    drawn = join_digits(np.array(low, np.uint64).reshape(digits, size), count, machine_code)
+    drawn[lane_bits(words(power_bounds, digits), count) == 1] = limit
     return np.minimum(drawn, limit, out=drawn)
-
-
-def _low_digits(
-    numerator: int, digits: int, count: int, keystream: Keystream, machine_code: bool | None
-) -> Integers:
-    """Geometric numbers modulo 2^digits, the highest binary digit drawn first."""
-    size = -(-count // 64)
-    words = [
-        bernoulli_words(
-            LazyDigits(partial(share_bounds, numerator, place)), size, keystream, machine_code
-        )
-        for place in reversed(range(digits))
-    ]
-    return join_digits(np.array(words, np.uint64).reshape(digits, size), count, machine_code)
 
 
 def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Integers:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
 from incrowd.errors import MISSING, UsageError
 from incrowd.plans import Message, Plan
 from incrowd.sampling.permanent import DeviceKey, permanent_bits
 
-
-class Memory(NamedTuple):
-    """The secrets of the devices, one for each row of the answers."""
-
-    keys: Sequence[DeviceKey]
+Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
 
 
 def remembering(
@@ -35,10 +29,10 @@ def remembering(
         raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
         if rows == 1:
-            return Memory([key])
+            return [key]
         allowed = "several rows are several devices; name the column that says whose row it is"
         raise UsageError.of("id", MISSING, allowed)
-    return Memory([key.derive(name) for name in names])
+    return [key.derive(name) for name in names]
 
 
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
@@ -48,13 +42,11 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
-    for id, place in message.layout.items():
-        randomizer = plan.survey.question(id).randomizer
-        if randomizer is None or not randomizer.memoised:
-            continue
-        noise = _permanent(message, id)
+    for id in (question.id for question in message.questions if question.memoised):
+        place, noise = message.layout[id], message.channels[id].permanent_stage
+        assert isinstance(noise, BitFlip)  # of RAPPOR, and that alone is memoised
         series = _series(plan, message, noise)
-        for row, key in enumerate(memory.keys):
+        for row, key in enumerate(memory):
             answer = bits[row, place]
             named = np.packbits(answer).tobytes().hex()
             bits[row, place] = permanent_bits(key, answer, noise, series, id, named)
@@ -71,11 +63,3 @@ def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
         f"{question.id}: {', '.join(question.answers)}" for question in message.questions
     )
     return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"
-
-
-def _permanent(message: Message, id: str) -> BitFlip:
-    channel = message.channels[id]
-    if isinstance(channel, Rappor):
-        return channel.permanent
-    assert isinstance(channel, BitFlip)  # one-time RAPPOR is a bit flip
-    return channel

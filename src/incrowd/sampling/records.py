@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from incrowd.channels.rappor import Rappor
+from incrowd.channels.base import Channel
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.sampling.flip import Packed, flip
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembered
-from incrowd.sampling.responses import uniform_below
-from incrowd.sampling.segments import Segment, merged, respond
+from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
 from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.survey import Text
+
+Segment = tuple[slice, Channel]  # bits of a record, and what happens to them
 
 
 def randomize_records(
@@ -46,12 +51,59 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
     for question, place, channel in zip(message.questions, places, channels, strict=True):
         if isinstance(question, Text):
             place = slice(place.start + question.cohort_bits, place.stop)
-        if not fresh and question.randomizer is not None and question.randomizer.memoised:
-            if not isinstance(channel, Rappor) or channel.instantaneous is None:
-                continue
-            channel = channel.instantaneous
-        found.append((place, channel))
+        left = channel if fresh or not question.memoised else channel.instantaneous
+        if left:
+            found.append((place, left))
     return merged(found)
+
+
+def respond(
+    packed_records: Packed, bits: int, segments: Sequence[Segment], keystream: Keystream
+) -> Packed:
+    """Reports from records: each segment through its channel, other bits as they are.
+
+    `packed_records` has shape (rows, ceil(bits / 8)), uint8, packed as in `flip`. Segments do not
+    overlap; one of a k-ary response holds one set bit for the answer, and one for the report.
+    Raises AnswersError if the array is not of that shape or a padding bit is set.
+    """
+    if [place for place, _ in segments] == [slice(0, bits)] and not segments[0][1].of_answers:
+        return _bits(packed_records, bits, segments[0][1], keystream)
+    unpacked = np.unpackbits(packed_records, axis=1, count=bits, bitorder="little")
+    for place, channel in segments:
+        through = _option if channel.of_answers else _segment
+        unpacked[:, place] = through(unpacked[:, place], channel, keystream)
+    return np.packbits(unpacked, axis=1, bitorder="little")
+
+
+def _bits(packed: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
+    if isinstance(channel, BitFlip):
+        return flip(packed, bits, channel.numerator, keystream)
+    return respond_with_bits(packed, bits, channel, keystream)
+
+
+def _segment(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
+    """Bits of one segment, 0 and 1, shape (rows, bits of the segment)."""
+    width = unpacked.shape[1]
+    packed = _bits(np.packbits(unpacked, axis=1, bitorder="little"), width, channel, keystream)
+    return np.unpackbits(packed, axis=1, count=width, bitorder="little")
+
+
+def _option(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
+    """One set bit for the answer in each row, and one for the report."""
+    options = respond_with_options(unpacked.argmax(axis=1), channel, keystream)
+    return np.asarray(options[:, None] == np.arange(unpacked.shape[1]), np.uint8)
+
+
+def merged(segments: Sequence[Segment]) -> list[Segment]:
+    """Neighbouring segments with equal bit flips as one: equal noise on equal bits."""
+    found: list[Segment] = []
+    for place, channel in segments:
+        before, same = found[-1] if found else (slice(0, 0), None)
+        if isinstance(channel, BitFlip) and (before.stop, same) == (place.start, channel):
+            found[-1] = (slice(before.start, place.stop), channel)
+        else:
+            found.append((place, channel))
+    return found
 
 
 def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.channels.base import Channel
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.channels.channel import ExactChannel
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import AnswersError, InWords, UsageError
-from incrowd.sampling.bernoulli import bernoulli_words, lanes
+from incrowd.kernels.gaps import lane_bits
+from incrowd.kernels.lanes import decide_words
 from incrowd.sampling.digits import fraction_digits
-from incrowd.sampling.flip import Packed, _check_packed, dense_mask
+from incrowd.sampling.flip import Packed, check_packed, dense_mask
 from incrowd.sampling.keystream import Keystream
 
 Codes = npt.NDArray[np.int64]
@@ -26,7 +27,7 @@ WORD_RANGE = 2**64
 
 
 def respond_with_bits(
-    packed_records: Packed, bits: int, channel: ExactChannel, keystream: Keystream
+    packed_records: Packed, bits: int, channel: Channel, keystream: Keystream
 ) -> Packed:
     """Reports from records: every bit goes through `channel` independently, stage by stage.
 
@@ -37,7 +38,7 @@ def respond_with_bits(
     Raises AnswersError if the array is not of that shape or a padding bit is set, UsageError if
     a stage of the channel is not a bit channel.
     """
-    _check_packed(packed_records, bits)
+    check_packed(packed_records, bits)
     for stage in channel.stages:
         if not isinstance(stage, Bit):
             raise UsageError.of("channel", InWords(stage), "should be a channel of bits")
@@ -60,9 +61,7 @@ def _mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packe
     return np.packbits(np.ones(shape, np.uint8), axis=1, bitorder="little")
 
 
-def respond_with_options(
-    codes: npt.NDArray[Any], channel: ExactChannel, keystream: Keystream
-) -> Codes:
+def respond_with_options(codes: npt.NDArray[Any], channel: Channel, keystream: Keystream) -> Codes:
     """Reports from answers: every answer goes through `channel`, stage by stage.
 
     `codes` are the numbers of the chosen options, integers from 0 to options - 1, any shape.
@@ -71,7 +70,9 @@ def respond_with_options(
     Raises AnswersError if a code names no option, UsageError if a stage of the channel is not a
     k-ary response.
     """
-    reports = _integers(codes)
+    if codes.dtype.kind not in "iu":
+        raise AnswersError.of("codes", codes.dtype.name, "should be an array of integers")
+    reports = codes.astype(np.int64)
     for stage in channel.stages:
         if not isinstance(stage, KAry):
             raise UsageError.of("channel", InWords(stage), "should be a k-ary response")
@@ -81,9 +82,11 @@ def respond_with_options(
 
 def _through_k_ary(codes: Codes, channel: KAry, keystream: Keystream) -> Codes:
     """Keep a code, or step to one of the others: 1 to options - 1 places on, all equally likely."""
-    _check_codes(codes, channel.options)
-    words = bernoulli_words(fraction_digits(channel.keep), -(-codes.size // 64), keystream)
-    kept = np.unpackbits(lanes(words), count=codes.size, bitorder="little").reshape(codes.shape)
+    wrong = codes[(codes < 0) | (codes >= channel.options)]
+    if wrong.size:
+        raise AnswersError.of("codes", int(wrong[0]), f"should be from 0 to {channel.options - 1}")
+    words = decide_words(fraction_digits(channel.keep), -(-codes.size // 64), keystream.words)
+    kept = lane_bits(words, codes.size).reshape(codes.shape)
     steps = 1 + uniform_below(channel.options - 1, codes.size, keystream).reshape(codes.shape)
     return np.where(kept, codes, (codes + steps) % channel.options)
 
@@ -99,15 +102,3 @@ def uniform_below(size: int, count: int, keystream: Keystream) -> Codes:
     while (again := np.flatnonzero(words > np.uint64(accepted - 1))).size:
         words[again] = keystream.words(again.size)
     return (words % np.uint64(size)).astype(np.int64)
-
-
-def _integers(codes: npt.NDArray[Any]) -> Codes:
-    if codes.dtype.kind not in "iu":
-        raise AnswersError.of("codes", codes.dtype.name, "should be an array of integers")
-    return codes.astype(np.int64)
-
-
-def _check_codes(codes: Codes, options: int) -> None:
-    wrong = codes[(codes < 0) | (codes >= options)]
-    if wrong.size:
-        raise AnswersError.of("codes", int(wrong[0]), f"should be from 0 to {options - 1}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files
 from incrowd.sampling.flip import packed_width
@@ -77,7 +77,7 @@ def batch_rows(plan: Plan) -> int:
 
 def _bytes_each(message: Message) -> float:
     """Of one person's reports while they are drawn; of unlinked set bits on average."""
-    each = NUMBER_BYTES if isinstance(message, UnlinkedBits) else message.bits
+    each = NUMBER_BYTES if message.unlinked else message.bits
     return each * message.reports_each
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.sampling.flip import packed_width
 from incrowd.sampling.gaps import flip_positions
 from incrowd.sampling.keystream import Keystream
 
@@ -42,6 +43,5 @@ def set_bits(
 
 def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
     """Numbers as packed reports of constant length: uint8, shape (reports, ceil(bits / 8))."""
-    width = -(-bits // 8)
-    little = numbers.astype("<u8")
-    return np.ascontiguousarray(little.view(np.uint8).reshape(-1, 8)[:, :width])
+    whole = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.ascontiguousarray(whole[:, : packed_width(bits)])

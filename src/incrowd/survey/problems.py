@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -20,16 +20,17 @@ KINDS = ", ".join(TYPES)
 
 def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     """What is wrong between the parts of a survey; silent on what is not even of the right kind."""
-    questions = mappings(raw.get("question"))
-    ids = Counter(q["id"] for q in questions if isinstance(q.get("id"), str))
+    questions = [q for q in _mappings(raw.get("question")) if isinstance(q.get("id"), str)]
+    ids = Counter(question["id"] for question in questions)
     for id, count in ids.items():
         if count > 1:
             yield Problem("question.id", id, f"{count} questions have this id; give each its own")
     yield from _crowd_problems(raw)
     for kind in ("table", "message"):
-        for number, part in enumerate(mappings(raw.get(kind)), 1):
-            yield from _name_problems(f"{kind}[{number}].questions", _names(part), ids)
-    yield from _alone_problems(raw)
+        for number, part in enumerate(_mappings(raw.get(kind)), 1):
+            field, names = f"{kind}[{number}].questions", _names(part)
+            yield from _name_problems(field, names, ids)
+            yield from _alone_problems(kind, field, names, questions)
     yield from _grouping_problems(raw, ids)
 
 
@@ -44,7 +45,7 @@ def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(field, raw[field], "should leave at least 2 honest people in the crowd")
 
 
-def mappings(value: object) -> list[Mapping[str, Any]]:
+def _mappings(value: object) -> list[Mapping[str, Any]]:
     """The tables of TOML in a list; nothing if it is no list."""
     items = value if isinstance(value, list | tuple) else []
     return [item for item in items if isinstance(item, Mapping)]
@@ -53,11 +54,8 @@ def mappings(value: object) -> list[Mapping[str, Any]]:
 def _names(part: Mapping[str, Any]) -> list[str]:
     """The questions that a part names; what is no text was found by its type."""
     names = part.get("questions")
-    return [name for name in names if isinstance(name, str)] if _is_list(names) else []
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, list | tuple)
+    items = names if isinstance(names, list | tuple) else []
+    return [name for name in items if isinstance(name, str)]
 
 
 def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[Problem]:
@@ -69,26 +67,22 @@ def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[
         yield Problem(field, names, "should name each question once")
 
 
-def _alone_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+def _alone_problems(
+    kind: str, field: str, names: list[str], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
     """Text, and questions that travel apart, stand alone in tables; the latter in messages too."""
-    named = [q for q in mappings(raw.get("question")) if isinstance(q.get("id"), str)]
-    apart = {q["id"] for q in named if _apart(q)}
-    remembered = {q["id"] for q in named if _remembered(q)}
-    text = {q["id"] for q in named if q.get("type") == "text"}
-    for kind, alone in (("table", apart | text), ("message", apart)):
-        for number, part in enumerate(mappings(raw.get(kind)), 1):
-            names = _names(part)
-            if len(names) > 1 and (found := [name for name in names if name in alone]):
-                reason = (
-                    "its bits travel unlinked" if found[0] in apart else "it is a text question"
-                )
-                field = f"{kind}[{number}].questions"
-                yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
-            kept = [name for name in names if name in remembered]
-            if kept and len(kept) < len(names):
-                allowed = "it is memoised, and would link reports of different rounds; "
-                allowed += "put it only with other memoised questions"
-                yield Problem(f"{kind}[{number}].questions", kept[0], allowed)
+    unlinked = {q["id"] for q in questions if _unlinked(q)}
+    text = {q["id"] for q in questions if q.get("type") == "text"}
+    alone = unlinked | text if kind == "table" else unlinked
+    if len(names) > 1 and (found := [name for name in names if name in alone]):
+        reason = "its bits travel unlinked" if found[0] in unlinked else "it is a text question"
+        yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
+    remembered = {q["id"] for q in questions if _remembered(q)}
+    kept = [name for name in names if name in remembered]
+    if kept and len(kept) < len(names):
+        allowed = "it is memoised, and would link reports of different rounds; "
+        allowed += "put it only with other memoised questions"
+        yield Problem(field, kept[0], allowed)
 
 
 def _remembered(question: Mapping[str, Any]) -> bool:
@@ -96,16 +90,16 @@ def _remembered(question: Mapping[str, Any]) -> bool:
     return isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
 
 
-def _apart(question: Mapping[str, Any]) -> bool:
-    options, apart = question.get("options"), question.get("apart")
+def _unlinked(question: Mapping[str, Any]) -> bool:
+    options, asked = question.get("options"), question.get("apart")
     if not isinstance(options, list | tuple):
         return False
-    return len(options) > MOST_TOGETHER if apart is None else bool(apart)
+    return len(options) > MOST_TOGETHER if asked is None else bool(asked)
 
 
 def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
     """Only one way of grouping, and every question and wanted table in some message."""
-    groups, budget = mappings(raw.get("message")), raw.get("reports_per_person")
+    groups, budget = _mappings(raw.get("message")), raw.get("reports_per_person")
     ways = {"message": bool(groups), "reports_per_person": budget is not None}
     ways["copies"] = raw.get("copies", 1) != 1
     if sum(ways.values()) > 1:
@@ -114,7 +108,7 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
     if not groups:
         return
     travelling = [set(_names(group)) for group in groups]
-    tables = [[id] for id in ids] + [_names(table) for table in mappings(raw.get("table"))]
+    tables = [[id] for id in ids] + [_names(table) for table in _mappings(raw.get("table"))]
     for names in tables:
         if not any(set(names) <= group for group in travelling):
             shown = ", ".join(names)
@@ -154,7 +148,7 @@ def _problem(
 ) -> Problem:
     """One error of pydantic."""
     place, value = error["loc"], error["input"]
-    field, type_field = f"{_field(place)}{of}", f"{_field((*place, 'type'))}{of}"
+    field = f"{_field(place)}{of}"
     inner = error.get("ctx", {}).get("error")
     if isinstance(inner, Mistake):
         return Problem(f"{_field((*place, inner.field))}{of}", inner.value, inner.allowed)
@@ -162,10 +156,9 @@ def _problem(
         return Problem(field, MISSING, "add this key")
     if error["type"] == "extra_forbidden":
         return Problem(field, value, f"this key is unknown here; {_keys(place, survey, parts)}")
-    if error["type"] == "union_tag_not_found":
-        return Problem(type_field, MISSING, f"use one of {KINDS}")
-    if error["type"] == "union_tag_invalid":
-        return Problem(type_field, value.get("type"), f"use one of {KINDS}")
+    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        type_field = f"{_field((*place, 'type'))}{of}"
+        return Problem(type_field, value.get("type", MISSING), f"use one of {KINDS}")
     return Problem(field, value, wording(error))
 
 

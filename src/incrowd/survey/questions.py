@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
@@ -68,7 +68,7 @@ class _Question(Frozen):
         return sum(domain.distance for domain in self.domains)
 
     @property
-    def travels_apart(self) -> bool:
+    def unlinked(self) -> bool:
         """Whether each set bit is a report of its own, unlinked to the others."""
         return False
 
@@ -80,7 +80,7 @@ class _Question(Frozen):
     @property
     def one_way_only(self) -> bool:
         """Whether the question can stand in no table with another one."""
-        return self.travels_apart
+        return self.unlinked
 
     @model_validator(mode="after")
     def _device_fits(self) -> _Question:
@@ -92,7 +92,7 @@ class _Question(Frozen):
                 "it needs a question with exactly one answer: choice, number or optional yesno"
             )
             raise Mistake("randomizer.kind", "k-ary", allowed)
-        if self.travels_apart:
+        if self.unlinked:
             allowed = "the bits travel unlinked, with the planner's noise; leave out the randomizer"
             raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
@@ -118,7 +118,7 @@ class _WithOptions(_Question):
     """apart: each set bit travels as a report of its own; the default for over 1,000 options."""
 
     options: tuple[str, ...] = Field(min_length=2)
-    apart: bool | None = Field(default=None, strict=True)
+    asked_unlinked: bool | None = Field(alias="apart", default=None, strict=True)
 
     @field_validator("options")
     @classmethod
@@ -138,9 +138,10 @@ class _WithOptions(_Question):
         return self.options
 
     @property
-    def travels_apart(self) -> bool:
+    def unlinked(self) -> bool:
         """As the survey says; else if there are more than 1,000 options."""
-        return len(self.options) > MOST_TOGETHER if self.apart is None else self.apart
+        wide = len(self.options) > MOST_TOGETHER
+        return wide if self.asked_unlinked is None else self.asked_unlinked
 
 
 class Choice(_WithOptions):
@@ -248,10 +249,4 @@ class Text(_Question):
 
 AnyQuestion = YesNo | Choice | Multi | Number | Text
 Question = Annotated[AnyQuestion, Field(discriminator="type")]
-TYPES: dict[str, type[Frozen]] = {
-    "yesno": YesNo,
-    "choice": Choice,
-    "multi": Multi,
-    "number": Number,
-    "text": Text,
-}
+TYPES: dict[str, type[Frozen]] = {q.model_fields["type"].default: q for q in get_args(AnyQuestion)}

@@ -43,10 +43,9 @@ class Table(Frozen):
     questions: tuple[str, ...] = Field(min_length=1)
 
 
-class Group(Frozen):
+class Group(Table):
     """Questions that shall travel together in one report, and how often a person sends it."""
 
-    questions: tuple[str, ...] = Field(min_length=1)
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
 
 

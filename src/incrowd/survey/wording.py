@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 TRUTH = "should be true or false, without quotation marks"
@@ -30,13 +30,13 @@ KINDS = {
     "tuple_type": LIST,
 }
 SHAPES = {"dict_type", "list_type", "model_attributes_type", "model_type", "tuple_type"}
-LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "greater_than": lambda limits: f"should be greater than {limits['gt']:g}",
-    "greater_than_equal": lambda limits: f"should be at least {limits['ge']:,.15g}",
-    "less_than": lambda limits: f"should be less than {limits['lt']:g}",
-    "less_than_equal": lambda limits: f"should be at most {limits['le']:,.15g}",
-    "literal_error": lambda limits: f"use one of {_listed(limits['expected'])}",
-    "too_short": lambda limits: f"should have {limits['min_length']} or more entries",
+LIMITS = {
+    "greater_than": "should be greater than {gt:g}",
+    "greater_than_equal": "should be at least {ge:,.15g}",
+    "less_than": "should be less than {lt:g}",
+    "less_than_equal": "should be at most {le:,.15g}",
+    "literal_error": "use one of {expected}",
+    "too_short": "should have {min_length} or more entries",
 }
 PARTS = {
     "privacy": "write [privacy], and its keys below it",
@@ -53,17 +53,8 @@ def wording(error: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(limits["error"])
     if kind in LIMITS:
-        return LIMITS[kind](limits)
-    if kind in SHAPES and (key := _key(error["loc"])) in PARTS:
-        return PARTS[key]
+        return LIMITS[kind].format(**limits).replace("'", "")  # around each choice
+    if kind in SHAPES:
+        key = [key for key in error["loc"] if isinstance(key, str)][-1]
+        return PARTS.get(key, KINDS[kind])
     return KINDS.get(kind, "it cannot stand here; leave it out")
-
-
-def _key(place: Sequence[str | int]) -> str:
-    """The last key on the way to a place."""
-    return [key for key in place if isinstance(key, str)][-1]
-
-
-def _listed(expected: str) -> str:
-    """The choices without quotation marks: 'a', 'b' or 'c' is "a, b or c"."""
-    return expected.replace("'", "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from incrowd.errors import InWords, ReportsError
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 
@@ -51,7 +51,7 @@ def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
 
 def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
     """For each condition the reports that meet it."""
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         yield places(packed) < message.record_bits
         return
     if spare := message.bits % 8:

@@ -44,7 +44,7 @@ def check_people(plan: Plan, tally: Tally) -> None:
     """
     for number, counts in tally.messages.items():
         message = plan.messages[number]
-        if not isinstance(message, UnlinkedBits):
+        if not message.unlinked:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
@@ -122,7 +122,7 @@ def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...
     if isinstance(question, Text):
         return (question.cohorts, 1 + question.bits - question.cohort_bits)
     widths = [plan.survey.question(id).bits for id in ids]
-    if isinstance(message, UnlinkedBits) or kind == "singles":
+    if message.unlinked or kind == "singles":
         return tuple(1 + width for width in widths)
     if kind == "pairs":
         return tuple(1 + width + width * (width - 1) // 2 for width in widths)
@@ -135,7 +135,7 @@ def _adds_up(
     """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
     if table.min() < 0 or table.max() > max(counts.accepted, counts.declared * message.copies):
         return False
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         sets = counts.declared * message.copies
         return bool(table[0] == sets and table[1:].sum() == counts.accepted)
     if isinstance(plan.survey.question(ids[0]), Text):

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from incrowd.errors import InWords, ReportsError, unreadable
-from incrowd.plans.digests import EDITED, read_json, sealed, unsealed, warn_unsealed
+from incrowd.errors import InWords, ReportsError
+from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
 from incrowd.reports.files import write_text
 from incrowd.tally.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 2"
-OLD_FORMAT = "incrowd tally 1"  # without a digest
+OLD_FORMAT = "incrowd tally 1"
 ENDING = ".json"
 MOST = 1 << 53  # of whatever is counted; so sums are exact
-_MAKE = "name a file that `incrowd tally` wrote"
+_FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote", OLD_FORMAT)
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
@@ -111,12 +111,7 @@ def _message(counts: MessageTally) -> dict[str, Any]:
 
 def load_tally(path: str | Path) -> Tally:
     """Read a tally. Raises ReportsError if the file holds none."""
-    try:
-        return of_text(Path(path).read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise ReportsError.of("tally", str(path), f"{unreadable(error)}; {_MAKE}") from None
-    except UnicodeDecodeError:
-        raise ReportsError.of("tally", str(path), f"it holds no tally; {_MAKE}") from None
+    return _FILES.load(path, of_text)
 
 
 def of_text(text: str, name: str = InWords("this text")) -> Tally:
@@ -125,21 +120,11 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
     Raises ReportsError if the text holds none, or was changed after it was written. An older one
     has no digest, which is said by an IncrowdWarning.
     """
-    try:
+    with _FILES.parsing(name):
         data = read_json(text)
         if data["format"] not in (FORMAT, OLD_FORMAT):
-            raise ReportsError.of("tally", name, f"it is of another format; {_MAKE}")
-        return _File.model_validate(_unedited(data, name)).read()
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        raise ReportsError.of("tally", name, f"it holds no tally; {_MAKE}") from None
-
-
-def _unedited(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """The content of a tally. Raises ReportsError if its digest is another's."""
-    if data["format"] == OLD_FORMAT:
-        warn_unsealed(name)
-        return data
-    content, fits = unsealed(data)
-    if not fits:
-        raise ReportsError.of("tally", name, f"{EDITED}; count again")
-    return content
+            raise _FILES.refused(name, "it is of another format")
+        content, fits = _FILES.unsealed(data, name)
+        if not fits:
+            raise ReportsError.of("tally", name, f"{EDITED}; count again")
+        return _File.model_validate(content).read()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from incrowd.plans import Plan, UnlinkedBits
+from incrowd.plans import Plan
 from incrowd.tally.consistency import sends
 from incrowd.tally.tally import MessageTally
 
@@ -72,7 +72,7 @@ def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impo
 def impossible_people(plan: Plan, found: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
     """The messages of unlinked set bits whose people cannot have sent as many reports."""
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
-        if isinstance(message, UnlinkedBits):
+        if message.unlinked:
             low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)
             if not bounds[0] <= counts.accepted <= bounds[1]:

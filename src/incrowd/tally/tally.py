@@ -14,7 +14,7 @@ import numpy as np
 from incrowd import views
 from incrowd.errors import ReportsError
 from incrowd.kernels.counts import count_bits
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.acceptance import accepted, check_origin, places
@@ -150,7 +150,7 @@ def _tables(
     """The counts of every wanted table that the message holds."""
     layout = message.layout
     held = [ids for ids in wanted.tables if set(ids) <= set(layout)]
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         options = np.bincount(places(packed), minlength=message.record_bits)
         yield from ((ids, np.append(declared * message.copies, options)) for ids in held)
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from importlib.metadata import version
 
-from incrowd.accounting.certificates import Certificate
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
 from incrowd.presentation.card import Card, Certified
@@ -19,15 +18,9 @@ def card(plan: Plan, name: str = "plan.json") -> Card:
     name: of the plan's file, for the command on the card. Raises PlanError if the plan does not
     hold: there is no card of a promise that is not kept.
     """
-    certificate = _certificate(plan)
-    figures = certificate.delta.upper, certificate.worst
-    return plan_card(plan, Certified(date.today(), version("incrowd"), *figures), name)
-
-
-def _certificate(plan: Plan) -> Certificate:
-    """What is on the card, computed anew: delta, and what remains without the shuffler."""
     found = verify(plan)
     if not found.plan_holds:
         allowed = "it does not keep its promise: its noise is too small; make a new plan"
         raise PlanError.of("plan", plan.digest, allowed)
-    return found.certificate
+    figures = found.certificate.delta.upper, found.certificate.worst
+    return plan_card(plan, Certified(date.today(), version("incrowd"), *figures), name)

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from scipy.special import ndtri
 
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
-from incrowd.planner.expectation import expected_noise, sampling_variance, table_axes
+from incrowd.planner.expectation import (
+    expected_noise,
+    expected_variance,
+    sampling_variance,
+    table_axes,
+)
 from incrowd.planner.sources import Ids, check_tables
 from incrowd.plans import Plan
 from incrowd.survey import Multi, Text
@@ -45,19 +50,16 @@ def forecast(plan: Plan) -> tuple[TableForecast, ...]:
 
 
 def _forecast(plan: Plan, ids: Ids) -> TableForecast:
-    axes, people = table_axes(plan.survey, ids), plan.survey.crowd
-    cells = math.prod(axis.cells for axis in axes)
+    people, cells = plan.survey.crowd, math.prod(a.cells for a in table_axes(plan.survey, ids))
     noise = expected_noise(plan.survey, plan.messages, ids)  # of one person
-    error = math.sqrt((noise + sampling_variance(axes)) / people)
     noise_error = math.sqrt(noise / people)
-    lost = _loss(plan, ids, cells, noise)
     return TableForecast(
         questions=ids,
         cells=cells,
-        standard_error=error,
+        standard_error=math.sqrt(expected_variance(plan.survey, plan.messages, ids) / people),
         noise_error=noise_error,
         visible=float(ndtri(1 - FAMILY_ERROR / cells)) * noise_error,
-        as_good_as=effective_sample(people, lost),
+        as_good_as=effective_sample(people, _loss(plan, ids, cells, noise)),
     )
 
 
@@ -76,6 +78,5 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell."""
-    noise = expected_noise(plan.survey, plan.messages, check_tables(plan, [ids])[0])
-    variance = noise + sampling_variance(table_axes(plan.survey, ids))
+    variance = expected_variance(plan.survey, plan.messages, check_tables(plan, [ids])[0])
     return math.ceil(variance / standard_error**2)

@@ -15,7 +15,7 @@ from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
 from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
@@ -53,20 +53,13 @@ def randomize(
     names = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
     memory = remembering(plan, people.number, names, device_key)
     keystream = Keystream.of(simulation_seed)
-    persons = "rows" if id is None else "ids"
-    found = (
-        _collection(plan, number, people, keystream, memory) for number in range(len(plan.messages))
-    )
-    return tuple(replace(collection, persons=persons) for collection in found)
-
-
-def _collection(
-    plan: Plan, number: int, people: People, keystream: Keystream, memory: Memory | None
-) -> Collection:
-    message = plan.messages[number]
-    packed = randomize_message(plan, message, people, keystream, memory)
-    shuffled = packed[permutation(len(packed), keystream)]
-    return replace(header(plan, number, people.number, keystream), packed=shuffled)
+    made = []
+    for number, message in enumerate(plan.messages):
+        packed = randomize_message(plan, message, people, keystream, memory)
+        shuffled = packed[permutation(len(packed), keystream)]
+        head = header(plan, number, people.number, keystream)
+        made.append(replace(head, packed=shuffled, persons="rows" if id is None else "ids"))
+    return tuple(made)
 
 
 def randomize_message(
@@ -81,7 +74,7 @@ def randomize_message(
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
     permanent responses; without it all stages are drawn afresh, as in a single round.
     """
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         wide = people.encoded[message.question.id]
         return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
     questions = message.questions
@@ -104,7 +97,7 @@ def randomize_files(
     simulation_seed: int | None = None,
     id: str | None = None,
     device_key: DeviceKey | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_bar,
 ) -> Written:
     """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
 
@@ -119,7 +112,6 @@ def randomize_files(
     for `randomize`; wrong rows are counted over the whole file.
     """
     analysis_of(plan)
-    bar = progress or no_bar
     read = _batches(plan, answers, id)
     first = list(islice(read.tables, 2))
     if len(first) > 1:
@@ -131,15 +123,14 @@ def randomize_files(
             keystream=Keystream.of(simulation_seed),
             size=read.size,
             unit=read.unit,
-            bar=bar,
+            bar=progress,
         )
     table, _ = first[0]
-    with bar("randomising, rows", table.num_rows) as done:
+    with progress("randomising, rows", table.num_rows) as done:
         made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
         done(table.num_rows)
-    return Written(
-        table.num_rows, save_reports(made, output), tuple(map(len, made)), simulation_seed
-    )
+    files = save_reports(made, output)
+    return Written(table.num_rows, files, tuple(map(len, made)), simulation_seed)
 
 
 def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
@@ -154,19 +145,13 @@ def _drawing(plan: Plan, key: DeviceKey | None) -> Draw:
     """What makes the reports of each message from a table of answers."""
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
-        people = _people(plan, answers, before)
+        try:
+            people = People.of(plan.survey, answers, before)
+        except AnswersError as error:
+            read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
+            more = Problem("answers", read, "correct these, and the rest is checked")
+            raise AnswersError(*error.problems, more) from None
         memory = remembering(plan, people.number, None, key)
-        return [
-            randomize_message(plan, message, people, keystream, memory) for message in plan.messages
-        ]
+        return [randomize_message(plan, m, people, keystream, memory) for m in plan.messages]
 
     return draw
-
-
-def _people(plan: Plan, answers: pa.Table, before: int) -> People:
-    try:
-        return People.of(plan.survey, answers, before)
-    except AnswersError as error:
-        read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
-        more = Problem("answers", read, "correct these, and the rest is checked")
-        raise AnswersError(*error.problems, more) from None

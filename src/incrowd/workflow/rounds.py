@@ -42,10 +42,14 @@ def note(
     of too few messages or of a simulation, PlanError if the ledger does not take the plan.
     """
     if (reports is None) != as_planned:
-        if reports is None:
-            raise UsageError.of("reports", MISSING, _REPORTS_OR_PLANNED)
-        allowed = "the reports tell who came; leave out as_planned=True"
-        raise UsageError.of("as_planned", as_planned, allowed)
+        if reports is not None:
+            allowed = "the reports tell who came; leave out as_planned=True"
+            raise UsageError.of("as_planned", True, allowed)
+        allowed = (
+            "name the reports that arrived, or their tally: a smaller crowd than planned leaks "
+            "more, and later plans have to know; or, if as many came as planned, as_planned=True"
+        )
+        raise UsageError.of("reports", MISSING, allowed)
     people = None if reports is None else _came(plan, reports)
     noted = Ledger()
 
@@ -64,9 +68,3 @@ def _came(plan: Plan, reports: Reports | Tally) -> int:
         made = InWords(f"made in a simulation with seed {counted.seed}")
         raise ReportsError.of("reports", made, "name reports of real people")
     return people_of(plan, counted)
-
-
-_REPORTS_OR_PLANNED = (
-    "name the reports that arrived, or their tally: a smaller crowd than planned leaks more, and "
-    "later plans have to know; or, if as many came as planned, as_planned=True"
-)

@@ -15,7 +15,7 @@ from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import table_of
 from incrowd.estimation.tables import TableEstimate
 from incrowd.planner.sources import readings, sources
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
@@ -92,7 +92,7 @@ class Trial:
 
     def _packed(self, message: Message) -> np.ndarray | None:
         """The records of a message; None of words, which change with the cohort, and if wide."""
-        if isinstance(message, UnlinkedBits) or {*message.ids} & {*self.plan.survey.texts}:
+        if message.unlinked or {*message.ids} & {*self.plan.survey.texts}:
             return None
         return pack(message.questions, self.people.encoded, self.people.number)
 

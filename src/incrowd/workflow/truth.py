@@ -32,7 +32,7 @@ def truth(
 def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
     """The joint shares of set bits in the answers, as `incrowd.tally.moments` counts them."""
     questions = [plan.survey.question(id) for id in ids]
-    if questions[0].travels_apart:
+    if questions[0].unlinked:
         counts = np.bincount(people.encoded[ids[0]].places, minlength=questions[0].bits)
         return np.append(people.number, counts) / people.number
     ends = np.cumsum([0, *(question.bits for question in questions)]).tolist()

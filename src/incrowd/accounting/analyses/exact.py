@@ -7,7 +7,8 @@ from incrowd.accounting.analyses.base import Analysis, Found
 from incrowd.accounting.enumeration import Case
 from incrowd.accounting.parts import flip_of
 from incrowd.accounting.schema import FREE_BIT, Sent
-from incrowd.channels.bit_flip import ROUNDING, BitFlip
+from incrowd.channels.base import ROUNDING
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
 from incrowd.survey import Domain

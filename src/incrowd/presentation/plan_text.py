@@ -1,13 +1,13 @@
-"""The lines of a guarantee card: what is asked, what is sent, who sees it, what it rests on."""
+"""A plan in words: what is asked, what is sent and how noisy, who sees it, what it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from incrowd.accounting.analyses import analysis
+from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
-from incrowd.plans import Message, Plan, QuestionChannel, UnlinkedBits
+from incrowd.plans import Message, Plan
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
 from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
@@ -58,24 +58,44 @@ def sent(plan: Plan) -> Iterator[Row]:
 
     Messages of one question that are alike in the rest share a line.
     """
-    alone: dict[Line, list[str]] = {}
-    lines: list[tuple[list[str], Line]] = []
-    for message in plan.messages:
-        how = (_reports(message), _noise(message))
-        if len(message.ids) > 1:
-            lines.append((list(message.ids), how))
-        elif how in alone:
-            alone[how] += message.ids
-        else:
-            alone[how] = list(message.ids)
-            lines.append((alone[how], how))
-    for ids, how in lines:
-        each = "each alone: " if len(ids) > 1 and alone.get(how) is ids else ""
+    lines: dict[tuple[Line, int | None], list[str]] = {}
+    for number, message in enumerate(plan.messages):
+        several, how = len(message.ids) > 1, (_reports(message), _noise(message))
+        lines.setdefault((how, number if several else None), []).extend(message.ids)
+    for (how, joint), ids in lines.items():
+        each = "each alone: " if len(ids) > 1 and joint is None else ""
         yield f"{each}{', '.join(ids)}", *how
 
 
+def message_texts(plan: Plan) -> tuple[str, ...]:
+    """A line for each message; of a single one without its questions."""
+    several = len(plan.messages) > 1
+    return tuple(
+        f"{', '.join(m.ids)}: {message_text(m)}" if several else message_text(m)
+        for m in plan.messages
+    )
+
+
+def message_text(message: Message) -> str:
+    """The noise and the copies of one message."""
+    times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
+    if message.unlinked:
+        return (
+            f"{noise(message.noise.q, 3)} on each bit; each set bit is a report of its own{times}"
+        )
+    fixed = [
+        f"{question.id} by {question.randomizer.kind}"
+        for question in message.questions
+        if question.randomizer
+    ]
+    if message.noise is None:
+        return f"{', '.join(fixed)}{times}"
+    others = f", but {', '.join(fixed)}" if fixed else ""
+    return f"each bit was flipped with probability {noise(message.noise.q)}{others}{times}"
+
+
 def _reports(message: Message) -> str:
-    if isinstance(message, UnlinkedBits):
+    if message.unlinked:
         about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
     bits, copies = message.bits, message.copies
@@ -94,12 +114,12 @@ def _noise(message: Message) -> str:
     return "; ".join(said)
 
 
-def channel_words(channel: QuestionChannel) -> str:
+def channel_words(channel: Channel) -> str:
     """What a channel does to a bit, or to an answer."""
     if isinstance(channel, BitFlip):
         return f"each bit is flipped with probability {noise(channel.q)}"
-    if isinstance(channel, Rappor) and channel.instantaneous:
-        permanent, instantaneous = channel.permanent, channel.instantaneous
+    if channel.instantaneous:
+        permanent, instantaneous = channel.permanent_stage, channel.instantaneous
         return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
     if channel.of_answers:
         own, other = channel.matrix[0, :2]
@@ -108,7 +128,7 @@ def channel_words(channel: QuestionChannel) -> str:
     return bit_words(channel)
 
 
-def bit_words(channel: QuestionChannel) -> str:
+def bit_words(channel: Channel) -> str:
     """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
     zero, one = channel.matrix[1]
     shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))
