@@ -16,7 +16,8 @@ from bench.kernels import along_axes as tensordot_along_axes
 from bench.measure import Row, row
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.estimation.tables import along_axes, estimate_table
+from incrowd.estimation.tables import estimate_table
+from incrowd.kernels.axes import transform as along_axes
 from incrowd.survey import YesNo
 
 FLIP = BitFlip.at_least(0.2)

@@ -183,7 +183,6 @@ NOT_YET_USED = {
 ENTRY_POINT = {"incrowd.cli.main"}
 ORACLES = {  # what tests of other things need: exact small cases, a worker that is lost
     "incrowd.accounting.enumeration.enumerate_one",
-    "incrowd.numerics.positive_part.Bounds.scaled",
     "incrowd.tally.spark.count_frame",
 }
 CALLED_BY_FRAMEWORKS = {"command", "callback", "register", "validator", "serializer"}

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.tables import along_axes
+from incrowd.kernels.axes import transform as along_axes
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.enumerated import Record, all_records, chance

@@ -12,6 +12,7 @@ from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.two_stage import TwoStage
 from incrowd.channels.warner import Warner
+from incrowd.numerics.positive_part import Bounds
 from incrowd.survey import Domain
 
 
@@ -37,6 +38,11 @@ def everything(*reports):
 
 def schema(q, *domains):
     return Schema.uniform(domains, BitFlip.at_least(q))
+
+
+def a_person(bounds, crowd):
+    """Bounds of what a crowd's sum may be, for each person of it."""
+    return Bounds(bounds.lower / crowd, bounds.estimate / crowd, bounds.upper / crowd)
 
 
 def same_noise(domains, copies=1):

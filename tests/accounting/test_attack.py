@@ -137,7 +137,7 @@ def blanket_delta(setting):
         blanket_ratios.ratios(setting.domain, setting.channel, pair).law(setting.epsilon)
         for pair in blanket_ratios.pairs(setting.domain)
     ]
-    return max(positive_part(law, setting.crowd).scaled(1 / setting.crowd).upper for law in laws)
+    return max(positive_part(law, setting.crowd).upper for law in laws) / setting.crowd
 
 
 def enumerated(setting):

@@ -177,7 +177,7 @@ def test_calibrated_noise_holds_and_a_little_less_does_not(analysis, bits, crowd
         assert found.delta.estimate > wanted
 
 
-def test_noise_for_eta():
+def test_noise_for_eta_keeps_the_bound_and_the_papers_pair():
     channel = smallest_noise_for_eta("blanket", same_noise([FREE_BIT] * 3), 10**4, 1.0, 1e-4)
     report = Schema.uniform([FREE_BIT] * 3, channel)
     assert ANALYSES["blanket"].eta_bound(Sent.of(report), 10**4, 1.0) <= 1e-4

@@ -20,6 +20,7 @@ from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import positive_part
 from incrowd.survey import Domain
+from tests.accounting.conftest import a_person
 from tests.oracles import expected
 
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
@@ -214,7 +215,7 @@ def test_one_collection_of_ten_million():
 @pytest.mark.parametrize(
     ("crowd", "epsilon", "ones"), [(1, 1.0, 0), (9, -0.1, 0), (9, 1.0, 9), (9, 1.0, -1)]
 )
-def test_one_bit_refuses(crowd, epsilon, ones):
+def test_one_bit_refuses_crowds_and_epsilons_that_cannot_be(crowd, epsilon, ones):
     with pytest.raises(PrivacyError):
         one_bit_at(BitFlip.at_least(0.2), crowd, epsilon, ones)
 
@@ -320,7 +321,7 @@ def crowd_of_relation(relation):
 
 def crowd_delta(ratios, crowd, epsilon):
     """Bounds of delta, without the accountant's own rounding."""
-    return positive_part(ratios.law(epsilon), crowd).scaled(1 / crowd)
+    return a_person(positive_part(ratios.law(epsilon), crowd), crowd)
 
 
 @st.composite
@@ -357,7 +358,7 @@ def test_outlier_has_the_exact_values(q, L, crowd, epsilon, presence, absence):
     channel = BitFlip.at_least(q)
     for relation, wanted in (((L, 0, 0), presence), ((0, L, 0), absence)):
         law = outlier_ratios.ratios(channel, relation).law(epsilon)
-        bounds = positive_part(law, crowd).scaled(1 / crowd)
+        bounds = a_person(positive_part(law, crowd), crowd)
         assert bounds.upper >= wanted * (1 - PRINTED)
         assert bounds.estimate == pytest.approx(wanted, rel=ESTIMATE)
     if L == 1:  # 0 against 1 among zeros is 1 against 0 among ones

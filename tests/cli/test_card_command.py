@@ -42,7 +42,7 @@ class TestCommand:
         assert done.exit_code == 0 and done.stdout == ""
         assert out.read_text(encoding="utf-8") == text(card(second_round(), plan_file.name))
 
-    def test_json(self, plan_file):
+    def test_json_has_the_facts_of_the_plan(self, plan_file):
         facts = json.loads(run(plan_file, "--json").stdout)
         assert facts["digest"] == second_round().digest
         assert facts["guarantee"]["local_epsilon"] == second_round().guarantee.local_epsilon

@@ -16,14 +16,14 @@ from tests.cli.conftest import ANSWERS, SURVEY
 from tests.conftest import run
 
 
-def test_json_of_plan():
+def test_plan_prints_its_figures_as_json():
     facts = json.loads(run("plan", SURVEY, "--json").stdout)
     assert 0.276 < facts["noise"] < 0.278  # 27.7% in the manual
     assert (facts["bits"], facts["distance"], facts["copies"], facts["crowd"]) == (15, 8, 1, 20000)
     assert len(facts["digest"]) == 64
 
 
-def test_json_of_estimate(made):
+def test_estimate_prints_its_cells_as_json(made):
     done = run("estimate", made / "plan.json", made / "reports.parquet", "--json")
     data = json.loads(done.stdout)
     assert data["reports"] == 20190
@@ -33,14 +33,14 @@ def test_json_of_estimate(made):
     assert cell["low"] < cell["estimate"] < cell["high"]
 
 
-def test_json_of_simulate():
+def test_simulate_prints_its_tables_as_json():
     data = json.loads(run("simulate", SURVEY, ANSWERS, "--trials", "5", "--json").stdout)
     assert data["trials"] == 5
     keys = {"questions", "coverage", "max_abs_bias", "mean_standard_error"}
     assert keys <= set(data["tables"][0])
 
 
-def test_people_get_tables(made):
+def test_estimate_prints_tables(made):
     done = run("estimate", made / "plan.json", made / "reports.parquet")
     assert "self_rated_health" in done.stdout and "excellent" in done.stdout
     assert "%" in done.stdout
@@ -56,7 +56,7 @@ def test_every_kind_of_output_names_the_questions_and_answers(made, tmp_path, en
     assert b"self_rated_health" in content and b"excellent" in content
 
 
-def test_a_smaller_crowd(made, tmp_path):
+def test_a_smaller_crowd_has_to_be_accepted(made, tmp_path):
     text = Path(ANSWERS).read_text().splitlines()
     (tmp_path / "few.csv").write_text("\n".join(text[:100]))
     run("randomize", made / "plan.json", tmp_path / "few.csv", "-o", tmp_path / "few.parquet")
@@ -75,7 +75,7 @@ def test_a_seed_is_repeated_by_estimate(made, tmp_path):
     assert "simulat" in done.stdout.lower() and "7" in done.stdout
 
 
-def test_verify(made, tmp_path):
+def test_verify_holds_for_what_the_commands_wrote(made, tmp_path):
     plan, reports = made / "plan.json", made / "reports.parquet"
     assert json.loads(run("verify", plan, "--json").stdout)["holds"] is True
     found = json.loads(run("verify", plan, reports, "--json").stdout)
@@ -127,5 +127,5 @@ def test_demo_and_help(tmp_path):
 # --- in the same process -----------------------------------------------------------------------
 
 
-def test_version(call):
+def test_version_is_that_of_the_package(call):
     assert call("--version") == (0, f"incrowd {version('incrowd')}\n", "")

@@ -50,7 +50,7 @@ HARD = [
 
 
 @pytest.mark.parametrize("number", range(len(HARD)))
-def test_hard_files(valid, number):
+def test_hard_files_are_refused_in_bounded_time_and_memory(valid, number):
     """What was a fault, or took more and more time and memory: refused in 4 GiB and 30 s."""
     name, content = HARD[number]
 

@@ -10,7 +10,7 @@ from tests.cli.conftest import SURVEY
 from tests.conftest import run
 
 
-def test_privacy_as_json():
+def test_the_figures_as_json_are_those_of_the_accountant():
     shown = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "120", "--json")
     data = json.loads(run(*shown, "--epsilon", "0.7", "--analysis", "outlier").stdout)
     keys = [
@@ -37,7 +37,7 @@ def test_privacy_as_json():
 
 
 @pytest.mark.parametrize("ending", ["csv", "html"])
-def test_privacy_curve(tmp_path, ending):
+def test_a_curve_has_every_analysis(tmp_path, ending):
     out = tmp_path / f"c.{ending}"
     options = ("--noise", "0.3", "--bits", "2", "--crowd", "500", "--points", "5", "-o", out)
     assert run("privacy", "curve", *options).returncode == 0
@@ -58,7 +58,7 @@ def test_privacy_curve(tmp_path, ending):
         (("epsilon", "--noise", "0.3", "--bits", "2", "--crowd", "9", "--delta", "2"), "delta"),
     ],
 )
-def test_privacy_wrong_use(arguments, message):
+def test_wrong_options_are_named(arguments, message):
     done = run("privacy", *arguments)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
 

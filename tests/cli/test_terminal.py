@@ -49,7 +49,7 @@ def completed(call, monkeypatch, words):
         ("plan surv", []),  # the shell then offers files
     ],
 )
-def test_the_tab_key(words, found, call, monkeypatch):
+def test_the_tab_key_completes_commands_and_values(words, found, call, monkeypatch):
     assert completed(call, monkeypatch, words) == found
 
 

@@ -77,7 +77,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_wrong_use(made, tmp_path, name):
+def test_wrong_uses_end_with_their_code_and_a_message(made, tmp_path, name):
     uses = wrong_uses(made, tmp_path)
     assert list(uses) == NAMES
     arguments, code, message = uses[name]

@@ -34,7 +34,7 @@ def test_yes_and_no_in_every_spelling():
     assert bits(question, pa.array([1, 0])) == [[1], [0]]
 
 
-def test_choice_and_number():
+def test_choices_and_numbers_set_one_bit():
     assert bits(SURVEY.question("b"), ["z", "x"]) == [[0, 0, 1], [1, 0, 0]]
     binned = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]
     assert bits(SURVEY.question("d"), [0, 0.999, 1, 3.5, 1e300]) == binned
@@ -49,7 +49,7 @@ def test_multi_as_list_and_as_text():
     assert bits(question, ["w;u", "", "v"]) == wanted
 
 
-def test_no_answer():
+def test_no_answer_is_an_option_of_its_own():
     assert bits(optional("a"), ["no", "yes", None]) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert bits(optional("b"), ["y", None]) == [[0, 1, 0, 0], [0, 0, 0, 1]]
     assert bits(optional("c"), pa.array([["u"], None, []])) == [
@@ -116,14 +116,14 @@ def test_csv_and_parquet_agree(tmp_path):
         ("a.parquet", b"", "cannot be read"),
     ],
 )
-def test_a_wrong_file(tmp_path, name, content, message):
+def test_a_wrong_file_is_refused_with_the_reason(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(AnswersError) as error:
         load_answers(tmp_path / name, SURVEY)
     assert message in str(error.value)
 
 
-def test_no_file(tmp_path):
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(AnswersError, match="No such file"):
         load_answers(tmp_path / "none.csv", SURVEY)
     with pytest.raises(AnswersError):

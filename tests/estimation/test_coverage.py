@@ -22,7 +22,7 @@ from incrowd.channels.rappor import Rappor
 from incrowd.errors import IncrowdError
 from incrowd.estimation.comparisons import difference, odds_ratio
 from incrowd.estimation.decoders import decoder, question_decoder
-from incrowd.estimation.likelihood import maximise_likelihood
+from incrowd.estimation.postprocessing import maximise_likelihood
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, YesNo

@@ -14,9 +14,8 @@ from incrowd.errors import TableError
 from incrowd.estimation.bootstrap import bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import estimate_joint, pair_decoder
-from incrowd.estimation.likelihood import maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
-from incrowd.estimation.postprocessing import project_to_simplex
+from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
 from incrowd.estimation.tables import along_axes
 from incrowd.survey import Choice, Multi, YesNo
 from incrowd.tally.moments import histogram, pair_moments

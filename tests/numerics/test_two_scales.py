@@ -90,7 +90,7 @@ def test_one_scale_stays_on_one_lattice():
     assert mean_in_two(discretized(law, 10**6)) is None
 
 
-def test_defective_laws():
+def test_the_chance_of_no_decisive_value_is_a_factor():
     """Where decisive values were taken out, the chance that there is none is a factor."""
     whole = two_sized(0.5, 500.0, 1e-4, 1.0)
     part = Law(whole.value, whole.log_mass + math.log(0.9), 0.9)

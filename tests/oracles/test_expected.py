@@ -43,7 +43,7 @@ def test_homogeneous_crowds_by_the_contour(row):
         assert etas == pytest.approx(wanted[2:], rel=SIX)
 
 
-def test_many_bits():
+def test_forty_bits_are_those_of_the_lattice_and_of_draws():
     q, bits, crowd, epsilon, delta, eta = expected.MANY_BITS
     assert presence(q, bits, crowd, epsilon, step=1e3) == pytest.approx(delta, abs=5e-7)
     figures = drawn(q, bits, crowd, epsilon, 400_000, np.random.default_rng(1))

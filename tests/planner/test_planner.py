@@ -41,7 +41,7 @@ def simulated_error(made, share, trials, seed):
     [{}, {"copies": 10}, {"copies": 100}, {"reports_per_person": 40}],
     ids=["joint", "10 copies", "100 copies", "40 messages"],
 )
-def test_forty_bits(changes):
+def test_the_expected_error_of_forty_bits_is_the_simulated_one(changes):
     """4,000 collections know a spread within 1.1% (one standard error); 5% is 4.5 of them. The
     wrong variant, copies counted as more people, is off by more."""
     made = incrowd.plan(yes_no_survey(40, **changes))

@@ -302,7 +302,7 @@ SURVEY = (
 
 
 @pytest.mark.filterwarnings("always::incrowd.errors.IncrowdWarning")
-def test_the_commands(tmp_path, first, monkeypatch, capfd):
+def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SURVEY)
     (tmp_path / "plan.json").write_text(first.dumps())

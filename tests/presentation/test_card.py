@@ -41,7 +41,7 @@ class TestCard:
         assert facts["version"] in carded(name).kind
         assert facts["delta"] <= PLANS[name]().guarantee.delta
 
-    def test_what_is_sent(self):
+    def test_says_what_each_device_sends(self):
         text, message = texts(carded("wide")), wide().messages[-1]
         assert f"about {1 + 2000 * message.noise.q:,.0f} reports" in text
         chance = math.floor(message.noise.q * 1e4) / 1e4

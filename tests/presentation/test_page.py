@@ -155,7 +155,7 @@ class TestData:
         assert all("truth" not in cell for table in data["tables"] for cell in table["cells"])
         assert "truth" not in as_table(real).column_names
 
-    def test_long_table(self, simulated: Estimates) -> None:
+    def test_the_long_table_has_a_row_for_each_cell(self, simulated: Estimates) -> None:
         table = as_table(simulated)
         assert table.column_names == [
             "table",
@@ -290,7 +290,7 @@ class TestPage:
         assert ROWS in html
         assert simulated.plan.digest in html
 
-    def test_simulation_banner(self, html: str) -> None:
+    def test_a_simulation_says_so_in_a_banner(self, html: str) -> None:
         assert f'<p class="banner" role="note">{simulation_warning(42)}</p>' in html
         assert "true share" in html
 
@@ -318,7 +318,7 @@ class TestPage:
         assert "1,596 of 2,700 cells are listed" in html
         assert len(html.encode()) < 2_000_000
 
-    def test_size(self, html: str) -> None:
+    def test_a_page_is_smaller_than_200_kilobytes(self, html: str) -> None:
         assert len(html.encode()) < 200_000
 
 

@@ -64,7 +64,7 @@ def test_the_printed_sum_of_8_31():
 
 @pytest.mark.parametrize(("L", "k"), [(1, 3), (3, 2), (2, 4)])
 @pytest.mark.parametrize("channel", FLIPS)
-def test_weights_of_subsets(channel, L, k):
+def test_moments_of_the_weights_of_subsets_are_those_of_all_outcomes(channel, L, k):
     weight = weights(channel, L)
     zero, one = bit_law(channel, L, 0), bit_law(channel, L, 1)
     for r in range(k + 1):
@@ -152,10 +152,10 @@ def test_error_2_noise_must_rise_with_copies():
 
 
 @pytest.mark.slow
-def test_copies():
+def test_the_printed_noise_exceeds_the_limit_more_with_every_copy():
     """P[R > e^2] at k = 4, 10, 20 within 95% limits widened to false alarms of about 1e-5."""
     rows = list(sufficient_dp_copies.rows())
-    measured = {4: 0.0099, 10: 0.0598, 20: 0.2045}  # tests/test_merged.py: other seeds, more draws
+    measured = {4: 0.0099, 10: 0.0598, 20: 0.2045}  # test_merged.py: other seeds, more draws
     for k, expected in measured.items():
         found = copies_noise.exceeding_with_printed_noise(k)
         half = (found.high - found.low) / 2 * SIGMAS / norm.isf(0.025)

@@ -223,7 +223,7 @@ class TestCluster:
         with pytest.raises(UsageError, match="another Spark session is running"):
             count_on_spark(plans["bits"], [reports["bits"]])
 
-    def test_wrong_files_and_frames(self, session, plans, reports, tmp_path):
+    def test_wrong_files_and_frames_are_refused(self, session, plans, reports, tmp_path):
         plan, path = plans["bits"], reports["bits"]
         wanted = plan.survey.wanted
         with pytest.raises(ReportsError, match="come twice"):

@@ -61,7 +61,7 @@ def test_unrelated_questions_and_unknown_ones(health):
         incrowd.compare(made, reports, FIRST, FIRST)
 
 
-def test_the_command(health, tmp_path):
+def test_the_command_compares_as_json_and_as_tables(health, tmp_path):
     made, _, reports = health
     (tmp_path / "plan.json").write_text(made.dumps())
     incrowd.save_reports(reports, tmp_path / "r.parquet")

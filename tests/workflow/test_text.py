@@ -237,7 +237,7 @@ def test_one_word_in_two_spellings(estimated):
 # --- for people and programs -----------------------------------------------------------------
 
 
-def test_json_of_words(estimated, tmp_path):
+def test_words_stand_in_json_with_their_estimates(estimated, tmp_path):
     _, estimates = estimated
     incrowd.save_estimates(estimates, tmp_path / "e.json")
     data = json.loads((tmp_path / "e.json").read_text())

@@ -67,7 +67,7 @@ def test_truth_is_the_shares_in_the_file(made, answers):
     assert np.allclose(tables[("self_rated_health",)], shares, atol=1e-12)
 
 
-def test_files_round_trip(made, reports, tmp_path):
+def test_files_give_back_what_was_saved(made, reports, tmp_path):
     incrowd.save_reports(reports, tmp_path / "r.parquet")
     (again,) = incrowd.load_reports(tmp_path / "r.parquet")
     assert np.array_equal(again.packed, reports[0].packed)
@@ -125,7 +125,7 @@ def test_order_is_lost(made):
     assert gap(ordered) > 5
 
 
-def test_copies(answers):
+def test_copies_are_counted_as_one_person(answers):
     raw = incrowd.Survey.load(EXAMPLES / "health.toml").model_dump(by_alias=True) | {"copies": 3}
     made = incrowd.plan(incrowd.Survey.of(raw))
     reports = incrowd.randomize(made, answers, simulation_seed=1)
@@ -202,7 +202,7 @@ def test_tables_that_cannot_be_made(made, reports, tables):
         incrowd.estimate(made, reports, tables=tables)
 
 
-def test_damaged_reports(made, reports, tmp_path):
+def test_damaged_reports_are_refused(made, reports, tmp_path):
     path = tmp_path / "r.parquet"
     incrowd.save_reports(reports, path)
     whole = path.read_bytes()
@@ -253,7 +253,7 @@ def test_wrong_noise_would_show_as_bias(survey, answers):
     assert np.all(np.abs(found.estimate - true) > 5 * found.standard_error)
 
 
-def test_simulation_wrong_use(survey, answers):
+def test_a_simulation_needs_two_trials_and_the_crowd(survey, answers):
     with pytest.raises(UsageError):
         incrowd.simulate(survey, answers, trials=1)
     with pytest.raises(UsageError):

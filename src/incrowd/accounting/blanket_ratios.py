@@ -15,10 +15,11 @@ from itertools import product
 import numpy as np
 
 from incrowd.accounting.parts import AnyChannel, bit_log_ratios
-from incrowd.accounting.ratios import UNIT, Ratios, merged
+from incrowd.accounting.ratios import Ratios, merged
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PrivacyError
 from incrowd.numerics.binomial import log_binomial
+from incrowd.numerics.precision import UNIT
 from incrowd.survey import Domain
 
 Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|

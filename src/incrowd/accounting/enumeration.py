@@ -19,13 +19,12 @@ from scipy.special import comb as binomials
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
+from incrowd.numerics.precision import ENUMERATED, TIED_RATIO, UNIT
 from incrowd.survey import Domain
 
 MOST_STEPS = 1 << 30  # collections times count vectors times kinds of reports: under a minute
 MOST_ENTRIES = 1 << 24  # of the tables of all count vectors, 4 bytes each
 MOST_PEOPLE = 500  # depth of the recursion
-ROUNDOFF = 1e-9  # relative; delta is rounded up by it
-TIE = 1e-10  # a ratio as close as this to e^epsilon equals it, and does not exceed it
 
 Pair = tuple[int, int]  # records x and x'; bit i of a record stands at 2^i
 Others = tuple[tuple[int, int], ...]  # (record, how many of the others hold it)
@@ -150,7 +149,7 @@ def _precision(people: int, bits: int) -> float:
 
     Each is a sum of positive products, one more person at a time; relative to the larger.
     """
-    return float(2.0**-52 * (people + 1) * ((1 << bits) + bits + 8))
+    return float(UNIT * (people + 1) * ((1 << bits) + bits + 8))
 
 
 def _divergences(
@@ -160,8 +159,8 @@ def _divergences(
     here, there = reports[:, columns[0]], np.exp(epsilon) * reports[:, columns[1]]
     near = here > there * (1 - precision)
     doubt = precision * np.where(near, here, 0.0).sum(axis=0)
-    delta = np.maximum(here - there, 0).sum(axis=0) * (1 + ROUNDOFF) + doubt
-    return delta, np.where(here > there * (1 + TIE), here, 0.0).sum(axis=0), doubt
+    delta = np.maximum(here - there, 0).sum(axis=0) * (1 + ENUMERATED) + doubt
+    return delta, np.where(here > there * (1 + TIED_RATIO), here, 0.0).sum(axis=0), doubt
 
 
 def _predecessors(people: int, kinds: int) -> np.ndarray:

@@ -11,11 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest
-from incrowd.accounting.ratios import UNIT, Ratios, product
+from incrowd.accounting.ratios import Ratios, product
 from incrowd.channels.k_ary import KAry
+from incrowd.numerics.precision import PROBABILITY, UNIT
 from incrowd.survey import Domain
-
-ROUNDOFF = 1e-12  # relative, of probabilities
 
 Apart = tuple[int, int]  # |x minus x'|, |x' minus x|
 
@@ -57,7 +56,7 @@ def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
     side: 1 for no less than it is, -1 for no more.
     """
     excess = -np.expm1(-np.maximum(ratios.gaps(wanted, side), 0.0))
-    rounding = 1 + side * (ROUNDOFF + 4 * ratios.error)
+    rounding = 1 + side * (PROBABILITY + 4 * ratios.error)
     return float(np.exp(ratios.log_mass + ratios.log_a) @ excess) * rounding
 
 

@@ -16,13 +16,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from incrowd.accounting.enumeration import ROUNDOFF, TIE, Case
+from incrowd.accounting.enumeration import Case
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.binomial import log_binomial
 from incrowd.numerics.convolution import convolved
-from incrowd.numerics.precision import SMALLEST
+from incrowd.numerics.precision import ENUMERATED, SMALLEST, TIED_RATIO
 
 BLOCK = 64  # collections treated together: they share the law of all but so many people
 SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations and 36 beyond
@@ -128,12 +128,12 @@ class _Tilt:
         """
         ones = np.arange(first, first + size)
         floors, law, tail = self._at_modes(first, size)
-        later = law[1] * (1 + TIE) >= law[0]
+        later = law[1] * (1 + TIED_RATIO) >= law[0]
         here, beyond = np.where(later, law[1], law[0]), np.where(later, tail[1], tail[0])
         drop = (here - beyond * self.excess) / (1 + self.excess)
         eta = self.channel.p * (here + beyond) + self.channel.q * beyond
         log_scale = self._log_total(ones) - self.log_c * (floors + later)
-        both = np.stack([self.gain * drop * (1 + ROUNDOFF), eta])
+        both = np.stack([self.gain * drop * (1 + ENUMERATED), eta])
         return np.asarray(np.maximum(np.exp(log_scale) * both, SMALLEST))
 
     def _log_total(self, ones: np.ndarray) -> np.ndarray:

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from incrowd.accounting.parts import bit_log_ratios
-from incrowd.accounting.ratios import UNIT, Ratios, product
+from incrowd.accounting.ratios import Ratios, product
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.numerics.precision import UNIT
 from incrowd.survey import Domain
 
 Relation = tuple[int, int, int]  # bits in which only x, only x', both differ from the crowd's z

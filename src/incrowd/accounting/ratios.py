@@ -7,7 +7,6 @@ pair A = P(s|x) / omega(s), B = P(s|x') / omega(s). Independent questions multip
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -15,10 +14,11 @@ from functools import cached_property, reduce
 import numpy as np
 
 from incrowd.errors import InWords, PrecisionError
+from incrowd.numerics.lattice import neighbors
 from incrowd.numerics.law import Law
+from incrowd.numerics.precision import UNIT
 
 GRAIN = 2.0**-40  # logarithms closer than this share of the largest are one up to rounding
-UNIT = 2.0**-52
 LARGEST = 340.0  # squares of ratios have to be numbers too
 MOST_ATOMS, LEAST_ATOMS = 1 << 14, 1 << 7  # that are kept, and that nothing is thinned below
 MOST_PAIRS = 1 << 21  # in a product
@@ -145,26 +145,16 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
     step = FINEST * float(max(map(np.ptp, logs)))
     while _cells(ratios, step) > most:
         step *= 2
-    (low_a, *shares_a), (low_b, *shares_b) = (_split(log, step) for log in logs)
+    (low_a, *shares_a), (low_b, *shares_b) = (neighbors(log, step, rate=1.0) for log in logs)
     corners = []
     for up_a, up_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        log_mass = ratios.log_mass + shares_a[up_a] + shares_b[up_b]
+        with np.errstate(divide="ignore"):  # a share of zero
+            log_mass = ratios.log_mass + np.log(shares_a[up_a]) + np.log(shares_b[up_b])
         some = log_mass > -np.inf
         corners.append(((low_a + up_a)[some] * step, (low_b + up_b)[some] * step, log_mass[some]))
     error = ratios.error + 8 * UNIT * ratios.scale
     log_a, log_b, log_mass = map(np.concatenate, zip(*corners, strict=True))
     return merged(Ratios(log_a, log_b, log_mass, error))
-
-
-def _split(log_value: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Index of the grid point below, and the logarithms of the shares of the points below and
-    above that keep the mean; minus infinity for none."""
-    below = np.floor(log_value / step)
-    above = np.clip(log_value - below * step, 0.0, step)
-    rest = -math.expm1(-step)
-    with np.errstate(divide="ignore"):
-        lower, upper = np.log(-np.expm1(above - step) / rest), np.log(-np.expm1(-above) / rest)
-    return below, lower, above - step + upper
 
 
 def _cells(ratios: Ratios, step: float) -> int:

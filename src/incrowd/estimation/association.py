@@ -50,7 +50,9 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     questions with margins.
     """
     _, jacobian, deviations, shares = _deviations(joint)
-    contrast = np.kron(*(_contrasts(joint, axis) for axis in (0, 1)))
+    sizes = [len(answers) for answers in joint.answers]
+    kinds = [helmert if exclusive else np.eye for exclusive in joint.exclusive]
+    contrast = np.kron(*(kind(size) for kind, size in zip(kinds, sizes, strict=True)))
     values, linear = contrast @ deviations, contrast @ jacobian
     covariance = linear @ shares.covariance @ linear.T
     names = (joint.questions[0], joint.questions[1])
@@ -62,7 +64,7 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     return IndependenceTest(names, statistic, len(values), p_value, joint.errors)
 
 
-def cramers_v(joint: JointEstimate, level: float = LEVEL) -> Comparison:
+def cramers_v(joint: JointEstimate) -> Comparison:
     """Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i. pi_.j.
 
     phi2 is the squared length of a vector whose estimate is nearly normal, and the interval is of
@@ -74,26 +76,15 @@ def cramers_v(joint: JointEstimate, level: float = LEVEL) -> Comparison:
     """
     if not all(joint.exclusive):
         raise TableError.of("table", joint.questions, "its options overlap; use exclusive ones")
-    if reason := _small_margin(joint):
-        return _v(joint, level, math.nan, math.nan, 0.0, 1.0, reason)
-    length = Length(*standardized(joint))
-    largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
-    low, high = (end / largest for end in length.interval(level, largest))
-    value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
-    reason = "the data leave every value open; collect more reports"
-    return _v(joint, level, value, error, low, high, reason if low <= 0 and high >= 1 else "")
-
-
-def _v(
-    joint: JointEstimate,
-    level: float,
-    value: float,
-    error: float,
-    low: float,
-    high: float,
-    reason: str,
-) -> Comparison:
-    """V as a figure; reason: why any value is possible, if so."""
+    value, error, low, high = math.nan, math.nan, 0.0, 1.0
+    reason = _small_margin(joint)
+    if not reason:
+        length = Length(*standardized(joint))
+        largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
+        low, high = (end / largest for end in length.interval(LEVEL, largest))
+        value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
+        if low <= 0 and high >= 1:
+            reason = "the data leave every value open; collect more reports"
     return Comparison(
         name=f"Cramer's V of {joint.questions[0]} and {joint.questions[1]}",
         estimate=value,
@@ -101,7 +92,7 @@ def _v(
         low=low,
         high=high,
         scale="linear",
-        level=level,
+        level=LEVEL,
         errors=joint.errors,
         estimable=not math.isnan(value),
         reason=reason,
@@ -141,14 +132,9 @@ def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
     moved[:, : len(expected)] = 0  # off the cells the Jacobian is minus that of `expected`
     slope = jacobian / root[:, None] + moved * (deviations / (2 * root * expected))[:, None]
     ends = np.split(shares.values[len(expected) :], [len(joint.answers[0])])
-    contrast = np.kron(*(_orthogonal(np.sqrt(margin)) for margin in ends))
+    contrast = np.kron(*(null_space(np.sqrt(margin)[None]).T for margin in ends))
     linear = contrast @ slope
     return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
-
-
-def _orthogonal(vector: np.ndarray) -> np.ndarray:
-    """Orthonormal rows, all orthogonal to the vector."""
-    return np.asarray(null_space(vector[None]).T)
 
 
 def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
@@ -172,9 +158,3 @@ def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarra
     )
     expected = np.outer(row_margin, column_margin).ravel()
     return expected, jacobian, shares.values[: len(cells)] - expected, shares
-
-
-def _contrasts(joint: JointEstimate, axis: int) -> np.ndarray:
-    """Orthonormal rows; for exclusive answers those orthogonal to (1, ..., 1)."""
-    size = len(joint.answers[axis])
-    return np.asarray(helmert(size)) if joint.exclusive[axis] else np.eye(size)

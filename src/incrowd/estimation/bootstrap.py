@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.tables import along_axes
+from incrowd.kernels.axes import transform as along_axes
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,8 @@ def _draw(
     cells = generator.multinomial(people, truth.ravel()).reshape(truth.shape)
     counts = np.zeros([len(channel) for channel in channels], np.int64)
     for place in np.argwhere(cells):
-        law = _law(channels, place)
+        columns = (channel[:, i] for channel, i in zip(channels, place, strict=True))
+        law = np.asarray(reduce(np.multiply.outer, columns))
         drawn = generator.multinomial(copies * cells[tuple(place)], law.ravel() / law.sum())
         counts += drawn.reshape(law.shape)
     return counts
-
-
-def _law(channels: Sequence[np.ndarray], place: np.ndarray) -> np.ndarray:
-    """The law of a report of one cell."""
-    columns = [channel[:, i] for channel, i in zip(channels, place, strict=True)]
-    return np.asarray(reduce(np.multiply.outer, columns))

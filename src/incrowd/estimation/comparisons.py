@@ -14,16 +14,13 @@ import numpy as np
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.delta_method import Shares, linear, named, pick, product
 from incrowd.estimation.quotients import Comparison, quotient
-from incrowd.estimation.tables import LEVEL
 
 Answer = tuple[str, str]  # a question and one of its answers
 SPLIT = np.array([[1.0, 0.0], [-1.0, 1.0]])  # (both, group) into (both, the rest of the group)
 A, NOT_A, B, NOT_B = np.eye(4)  # who answers so and who does not, in the first group, the second
 
 
-def conditional_share(
-    joint: JointEstimate, of: Answer, given: Answer, level: float = LEVEL
-) -> Comparison:
+def conditional_share(joint: JointEstimate, of: Answer, given: Answer) -> Comparison:
     """The share of those who answer `of` among those who answer `given`.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -31,12 +28,10 @@ def conditional_share(
     name = f"share of {named(dict([of]))} among {named(dict([given]))}"
     shares = pick(joint, [dict([of, given]), dict([given])]).combined(SPLIT)
     over, under = linear(shares, np.array([1, 0])), linear(shares, np.array([1, 1]))
-    return quotient(name, over, under, shares, {named(dict([given])): under.gradient}, level)
+    return quotient(name, over, under, shares, {named(dict([given])): under.gradient})
 
 
-def difference(
-    joint: JointEstimate, of: Answer, first: Answer, second: Answer, level: float = LEVEL
-) -> Comparison:
+def difference(joint: JointEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
     """The share of `of` among `first` less that among `second`.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -45,12 +40,10 @@ def difference(
     over = product(shares, A, NOT_B) - product(shares, NOT_A, B)
     under = product(shares, A + NOT_A, B + NOT_B)
     factors = {named(dict([first])): A + NOT_A, named(dict([second])): B + NOT_B}
-    return quotient(name, over, under, shares, factors, level)
+    return quotient(name, over, under, shares, factors)
 
 
-def odds_ratio(
-    joint: JointEstimate, of: Answer, first: Answer, second: Answer, level: float = LEVEL
-) -> Comparison:
+def odds_ratio(joint: JointEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
     """The odds of `of` against anything else among `first` divided by those among `second`.
 
     Raises TableError if the table has no such answer or lacks a margin.
@@ -59,7 +52,7 @@ def odds_ratio(
     over, under = product(shares, A, NOT_B), product(shares, NOT_A, B)
     without = f"{named(dict([first]))} without {named(dict([of]))}"
     factors = {without: NOT_A, named(dict([of, second])): B}
-    return quotient(name, over, under, shares, factors, level, "log")
+    return quotient(name, over, under, shares, factors, "log")
 
 
 def _groups(joint: JointEstimate, of: Answer, first: Answer, second: Answer) -> Shares:

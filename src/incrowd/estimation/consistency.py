@@ -13,14 +13,6 @@ from scipy.linalg import block_diag
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
 
-CONSISTENCY = "consistent tables (weighted least squares)"
-CONSISTENCY_STATEMENT = (
-    "Post-processed, biased: the tables were changed as little as their errors suggest, so that "
-    "margins which they share agree and each sums to one. The weights come from the same data, "
-    "so that a small bias remains; cells can still be negative; the intervals of the unbiased "
-    "estimates do not belong to these figures."
-)
-
 
 @dataclass(frozen=True)
 class ConsistentTables:
@@ -32,8 +24,13 @@ class ConsistentTables:
 
     estimates: tuple[np.ndarray, ...]
     shift: float
-    method: str = CONSISTENCY
-    statement: str = CONSISTENCY_STATEMENT
+    method: str = "consistent tables (weighted least squares)"
+    statement: str = (
+        "Post-processed, biased: the tables were changed as little as their errors suggest, so "
+        "that margins which they share agree and each sums to one. The weights come from the same "
+        "data, so that a small bias remains; cells can still be negative; the intervals of the "
+        "unbiased estimates do not belong to these figures."
+    )
     biased: bool = True
 
 
@@ -62,16 +59,12 @@ def make_consistent(tables: Sequence[JointEstimate]) -> ConsistentTables:
 
 def _constraints(tables: Sequence[JointEstimate]) -> tuple[np.ndarray, np.ndarray]:
     """A and b of A z = b: totals of one, then for each pair of tables equal shared margins."""
-    blocks, wanted = [], []
-    for number, table in enumerate(tables):
-        blocks.append(_row(tables, {number: _margin(table, [])}))
-        wanted.append(np.ones(1))
+    blocks = [_row(tables, {i: _margin(table, [])}) for i, table in enumerate(tables)]
     for (i, one), (j, other) in combinations(enumerate(tables), 2):
-        shared = sorted(set(one.questions) & set(other.questions))
-        if shared:
+        if shared := sorted(set(one.questions) & set(other.questions)):
             blocks.append(_row(tables, {i: _margin(one, shared), j: -_margin(other, shared)}))
-            wanted.append(np.zeros(len(blocks[-1])))
-    return np.vstack(blocks), np.concatenate(wanted)
+    matrix = np.vstack(blocks)
+    return matrix, (np.arange(len(matrix)) < len(tables)) * 1.0
 
 
 def _row(tables: Sequence[JointEstimate], parts: dict[int, np.ndarray]) -> np.ndarray:

@@ -80,11 +80,12 @@ def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = Fals
     is read without noise; sums of the noisy cells of a choice are not.
     """
     single = decoder(question, inverse)
-    rows = np.vstack([single.mean, _first(1 + question.domain.bits)]) if margin else single.mean
-    means, fold = sparse.csr_array(rows), _fold(question.domain.bits)
+    bits = question.domain.bits
+    rows = np.vstack([single.mean, np.eye(1, 1 + bits)]) if margin else single.mean
+    means, fold = sparse.csr_array(rows), _fold(bits)
     product = sparse.kron(means, means, "csr") @ fold
     mean = means @ fold[: means.shape[1]]  # the first rows of fold are 1 x (1, bits)
-    total = sparse.csr_array(_first(fold.shape[1])[None])
+    total = sparse.csr_array(np.eye(1, fold.shape[1]))
     exclusive = not isinstance(question, Multi)
     both = _both(mean, product, exclusive, margin)
     return PairDecoder(single.answers, exclusive, margin, total, mean, product, both)
@@ -102,13 +103,8 @@ def question_pair_decoder(
     found = histogram_decoder(question.answers, channel.inverse, margin)
     bits = question.domain.bits
     singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
-    return replace(
-        found,
-        total=found.total @ singles,
-        mean=found.mean @ singles,
-        product=found.product @ singles,
-        both=found.both @ singles,
-    )
+    shown = (found.total, found.mean, found.product, found.both)
+    return PairDecoder(found.answers, True, margin, *(matrix @ singles for matrix in shown))
 
 
 def histogram_decoder(
@@ -185,10 +181,6 @@ def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) ->
         noise_covariance=noise,
         people=min(table.people for table in tables),
     )
-
-
-def _first(size: int) -> np.ndarray:
-    return np.asarray(np.eye(1, size)[0])
 
 
 def _fold(bits: int) -> sparse.csr_array:

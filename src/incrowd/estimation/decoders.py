@@ -27,9 +27,15 @@ class Decoder:
 
 
 def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
-    """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel."""
-    made = answer_decoder if channel.of_answers else decoder
-    return made(question, channel.inverse)
+    """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel.
+
+    A k-ary response is sent as one set bit: g of answer i is inverse[i, report].
+    """
+    inverse = channel.inverse
+    if not channel.of_answers:
+        return decoder(question, inverse)
+    mean, square = (np.pad(g, [(0, 0), (1, 0)]) for g in (inverse, inverse**2))
+    return Decoder(question.answers, mean, square, float(inverse.min()), float(inverse.max()))
 
 
 def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
@@ -39,25 +45,11 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     flip (Vinterbo, corollary 1 with n = 1). A plain yes/no shows both of its cells.
     """
     bits = question.domain.bits
-    values = [inverse[1]] * bits  # value at s = 0, value at s = 1
-    if bits == 1:
-        values = [inverse[0], inverse[1]]
-    places = np.arange(len(values)) % bits
-    table = np.array(values)
-    mean, square = _affine(table, places, bits), _affine(table**2, places, bits)
-    return Decoder(question.answers, mean, square, float(table.min()), float(table.max()))
+    values = inverse if bits == 1 else np.tile(inverse[1], (bits, 1))  # at s = 0, at s = 1
+    mean, square = _affine(values, bits), _affine(values**2, bits)
+    return Decoder(question.answers, mean, square, float(values.min()), float(values.max()))
 
 
-def answer_decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
-    """The decoder of a k-ary response, sent as one set bit: g of answer i is inverse[i, report]."""
-    nothing = np.zeros((len(inverse), 1))
-    mean, square = np.hstack([nothing, inverse]), np.hstack([nothing, inverse**2])
-    return Decoder(question.answers, mean, square, float(inverse.min()), float(inverse.max()))
-
-
-def _affine(values: np.ndarray, places: np.ndarray, bits: int) -> np.ndarray:
+def _affine(values: np.ndarray, bits: int) -> np.ndarray:
     """Rows (a, 0, .., b, .., 0) with a + b s = value at s, b at the place of the row's bit."""
-    matrix = np.zeros((len(values), 1 + bits))
-    matrix[:, 0] = values[:, 0]
-    matrix[np.arange(len(values)), 1 + places] = values[:, 1] - values[:, 0]
-    return matrix
+    return np.hstack([values[:, :1], np.diff(values) * np.eye(bits)])

@@ -20,12 +20,10 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
     most significant digit of a pattern. Raises TableError for a `multi` question, whose options
     overlap, and above 16 bits.
     """
-    bits = question.domain.bits
     if isinstance(question, Multi):
-        raise TableError.of(
-            "question", question.id, "its options overlap; use a question with one answer"
-        )
-    _check_bits(question.id, bits)
+        allowed = "its options overlap; use a question with one answer"
+        raise TableError.of("question", question.id, allowed)
+    bits = _few_bits(question)
     records = np.arange(2)[:, None] if bits == 1 else np.eye(bits, dtype=np.int64)
     return np.stack([reduce(np.kron, matrix[:, record].T) for record in records], axis=1)
 
@@ -36,13 +34,15 @@ def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
     inverse: of the 2 x 2 channel of a bit. Returns shape (answers, 2^bits), a left inverse of
     `channel_matrix`. Raises TableError above 16 bits.
     """
-    bits = question.domain.bits
-    _check_bits(question.id, bits)
+    bits = _few_bits(question)
     patterns = np.arange(1 << bits) >> np.arange(bits)[::-1, None] & 1
     conditions = np.vstack([np.ones((1, 1 << bits)), patterns])
     return np.asarray(decoder(question, inverse).mean @ conditions)
 
 
-def _check_bits(id: str, bits: int) -> None:
+def _few_bits(question: AnyQuestion) -> int:
+    bits = question.domain.bits
     if bits > MOST_BITS:
-        raise TableError.of("question", id, f"it has {bits} bits; use one of at most {MOST_BITS}")
+        allowed = f"it has {bits} bits; use one of at most {MOST_BITS}"
+        raise TableError.of("question", question.id, allowed)
+    return bits

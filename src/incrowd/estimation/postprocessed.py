@@ -11,11 +11,15 @@ import numpy as np
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.likelihood import LikelihoodFit, maximise_likelihood
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
-from incrowd.estimation.postprocessing import Projected, project_to_simplex
+from incrowd.estimation.postprocessing import (
+    LikelihoodFit,
+    Projected,
+    maximise_likelihood,
+    project_to_simplex,
+)
 from incrowd.estimation.readings import Reading
-from incrowd.estimation.tables import along_axes
+from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Guarantee
 from incrowd.survey import AnyQuestion
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.estimation.delta_method import Shares, Term
+from incrowd.estimation.tables import LEVEL
 
 TINY = 1e-300
 Scale = Literal["linear", "log"]
@@ -96,7 +97,6 @@ def quotient(
     under: Term,
     shares: Shares,
     factors: Mapping[str, np.ndarray],
-    level: float,
     scale: Scale = "linear",
 ) -> Comparison:
     """over / under as a figure; on the log scale it cannot be below zero.
@@ -105,7 +105,7 @@ def quotient(
     `under` zero if one of them is.
     """
     first, second = over.gradient, under.gradient
-    covariance = _with_a_few_people(shares, level)
+    covariance = _with_a_few_people(shares)
     found = Quotient(
         over=over.value,
         under=under.value,
@@ -114,7 +114,7 @@ def quotient(
         under_variance=float(second @ covariance @ second),
         positive=scale == "log",
     )
-    low, high = found.interval(level)
+    low, high = found.interval(LEVEL)
     unbounded = _unbounded(low, high, scale)
     unit = found.over if scale == "log" else found.under
     known = unbounded == "no" and unit > 0
@@ -125,7 +125,7 @@ def quotient(
         low=low,
         high=high,
         scale=scale,
-        level=level,
+        level=LEVEL,
         errors=shares.errors,
         estimable=not math.isnan(found.estimate),
         reason="" if unbounded == "no" else _smallest(shares, factors),
@@ -144,14 +144,14 @@ def _smallest(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
     )
 
 
-def _with_a_few_people(shares: Shares, level: float) -> np.ndarray:
+def _with_a_few_people(shares: Shares) -> np.ndarray:
     """The covariance of shares, none smaller than few people allow.
 
     The variance of a count of people is estimated by the count, and is nothing if nobody was
     found; but with z^2 people nobody is found now and then (Wilson 1927). So z^2 people are added
     to the variance of each count, which is nothing beside the noise of a crowd.
     """
-    least = (float(ndtri((1 + level) / 2)) * shares.person) ** 2
+    least = (float(ndtri((1 + LEVEL) / 2)) * shares.person) ** 2
     return np.asarray(shares.covariance + least * np.eye(len(shares.values)))
 
 

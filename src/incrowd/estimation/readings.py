@@ -50,11 +50,6 @@ def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEst
     return estimate_table(ids, decoders, singles, message.copies, noise_only)
 
 
-def travels_jointly(plan: Plan, ids: Ids) -> bool:
-    """Whether reports hold all bits of a table; where set bits travel unlinked they hold one."""
-    return not any(plan.survey.question(id).unlinked for id in ids)
-
-
 def joint(
     plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False, margin: bool = False
 ) -> JointEstimate:

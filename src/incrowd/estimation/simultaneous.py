@@ -38,7 +38,7 @@ class SimultaneousIntervals:
 
 
 def simultaneous_intervals(
-    joint: JointEstimate, level: float = LEVEL, method: Method = "max-t"
+    joint: JointEstimate, *, method: Method = "max-t"
 ) -> SimultaneousIntervals:
     """Simultaneous intervals of all cells: estimate -+ multiplier x standard error.
 
@@ -47,16 +47,16 @@ def simultaneous_intervals(
     the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
     95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni.
     """
-    widest = float(ndtri(1 - (1 - level) / (2 * joint.estimate.size)))
+    widest = float(ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
     simulated = method == "max-t"
-    multiplier = min(widest, _largest(joint.covariance, level)) if simulated else widest
-    accuracy = float(np.sqrt(level * (1 - level) / DRAWS)) if simulated else 0.0
+    multiplier = min(widest, _largest(joint.covariance)) if simulated else widest
+    accuracy = float(np.sqrt(LEVEL * (1 - LEVEL) / DRAWS)) if simulated else 0.0
     reach = multiplier * joint.standard_error
     return SimultaneousIntervals(
         estimate=joint.estimate,
         low=joint.estimate - reach,
         high=joint.estimate + reach,
-        level=level,
+        level=LEVEL,
         method=method,
         multiplier=multiplier,
         accuracy=accuracy,
@@ -64,10 +64,10 @@ def simultaneous_intervals(
     )
 
 
-def _largest(covariance: np.ndarray, level: float) -> float:
+def _largest(covariance: np.ndarray) -> float:
     """The quantile of the largest |z|; cells without an error do not count."""
-    known = np.diagonal(covariance) <= 0
-    factor = _factor(covariance[~known][:, ~known]).astype(np.float32)  # ample, twice as fast
+    noisy = np.diagonal(covariance) > 0
+    factor = _factor(covariance[noisy][:, noisy]).astype(np.float32)  # ample, twice as fast
     if not factor.size:
         return 0.0
     generator = np.random.default_rng(SEED)
@@ -78,7 +78,7 @@ def _largest(covariance: np.ndarray, level: float) -> float:
         np.abs(generator.standard_normal((size, width), np.float32) @ factor.T).max(axis=1)
         for size in sizes
     ]
-    return float(np.quantile(np.concatenate(largest), level))
+    return float(np.quantile(np.concatenate(largest), LEVEL))
 
 
 def _factor(covariance: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -50,26 +49,23 @@ class Length:
         draw is not taken as more evidence than none.
         """
         tail, least = (1 - level) / 2, float(np.trace(self.covariance))
+        first, rest = _draws(self.covariance)
 
         def below(length: float, square: float) -> float:
-            return float(np.mean(self._squares(length) <= square))
+            return float(np.mean((first + length) ** 2 + rest <= square))
 
         low = _crossing(lambda r: 1 - below(r, self.square) >= tail, largest)
         high = _crossing(lambda r: below(r, max(self.square, least)) < tail, largest)
         return low, high
 
-    def _squares(self, length: float) -> np.ndarray:
-        first, rest = self._draws
-        return np.asarray((first + length) ** 2 + rest)
 
-    @cached_property
-    def _draws(self) -> tuple[np.ndarray, np.ndarray]:
-        """The noise in the direction where it is largest, the squared noise in all others."""
-        variances = np.maximum(np.linalg.eigvalsh(self.covariance), 0.0)
-        generator, rest = np.random.default_rng(SEED), np.zeros(DRAWS)
-        for variance in variances[:-1]:
-            rest += variance * generator.standard_normal(DRAWS) ** 2
-        return math.sqrt(float(variances[-1])) * generator.standard_normal(DRAWS), rest
+def _draws(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The noise in the direction where it is largest, the squared noise in all others."""
+    variances = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
+    generator, rest = np.random.default_rng(SEED), np.zeros(DRAWS)
+    for variance in variances[:-1]:
+        rest += variance * generator.standard_normal(DRAWS) ** 2
+    return math.sqrt(float(variances[-1])) * generator.standard_normal(DRAWS), rest
 
 
 def _crossing(reached: Callable[[float], bool], largest: float) -> float:

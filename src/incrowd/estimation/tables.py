@@ -6,6 +6,7 @@ Proof: docs/mathematics.md#estimates.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -16,12 +17,31 @@ from scipy.special import bdtrc, ndtri
 
 from incrowd import views
 from incrowd.estimation.decoders import Decoder
-from incrowd.estimation.intervals import Intervals
-from incrowd.kernels.axes import transform
+from incrowd.kernels.axes import transform as along_axes
 
 LEVEL = 0.95
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
+
+
+class Intervals(ABC):
+    """The ends of intervals that reach as far on both sides of an estimate."""
+
+    estimate: np.ndarray
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower ends of the intervals; not cut at zero."""
+        return np.asarray(self.estimate - self._half_width)
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper ends of the intervals; not cut at one."""
+        return np.asarray(self.estimate + self._half_width)
+
+    @property
+    @abstractmethod
+    def _half_width(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -171,21 +191,14 @@ def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> Table
     best are the inverses of the noise variances that were planned. The noise of different
     messages is independent; the sampling is the same, of the fewest people.
     """
-    share = np.array(weights) / np.sum(weights)
-    estimate = sum(w * table.estimate for w, table in zip(share, tables, strict=True))
-    noise = sum(w**2 * table.noise_error**2 for w, table in zip(share, tables, strict=True))
     if len(tables) == 1:
         return tables[0]
+    pairs = list(zip(np.array(weights) / np.sum(weights), tables, strict=True))
     return replace(
         tables[0],
         p_values=None,
-        estimate=estimate,
-        noise_error=np.sqrt(noise),
+        estimate=sum(w * table.estimate for w, table in pairs),
+        noise_error=np.sqrt(sum(w**2 * table.noise_error**2 for w, table in pairs)),
         people=min(table.people for table in tables),
-        influence=sum(w * table.influence for w, table in zip(share, tables, strict=True)),
+        influence=sum(w * table.influence for w, table in pairs),
     )
-
-
-def along_axes(matrices: Sequence[np.ndarray], tensor: np.ndarray) -> np.ndarray:
-    """Apply one small matrix along each axis: a Kronecker product that is never built."""
-    return transform(matrices, tensor)

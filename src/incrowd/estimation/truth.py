@@ -8,7 +8,8 @@ import numpy as np
 
 from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.readings import Ids
-from incrowd.estimation.tables import NOISE_ONLY, along_axes
+from incrowd.estimation.tables import NOISE_ONLY
+from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Message, Plan
 
 

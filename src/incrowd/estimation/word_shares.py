@@ -22,7 +22,7 @@ unexplained, is known given the data, whatever the unknown words are; its tail i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,15 +32,9 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import ndtr, stdtrit
 
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.intervals import Intervals
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import LEVEL, Intervals
 
 FAMILY_ERROR = 0.05
-NOISE_COLLISIONS_AND_SAMPLING = "noise, collisions and sampling"
-SHARE_STATEMENT = (
-    "Post-processed, biased: the shares, not negative, that fit the reports best. Rare words come "
-    "out too high on average; the errors of the unbiased estimate do not belong to these figures."
-)
 RAISE = "raise the question's cohorts, bits or hashes in the next survey"
 CHUNK_NUMBERS = 1 << 21
 DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
@@ -72,8 +66,12 @@ class WordEstimates(Intervals):
     others: float
     others_error: float
     degrees_of_freedom: int
-    errors: str = NOISE_COLLISIONS_AND_SAMPLING
-    share_statement: str = SHARE_STATEMENT
+    errors: str = "noise, collisions and sampling"
+    share_statement: str = (
+        "Post-processed, biased: the shares, not negative, that fit the reports best. Rare words "
+        "come out too high on average; the errors of the unbiased estimate do not belong to these "
+        "figures."
+    )
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
 
@@ -102,7 +100,7 @@ def estimate_words(
     seen = counts[:, 0] > 0
     places, counts = places[:, seen], counts[seen]
     _check_room(candidates, places, counts)
-    fit = _regress(_cells(counts, inverse, places.shape[2]), places)
+    fit = _regress(counts, places, inverse)
     errors, p_values = _errors_and_p_values(fit)
     people = counts[:, 0].sum() / copies
     others = 1 - float(fit.estimate.sum())
@@ -119,26 +117,17 @@ def estimate_words(
     )
 
 
-class _Cells(NamedTuple):
-    """One row for each block of a cohort, one column for each of its bits.
+class _Fit(NamedTuple):
+    """Weighted least squares of cells, one row for each block of a cohort, a column for each bit.
 
-    value: the debiased share, less the block's mean. noise: the channel's variance of that share.
-    weight: the reports of the cohort, relative to the mean of all; shape (blocks, 1).
+    noise: the channel's variance of a debiased share. weight: the reports of the cohort, relative
+    to the mean of all; shape (blocks, 1). design: the cells that each candidate sets, sparse.
+    inverse: that of the normal equations. excess: the variance of the residuals beyond the noise,
+    for a cell of weight one.
     """
 
-    value: np.ndarray
     noise: np.ndarray
     weight: np.ndarray
-
-
-class _Fit(NamedTuple):
-    """Weighted least squares.
-
-    design: the cells that each candidate sets, sparse. inverse: that of the normal equations.
-    excess: the variance of the residuals beyond the noise, for a cell of weight one.
-    """
-
-    cells: _Cells
     design: csr_array
     inverse: np.ndarray
     estimate: np.ndarray
@@ -148,41 +137,49 @@ class _Fit(NamedTuple):
     degrees_of_freedom: int
 
 
-def _cells(counts: np.ndarray, inverse: np.ndarray, hashes: int) -> _Cells:
-    """The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise."""
-    reports = counts[:, :1]
-    rate = counts[:, 1:] / reports
-    value, square = (g[0] + (g[1] - g[0]) * rate for g in (inverse[1], inverse[1] ** 2))
-    blocks = len(counts) * hashes
-    return _Cells(
-        _centerd(value.reshape(blocks, -1)),
-        ((square - value) / reports).reshape(blocks, -1),
-        np.repeat(reports / reports.mean(), hashes, axis=0),
-    )
-
-
-def _regress(cells: _Cells, places: np.ndarray) -> _Fit:
-    """X_w - 1/b is X_w less its mean in each block, as the values are: that is the background.
+def _regress(counts: np.ndarray, places: np.ndarray, inverse: np.ndarray) -> _Fit:
+    """X_w - 1/b is X_w less its mean in each block, as the shares are: that is the background.
 
     Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
     """
-    blocks, bits = cells.value.shape
+    share, noise, weight = _cells(counts, inverse, places.shape[2])
+    blocks, bits = share.shape
     design = _design(places.reshape(len(places), blocks), bits)
-    weighted = design @ diags_array(np.repeat(cells.weight, bits))
-    normal = (weighted @ design.T).toarray() - cells.weight.sum() / bits
-    score = weighted @ cells.value.ravel()
-    factor = _factor(normal)
-    inverse = np.linalg.inv(normal)
-    estimate = inverse @ score
-    residual = cells.value - _centerd((design.T @ estimate).reshape(blocks, bits))
+    weighted = design @ diags_array(np.repeat(weight, bits))
+    normal = (weighted @ design.T).toarray() - weight.sum() / bits
+    score = weighted @ share.ravel()
+    factor, inverted = _factor(normal), np.linalg.inv(normal)
+    estimate = inverted @ score
+    residual = share - _centered((design.T @ estimate).reshape(blocks, bits))
     freedom = blocks * (bits - 1) - len(places)
-    surplus = (cells.weight * residual**2).sum() / freedom - (cells.weight * cells.noise).mean()
-    share = nnls(factor.T, np.linalg.solve(factor, score))[0]
-    excess = max(float(surplus), 0.0)
-    return _Fit(cells, design, inverse, estimate, share, residual, excess, freedom)
+    surplus = float((weight * residual**2).sum() / freedom - (weight * noise).mean())
+    return _Fit(
+        noise=noise,
+        weight=weight,
+        design=design,
+        inverse=inverted,
+        estimate=estimate,
+        share=nnls(factor.T, np.linalg.solve(factor, score))[0],
+        residual=residual,
+        excess=max(surplus, 0.0),
+        degrees_of_freedom=freedom,
+    )
 
 
-def _centerd(cells: np.ndarray) -> np.ndarray:
+def _cells(counts: np.ndarray, inverse: np.ndarray, hashes: int) -> Iterator[np.ndarray]:
+    """Debiased shares less each block's mean, the variance of their noise, the weights of blocks.
+
+    The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise.
+    """
+    reports, blocks = counts[:, :1], len(counts) * hashes
+    rate = counts[:, 1:] / reports
+    value, square = (g[0] + (g[1] - g[0]) * rate for g in (inverse[1], inverse[1] ** 2))
+    yield _centered(value.reshape(blocks, -1))
+    yield ((square - value) / reports).reshape(blocks, -1)
+    yield np.repeat(reports / reports.mean(), hashes, axis=0)
+
+
+def _centered(cells: np.ndarray) -> np.ndarray:
     return np.asarray(cells - cells.mean(axis=-1, keepdims=True))
 
 
@@ -221,7 +218,7 @@ def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
     influence = _influence(fit, fit.inverse[words])
     score = fit.estimate[words] / own
     p_values, up = np.ones(len(score)), score > 0
-    left = fit.cells.weight * fit.residual + score[up, None, None] * influence[up]
+    left = fit.weight * fit.residual + score[up, None, None] * influence[up]
     p_values[up] = tail_of_placements(left, score[up])
     return _error(fit, influence, own), p_values
 
@@ -229,12 +226,12 @@ def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
 def _influence(fit: _Fit, rows: np.ndarray) -> np.ndarray:
     """How an estimate moves with each value: shape (rows, blocks, bits); rows of the inverse."""
     moved = (fit.design.T @ rows.T).T.reshape(len(rows), *fit.residual.shape)
-    return np.asarray(fit.cells.weight * _centerd(moved))
+    return np.asarray(fit.weight * _centered(moved))
 
 
 def _error(fit: _Fit, influence: np.ndarray, own: np.ndarray) -> np.ndarray:
     """The standard error of noise and collisions; own: the sum of influence^2 / weight."""
-    noise = np.einsum("kij,kij,ij->k", influence, influence, fit.cells.noise)
+    noise = np.einsum("kij,kij,ij->k", influence, influence, fit.noise)
     return np.asarray(np.sqrt(noise + fit.excess * own))
 
 

@@ -13,12 +13,11 @@ import math
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from incrowd.numerics import binomial
+from incrowd.numerics.binomial import at_least, outcomes, ways
 from incrowd.numerics.decisive import separated, sum_limits
 from incrowd.numerics.discretization import Discretization, discretize
 from incrowd.numerics.lattice import Lattice, split
 from incrowd.numerics.law import Law
-from incrowd.numerics.multinomial import outcomes, ways
 from incrowd.numerics.precision import LOG_SMALLEST, MOST_EXPONENT, NO_MASS, TIED_SUM
 from incrowd.numerics.tilted import TiltedLaw
 
@@ -56,7 +55,7 @@ def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarr
         return np.where(start + count * low > 0, 1.0, 0.0)
     needed = -(start + count * low) / (high - low)  # of the higher value, more than this
     more = np.floor(needed + TIED_SUM * np.maximum(np.abs(needed), count)) + 1
-    return binomial.at_least(count, float(np.exp(log_mass[value.argmax()])), more)
+    return at_least(count, float(np.exp(log_mass[value.argmax()])), more)
 
 
 def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:

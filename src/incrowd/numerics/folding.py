@@ -7,9 +7,6 @@ draws left over (the digits of N in base 4) are added on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 
 from incrowd.numerics.chernoff import Reach
@@ -24,57 +21,32 @@ def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
     """
     if block >= count:
         return _direct(draw, reach, [count], count)[0]
-    blocks, rest = divmod(count, block)
-    total, unit = _direct(draw, reach, [rest, block], block)
-    for digit, size in _digits(blocks, block):
-        rest += digit * size
-        last = rest == count
-        circle = Circle.around(reach, rest if last else 4 * size, total.step)
-        total, unit = _add(circle, total, unit, digit, last)
+    blocks, added = divmod(count, block)
+    total, unit = _direct(draw, reach, [added, block], block)
+    while blocks:
+        blocks, digit = divmod(blocks, 4)
+        added += digit * block
+        block *= 4
+        low, size = _circle(reach, block if blocks else added, total.step)
+        one = unit.transform(size)
+        two = one * one
+        if digit:
+            more = (one, two, two * one)[digit - 1]
+            total = total.inverse(total.transform(size) * more, low, size)
+        if blocks:
+            total, unit = total.coarsened(), unit.inverse(two * two, low, size).coarsened()
     return total
-
-
-@dataclass(frozen=True)
-class Circle:
-    """Points of a lattice from index `low` on, closed to a circle for Fourier transforms."""
-
-    low: int
-    size: int
-
-    @classmethod
-    def around(cls, reach: Reach, count: int, step: float) -> Circle:
-        """Wide enough for the sum of `count` draws."""
-        low, high = reach.bounds(max(count, 1))
-        first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
-        return cls(first, circle_size(first, last))
-
-
-def _digits(number: int, size: int) -> Iterator[tuple[int, int]]:
-    """Digits in base 4 from the lowest, and how many draws each stands for."""
-    while number:
-        number, digit = divmod(number, 4)
-        yield digit, size
-        size *= 4
 
 
 def _direct(draw: Lattice, reach: Reach, counts: list[int], most: int) -> list[Lattice]:
     """The sums of so many draws on the finest lattice, on a circle that holds `most` draws."""
-    circle = Circle.around(reach, most, draw.step)
-    one, mass = draw.transform(circle.size), float(draw.mass.sum())
-    return [draw.inverse(power(one, mass, count), circle.low, circle.size) for count in counts]
+    low, size = _circle(reach, most, draw.step)
+    one, mass = draw.transform(size), float(draw.mass.sum())
+    return [draw.inverse(power(one, mass, count), low, size) for count in counts]
 
 
-def _add(
-    circle: Circle, total: Lattice, unit: Lattice, digit: int, last: bool
-) -> tuple[Lattice, Lattice]:
-    """Add `digit` units to the total; unless it is the last time, make the unit four times as
-    large and double the step of both."""
-    low, size = circle.low, circle.size
-    one = unit.transform(size)
-    two = one * one
-    if digit:
-        powers = (one, two, two * one)
-        total = total.inverse(total.transform(size) * powers[digit - 1], low, size)
-    if last:
-        return total, unit
-    return total.coarsened(), unit.inverse(two * two, low, size).coarsened()
+def _circle(reach: Reach, count: int, step: float) -> tuple[int, int]:
+    """The first point and the number of points of a circle that holds the sum of so many draws."""
+    low, high = reach.bounds(max(count, 1))
+    first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
+    return first, circle_size(first, last)

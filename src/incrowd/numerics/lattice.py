@@ -32,10 +32,6 @@ class Lattice:
         """The points themselves."""
         return self.step * np.arange(self.first, self.first + len(self.mass))
 
-    def divided(self, total: float) -> Lattice:
-        """All masses divided by their total."""
-        return replace(self, mass=self.mass / total)
-
     def coarsened(self) -> Lattice:
         """Double the step: every odd point gives half its mass to either neighbor."""
         before = self.first % 2
@@ -59,14 +55,8 @@ class Lattice:
 
     def transform(self, size: int) -> np.ndarray:
         """Fourier transform on a circle of `size` points, zero at index 0."""
-        circle = np.zeros(size)
-        for start in range(0, len(self.mass), size):
-            part = self.mass[start : start + size]
-            place = (self.first + start) % size
-            fits = min(len(part), size - place)
-            circle[place : place + fits] += part[:fits]
-            circle[: len(part) - fits] += part[fits:]
-        return np.asarray(rfft(circle))
+        turns = np.pad(self.mass, (0, -len(self.mass) % size)).reshape(-1, size)
+        return np.asarray(rfft(np.roll(turns.sum(axis=0), self.first % size)))
 
     def inverse(self, spectrum: np.ndarray, low: int, size: int) -> Lattice:
         """On the same lattice the law of a transform, read once round the circle from `low`."""

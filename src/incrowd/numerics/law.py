@@ -38,11 +38,6 @@ class Law:
         """Second moment about zero."""
         return float(self.mass @ self.value**2)
 
-    @property
-    def both_signs(self) -> bool:
-        """Whether there are atoms above and below zero."""
-        return bool((self.value < 0).any() and (self.value > 0).any())
-
     def where(self, chosen: np.ndarray, total: float) -> Law:
         """The chosen atoms only, with a new total."""
         return Law(self.value[chosen], self.log_mass[chosen], total)

@@ -16,10 +16,10 @@ from itertools import chain
 
 import numpy as np
 
+from incrowd.numerics.binomial import outcomes, ways
 from incrowd.numerics.decisive import SAFE, ordinary_and_rest
 from incrowd.numerics.discretization import FEW_POINTS, Discretization, discretize
 from incrowd.numerics.law import Law, Mean
-from incrowd.numerics.multinomial import outcomes, ways
 from incrowd.numerics.precision import LOG_SMALLEST, OPERATIONS, SMALLEST, SUM_OF_OUTCOMES, relative
 from incrowd.numerics.tilted import COARSEST, TiltedLaw
 from incrowd.numerics.two_scales import mean_in_two
@@ -42,10 +42,6 @@ class Bounds:
     lower: float
     estimate: float
     upper: float
-
-    def scaled(self, factor: float) -> Bounds:
-        """All three times a factor."""
-        return Bounds(self.lower * factor, self.estimate * factor, self.upper * factor)
 
 
 def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
@@ -150,7 +146,7 @@ def _fits(law: Law, count: int) -> bool:
     Asked of small crowds only, in which a dozen standard deviations are not yet safe.
     """
     law = law.negated() if law.mean > 0 else law
-    if count > SMALL_CROWD or not law.both_signs:
+    if count > SMALL_CROWD or not law.value.min(initial=0.0) < 0 < law.value.max(initial=0.0):
         return False
     tilted = TiltedLaw.at_saddlepoint(law, count)
     return float(np.ptp(law.value)) <= WIDE_POINTS * tilted.widest_step(tilted.spare_variance())
@@ -166,13 +162,10 @@ def _prepared(
     known, tilted = _tilted(law, count)
     if tilted is None:
         return known, None
-    if tilted.log_chernoff < max(LOG_SMALLEST, _log(beside * known.bound)):
-        return known.plus(*[max(math.exp(tilted.log_chernoff), SMALLEST)] * 2), None
+    rest = max(tilted.chernoff, SMALLEST)
+    if tilted.log_chernoff < LOG_SMALLEST or rest < beside * known.bound:
+        return known.plus(rest, rest), None
     return known, discretize(tilted, tilted.spare_variance(sharp))
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
 
 
 def _quickest(lattice: Discretization, halvings: int) -> Mean:

@@ -31,10 +31,17 @@ PER_PERSON = 4  # of `modulus_bound`, whose n-th power multiplies errors of two 
 # whose pairwise summation errs by some 20 UNIT.
 SUM_OF_OUTCOMES = 1e-12
 PROBABILITY = 1e-12  # of sums and products of up to some thousand probabilities, each of few UNIT
+ENUMERATED = (
+    1e-9  # of delta over all collections: chances of a count vector err by 1e-11 at most (500
+)
+# people, `enumeration`), binomial ones by N UNIT of their sums (`one_bit`); the rest is margin
 PHASE = 8 * UNIT  # of a phase or an exponent of size 1: about a UNIT, and a margin of 8
 
 # Ties.
 TIED_SUM = 1e-12  # relative to its terms: a sum of N draws errs by N UNIT at most, and N < 4000
+TIED_RATIO = (
+    1e-10  # a ratio of two such chances as close to e^epsilon equals it: a tenth of ENUMERATED
+)
 NO_MASS = 1e-12  # what is missing to one in a law of up to 4000 atoms may be nothing but rounding
 
 # Ends of the range.

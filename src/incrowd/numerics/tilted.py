@@ -6,7 +6,7 @@ Under the right tilt a sum has its mean near zero, so that what was 1e-80 of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -99,7 +99,8 @@ class TiltedLaw:
         """One draw on the lattice, tilted to total mass one, and its cumulant after splitting."""
         draw = split(self.law, step, self.theta, self.cumulant)
         excess = float(draw.mass.sum() - self.mass.sum())
-        return draw.divided(1 + excess), self.cumulant + math.log1p(excess)
+        draw = replace(draw, mass=draw.mass / (1 + excess))
+        return draw, self.cumulant + math.log1p(excess)
 
 
 def bounded_exp(exponent: float) -> float:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd import views
-from incrowd.errors import ReportsError, unreadable
+from incrowd.errors import IncrowdError, ReportsError, unreadable
 from incrowd.plans.digests import EDITED, digest_of, warn_unsealed
 
 COLUMN = "report"
@@ -22,6 +22,12 @@ FORMAT = "incrowd reports 2"  # those before it name no format, and have no dige
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
 ID_BYTES = 16
+WRITING = {
+    "compression": "none",  # random bits do not shrink
+    "use_dictionary": False,
+    "write_statistics": False,
+}
+_MAKE = "name what `incrowd randomize` wrote"
 
 
 @dataclass(frozen=True)
@@ -62,17 +68,19 @@ def write_reports(header: Collection, pieces: Iterable[np.ndarray], path: Path) 
     shape (any number, width). All row groups but the last hold as many reports, so that the file
     is the same however the reports were cut.
     """
-    schema, rows = schema_of(header), group_rows(header.packed.shape[1])
+    metadata, width = _metadata(header), header.packed.shape[1]
+    kind, rows = pa.binary(width), group_rows(width)
+    schema = pa.schema([pa.field(COLUMN, kind, nullable=False)], metadata)
     number, body = 0, hashlib.sha256()
     with pa.parquet.ParquetWriter(path, schema, **WRITING) as writer:
-        for packed in regrouped(pieces, rows):
-            table = pa.Table.from_arrays([as_column(packed)], schema=schema)
-            writer.write_table(table, rows)
+        for packed in map(np.ascontiguousarray, regrouped(pieces, rows)):
+            data = [None, pa.py_buffer(packed)]
+            column = pa.FixedSizeBinaryArray.from_buffers(kind, len(packed), data)
+            writer.write_table(pa.Table.from_arrays([column], schema=schema), rows)
             number += len(packed)
-            body.update(np.ascontiguousarray(packed).data)
+            body.update(packed.data)
         end = {REPORTS: str(number), BODY: body.hexdigest()}
-        digest = digest_of(_metadata(header) | end)
-        writer.add_key_value_metadata({**end, DIGEST: digest})
+        writer.add_key_value_metadata({**end, DIGEST: digest_of(metadata | end)})
 
 
 def group_rows(width: int) -> int:
@@ -93,27 +101,6 @@ def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
         yield np.concatenate(held)
 
 
-WRITING = {
-    "compression": "none",  # random bits do not shrink
-    "use_dictionary": False,
-    "write_statistics": False,
-}
-
-
-def as_column(packed: np.ndarray) -> pa.FixedSizeBinaryArray:
-    """Packed reports as an Arrow column, without a copy."""
-    data = pa.py_buffer(np.ascontiguousarray(packed))
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(packed.shape[1]), len(packed), [None, data]
-    )
-
-
-def schema_of(collection: Collection) -> pa.Schema:
-    """The Parquet schema of a collection's file; the reports themselves are not looked at."""
-    width = collection.packed.shape[1]
-    return pa.schema([pa.field(COLUMN, pa.binary(width), nullable=False)], _metadata(collection))
-
-
 def load_collection(path: str | Path) -> Collection:
     """Read a collection. Raises ReportsError if the file is damaged or holds no reports.
 
@@ -121,8 +108,7 @@ def load_collection(path: str | Path) -> Collection:
     has no digest to tell, which is said by an IncrowdWarning. The reports themselves are compared
     by `parts` alone.
     """
-    with _readable(path):
-        file = _opened(path)
+    with _opened(path) as file:
         return _collection(file, file.read(), path)
 
 
@@ -133,40 +119,26 @@ def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
     second for a GB; what is said of them always is. Raises ReportsError as `load_collection`.
     """
     body = hashlib.sha256()
-    with _readable(path):
-        file = _opened(path)
+    with _opened(path) as file:
         for number in range(max(file.num_row_groups, 1)):
             part = _part(file, number, path)
             if check:
                 body.update(np.ascontiguousarray(part.packed).data)
             yield part
-        if check:
-            _check_body(file, body, path)
+        if check and _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
+            raise _edited(path)
 
 
 def load_part(path: str | Path, number: int) -> Collection:
     """Read one part of a collection. Raises ReportsError as `parts`."""
-    with _readable(path):
-        return _part(_opened(path), number, path)
+    with _opened(path) as file:
+        return _part(file, number, path)
 
 
 def load_header(path: str | Path) -> Collection:
     """A collection without its reports: what the end of the file says. Raises as `parts`."""
-    with _readable(path):
-        file = _opened(path)
+    with _opened(path) as file:
         return _collection(file, file.schema_arrow.empty_table(), path)
-
-
-def _opened(path: str | Path) -> pa.parquet.ParquetFile:
-    """A file of reports, of which no part takes more memory than those that are written here."""
-    file = pa.parquet.ParquetFile(path, memory_map=True)
-    width = file.schema_arrow.field(COLUMN).type.byte_width
-    for number in range(file.num_row_groups):
-        rows = file.metadata.row_group(number).num_rows
-        if rows > group_rows(width):
-            most = f"should have at most {group_rows(width):,} of {width} bytes"
-            raise ReportsError.of("reports", str(path), f"a row group has {rows:,}; {most}")
-    return file
 
 
 def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collection:
@@ -179,15 +151,25 @@ def _part(file: pa.parquet.ParquetFile, number: int, path: str | Path) -> Collec
 
 def row_groups(path: str | Path) -> int:
     """How many parts a collection has. Raises ReportsError if the file cannot be read."""
-    with _readable(path):
-        return max(int(_opened(path).num_row_groups), 1)
+    with _opened(path) as file:
+        return max(int(file.num_row_groups), 1)
 
 
 @contextmanager
-def _readable(path: str | Path) -> Iterator[None]:
-    """Whatever goes wrong with a file of reports becomes a ReportsError."""
+def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
+    """A file of reports; whatever goes wrong with it becomes a ReportsError.
+
+    No part of it takes more memory than those that are written here.
+    """
     try:
-        yield
+        file = pa.parquet.ParquetFile(path, memory_map=True)
+        width = file.schema_arrow.field(COLUMN).type.byte_width
+        for number in range(file.num_row_groups):
+            rows = file.metadata.row_group(number).num_rows
+            if rows > group_rows(width):
+                most = f"should have at most {group_rows(width):,} of {width} bytes"
+                raise ReportsError.of("reports", str(path), f"a row group has {rows:,}; {most}")
+        yield file
     except OSError as error:
         raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None
     except (pa.ArrowException, KeyError, ValueError) as error:
@@ -196,12 +178,15 @@ def _readable(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-_MAKE = "name what `incrowd randomize` wrote"
-
-
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
     metadata = _said(file)
-    _check_digest(metadata, file.metadata.num_rows, path)
+    # The format stands where every tool keeps it, the digest where some do not: a file that was
+    # written again without its digest is not taken for one from before there were digests.
+    old = not metadata.keys() & {f"{NAME}format", REPORTS, BODY, DIGEST}
+    if not old and not _fits(metadata, file.metadata.num_rows):
+        raise _edited(path)
+    column = table.column(COLUMN)
+    single = column.num_chunks == 1  # which `combine_chunks` would copy
     persons = metadata.get("incrowd.persons", "rows")
     if persons not in ("rows", "ids"):
         raise ValueError(f"incrowd.persons is {persons!r}")
@@ -209,13 +194,13 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         plan=metadata["incrowd.plan"],
         message=int(metadata["incrowd.message"]),
         bits=int(metadata["incrowd.bits"]),
-        packed=as_matrix(_one_chunk(table.column(COLUMN))),
+        packed=as_matrix(column.chunk(0) if single else column.combine_chunks()),
         seed=_count(metadata, "incrowd.simulation_seed"),
         id=metadata.get("incrowd.collection", str(path)),
         people=_count(metadata, "incrowd.people"),
         persons=persons,
     )
-    if _is_old(metadata):
+    if old:
         warn_unsealed(path)
     return found
 
@@ -226,32 +211,14 @@ def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
     return {key: value for key, value in found.items() if key.startswith(NAME)}
 
 
-def _check_digest(metadata: dict[str, str], reports: int, path: str | Path) -> None:
-    """Raises ReportsError if the metadata was edited, or there are not as many reports as it says.
-
-    Older files say neither.
-    """
-    if _is_old(metadata):
-        return
+def _fits(metadata: dict[str, str], reports: int) -> bool:
+    """Whether the metadata is as it was written, and there are as many reports as it says."""
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
-    fits = metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
-    if not fits:
-        raise ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
+    return metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
 
 
-def _is_old(metadata: dict[str, str]) -> bool:
-    """Whether a file was written before there were digests.
-
-    The format stands where every tool keeps it, the digest where some do not: a file that was
-    written again without its digest is not taken for an old one.
-    """
-    return not metadata.keys() & {f"{NAME}format", REPORTS, BODY, DIGEST}
-
-
-def _check_body(file: pa.parquet.ParquetFile, body: hashlib._Hash, path: str | Path) -> None:
-    """Raises ReportsError if the reports are not those that were written, as far as it says."""
-    if _said(file).get(BODY, body.hexdigest()) != body.hexdigest():
-        raise ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
+def _edited(path: str | Path) -> IncrowdError:
+    return ReportsError.of("reports", str(path), f"{EDITED}; {_MAKE}")
 
 
 def _count(metadata: dict[str, str], name: str) -> int | None:
@@ -262,25 +229,18 @@ def _count(metadata: dict[str, str], name: str) -> int | None:
     return found
 
 
-def _one_chunk(column: pa.ChunkedArray) -> pa.FixedSizeBinaryArray:
-    """A column in one piece; `combine_chunks` would copy it if it is one already."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
 def _metadata(collection: Collection) -> dict[str, str]:
     found = {
-        "incrowd.format": FORMAT,
-        "incrowd.plan": collection.plan,
-        "incrowd.message": str(collection.message),
-        "incrowd.bits": str(collection.bits),
-        "incrowd.collection": collection.id,
-        "incrowd.persons": collection.persons,
+        "format": FORMAT,
+        "plan": collection.plan,
+        "message": collection.message,
+        "bits": collection.bits,
+        "collection": collection.id,
+        "persons": collection.persons,
+        "people": collection.people,
+        "simulation_seed": collection.seed,
     }
-    if collection.people is not None:
-        found["incrowd.people"] = str(collection.people)
-    if collection.seed is not None:
-        found["incrowd.simulation_seed"] = str(collection.seed)
-    return found
+    return {f"{NAME}{key}": str(value) for key, value in found.items() if value is not None}
 
 
 def as_matrix(column: pa.FixedSizeBinaryArray) -> np.ndarray:

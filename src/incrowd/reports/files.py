@@ -12,11 +12,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.errors import UsageError
 
 PRIVATE = 0o600  # until it is complete
 DEFAULT = 0o666  # less what the umask takes
-
 _KINDS = {
     stat.S_IFDIR: "it is a folder",
     stat.S_IFSOCK: "it is a socket",
@@ -116,7 +115,9 @@ def _mode(target: Path) -> int:
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:
-        return DEFAULT & ~_umask()
+        mask = os.umask(0)
+        os.umask(mask)
+        return DEFAULT & ~mask
 
 
 @contextmanager
@@ -124,16 +125,5 @@ def _writable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error) from None
-
-
-def unwritable(path: str | Path, error: OSError) -> IncrowdError:
-    """The error for an output that the system refuses."""
-    allowed = f"it cannot be written: {error.strerror or error}; name another file"
-    return UsageError.of("path", str(path), allowed)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        allowed = f"it cannot be written: {error.strerror or error}; name another file"
+        raise UsageError.of("path", str(path), allowed) from None

@@ -31,44 +31,31 @@ def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
 
     All appear when the block succeeds, none if not. Raises UsageError as `save_reports`.
     """
-    single = messages == 1 and not Path(path).is_dir()
-    made = [] if single else _missing(Path(path))
+    folder, files = Path(path), [Path(path)]
+    made: list[Path] = []
     try:
-        files = [Path(path)] if single else _message_files(new_folder(path), messages)
+        if messages > 1 or folder.is_dir():
+            made = [place for place in (folder, *folder.parents) if not place.exists()]
+            _make(path)
+            files = [folder / f"message-{number + 1}{ENDING}" for number in range(messages)]
         with ExitStack() as stack:
             yield {file: stack.enter_context(replaced(file)) for file in files}
     except BaseException:
-        for folder in made:
+        for place in made:
             with suppress(OSError):  # it was not made yet, or others use it by now
-                folder.rmdir()
+                place.rmdir()
         raise
 
 
-def _missing(folder: Path) -> list[Path]:
-    """The folders that have to be made, the innermost first."""
-    return [place for place in (folder, *folder.parents) if not place.exists()]
-
-
-def _message_files(folder: Path, messages: int) -> list[Path]:
-    return [message_file(folder, number) for number in range(messages)]
-
-
-def new_folder(path: str | Path) -> Path:
-    """A folder that holds no reports yet, made if missing."""
-    folder = Path(path)
+def _make(path: str | Path) -> None:
+    """Make a folder if it is missing; it holds no reports yet."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         allowed = f"it is no folder to write to: {error.strerror}; name another one"
         raise UsageError.of("path", str(path), allowed) from None
-    if any(folder.glob(f"*{ENDING}")):
+    if any(Path(path).glob(f"*{ENDING}")):
         raise UsageError.of("path", str(path), "it holds reports already; name another folder")
-    return folder
-
-
-def message_file(folder: Path, message: int) -> Path:
-    """Where the collection of a message stands."""
-    return folder / f"message-{message + 1}{ENDING}"
 
 
 def load_reports(path: str | Path) -> tuple[Collection, ...]:

@@ -47,11 +47,6 @@ class _Message(_Strict):
     declared: Count
     tables: list[_Table]
 
-    def read(self) -> MessageTally:
-        """The counts of the message. Raises ValueError as `_Table.read`."""
-        tables = {tuple(table.questions): table.read() for table in self.tables}
-        return MessageTally(self.accepted, self.rejected, self.declared, tables)
-
 
 class _File(_Strict):
     format: Literal["incrowd tally 1", "incrowd tally 2"]
@@ -62,18 +57,6 @@ class _File(_Strict):
     simulation_seed: Annotated[int, Field(ge=0)] | None
     persons: Literal["rows", "ids"]
     messages: dict[Number, _Message]
-
-    def read(self) -> Tally:
-        """The tally. Raises ValueError as `_Table.read`."""
-        return Tally(
-            plan=self.plan,
-            tables=tuple(map(tuple, self.tables)),
-            kind=self.kind,
-            messages={int(number): message.read() for number, message in self.messages.items()},
-            parts=frozenset(self.parts),
-            seed=self.simulation_seed,
-            persons=self.persons,
-        )
 
 
 def save_tally(tally: Tally, path: str | Path) -> None:
@@ -101,12 +84,7 @@ def _message(counts: MessageTally) -> dict[str, Any]:
         {"questions": list(ids), "shape": list(table.shape), "counts": table.ravel().tolist()}
         for ids, table in counts.tables.items()
     ]
-    return {
-        "accepted": counts.accepted,
-        "rejected": counts.rejected,
-        "declared": counts.declared,
-        "tables": tables,
-    }
+    return vars(counts) | {"tables": tables}
 
 
 def load_tally(path: str | Path) -> Tally:
@@ -127,4 +105,27 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
         content, fits = _FILES.unsealed(data, name)
         if not fits:
             raise ReportsError.of("tally", name, f"{EDITED}; count again")
-        return _File.model_validate(content).read()
+        return _read(content)
+
+
+def _read(data: dict[str, Any]) -> Tally:
+    """The tally of a file's content. Raises ValueError if it holds none."""
+    file = _File.model_validate(data)
+    messages = {
+        int(number): MessageTally(
+            accepted=message.accepted,
+            rejected=message.rejected,
+            declared=message.declared,
+            tables={tuple(table.questions): table.read() for table in message.tables},
+        )
+        for number, message in file.messages.items()
+    }
+    return Tally(
+        plan=file.plan,
+        tables=tuple(map(tuple, file.tables)),
+        kind=file.kind,
+        messages=messages,
+        parts=frozenset(file.parts),
+        seed=file.simulation_seed,
+        persons=file.persons,
+    )

@@ -51,30 +51,28 @@ def histogram(packed: np.ndarray, axes: Sequence[slice]) -> np.ndarray:
     bit of a question is the most significant digit of its pattern. Raises TableError above 20
     bits.
     """
-    widths, columns = _layout(axes)
+    widths = _widths(axes)
     if sum(widths) > MOST_BITS:
         raise TableError.of("table", InWords(f"{sum(widths)} bits"), f"use at most {MOST_BITS}")
-    return codes.histogram(packed, columns).reshape([1 << width for width in widths])
+    return codes.histogram(packed, np.r_[tuple(axes)]).reshape([1 << width for width in widths])
 
 
 def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The named bits of packed reports, uint8 of 0 and 1, shape (reports, columns)."""
     shifted = packed[:, columns // 8] >> (columns % 8).astype(np.uint8)
-    bits: np.ndarray = shifted & 1
-    return bits
+    return np.asarray(shifted & 1)
 
 
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
     """Two ways to the same counts: by all patterns of few bits, or row by row."""
-    widths, _ = _layout(axes)
+    widths = _widths(axes)
     if sum(widths) <= MOST_BITS and max(widths) <= WIDE_BITS:
         return _by_histogram(histogram(packed, axes), conditions)
     return _by_products(packed, axes, conditions)
 
 
-def _layout(axes: Sequence[slice]) -> tuple[list[int], np.ndarray]:
-    widths = [axis.stop - axis.start for axis in axes]
-    return widths, np.concatenate([np.arange(axis.start, axis.stop) for axis in axes])
+def _widths(axes: Sequence[slice]) -> list[int]:
+    return [axis.stop - axis.start for axis in axes]
 
 
 def _singles(bits: np.ndarray) -> np.ndarray:
@@ -105,7 +103,7 @@ def _by_products(packed: np.ndarray, axes: Sequence[slice], conditions: Conditio
 
     Sums of 0 and 1 over a chunk, which has fewer than 2^24 rows, are exact in single precision.
     """
-    widths, columns = _layout(axes)
+    widths, columns = _widths(axes), np.r_[tuple(axes)]
     sizes = [conditions(np.zeros((1, width))).shape[1] for width in widths]
     half = max(1, len(sizes) // 2)
     left, right = math.prod(sizes[:half]), math.prod(sizes[half:])

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ def count_files(
     places = [(str(file), number) for file in files for number in range(row_groups(file))]
     numbers = session.range(0, len(places), 1, len(places))
     found = _collected(numbers, partial(_count_places, plan, nothing, places))
-    total = _sum([nothing, *found])
+    total = sum(found, nothing)
     if len(total.parts) != len(places):
         raise ReportsError.of(
             "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
@@ -104,8 +104,7 @@ def count_frame(
     nothing = Tally(plan.digest, tuple(tables), kind)
     empty = replace(header, packed=header.packed[:0])
     work = partial(_count_rows, plan, nothing, replace(empty, people=header.people and 0))
-    found = _collected(frame.select(COLUMN), work)
-    return _sum([count_part(plan, empty, nothing), *found])
+    return sum(_collected(frame.select(COLUMN), work), count_part(plan, empty, nothing))
 
 
 @contextmanager
@@ -143,7 +142,6 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
 
 
 def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
-    """The tallies of all partitions."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -175,28 +173,19 @@ def _count_rows(plan: Plan, nothing: Tally, header: Collection, batches: Batches
             wrong += batch.num_rows - len(packed)
             yield packed
 
-    counted = [
-        count_part(plan, replace(header, packed=packed), nothing)
-        for packed in regrouped(fitting(), group_rows(header.packed.shape[1]))
-    ]
-    counted.append(_rejected(count_part(plan, header, nothing), wrong))
-    yield _as_batch(_sum(replace(tally, parts=frozenset()) for tally in counted))
+    total = replace(count_part(plan, header, nothing), parts=frozenset())
+    for packed in regrouped(fitting(), group_rows(header.packed.shape[1])):
+        counted = count_part(plan, replace(header, packed=packed), nothing)
+        total += replace(counted, parts=frozenset())
+    (number, counts), *_ = total.messages.items()
+    rejected = replace(counts, rejected=counts.rejected + wrong)
+    yield _as_batch(replace(total, messages={number: rejected}))
 
 
 def _of_width(column: pa.BinaryArray, width: int) -> np.ndarray:
     """The reports of the right length: uint8, shape (reports, width)."""
     right = column.filter(pc.equal(pc.binary_length(column), width))
     return as_matrix(right.cast(pa.binary(width)))
-
-
-def _rejected(empty: Tally, reports: int) -> Tally:
-    """The tally of nothing, with reports that were rejected before they were counted."""
-    (number, counts), *_ = empty.messages.items()
-    return replace(empty, messages={number: replace(counts, rejected=reports)})
-
-
-def _sum(tallies: Iterable[Tally]) -> Tally:
-    return reduce(lambda one, other: one + other, tallies)
 
 
 def _as_batch(tally: Tally) -> pa.RecordBatch:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import pairwise
-from operator import add
 from typing import Literal
 
 import numpy as np
@@ -118,7 +116,7 @@ def count(
     of another plan or a part comes twice.
     """
     nothing = Tally(plan.digest, tuple(tables), kind)
-    return reduce(add, each(lambda part: count_part(plan, part, nothing), reports), nothing)
+    return sum(each(lambda part: count_part(plan, part, nothing), reports), nothing)
 
 
 def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
@@ -149,7 +147,7 @@ def _tables(
 ) -> Iterator[tuple[Ids, np.ndarray]]:
     """The counts of every wanted table that the message holds."""
     layout = message.layout
-    held = [ids for ids in wanted.tables if set(ids) <= set(layout)]
+    held = filter(message.holds, wanted.tables)
     if message.unlinked:
         options = np.bincount(places(packed), minlength=message.record_bits)
         yield from ((ids, np.append(declared * message.copies, options)) for ids in held)

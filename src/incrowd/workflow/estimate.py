@@ -8,7 +8,7 @@ from pathlib import Path
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Ids, joint, table_of, travels_jointly
+from incrowd.estimation.readings import Ids, joint, table_of
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
@@ -108,7 +108,7 @@ def estimate(
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     found = {ids: readings(plan, reports, ids) for ids in shown}
     joints = tuple(
-        joint(plan, found[ids], ids, noise_only) if travels_jointly(plan, ids) else None
+        None if plan.survey.question(ids[0]).unlinked else joint(plan, found[ids], ids, noise_only)
         for ids in (shown if joined else ())
     )
     return Estimates(

@@ -11,6 +11,7 @@ from incrowd.channels.base import ROUNDING
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
+from incrowd.numerics.precision import ENUMERATED
 from incrowd.survey import Domain
 
 NAME = "exact"
@@ -55,7 +56,7 @@ class Exact(Analysis):
         else:
             largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
             eta = eta_case.value
-        exact, slack = largest.value, enumeration.ROUNDOFF
+        exact, slack = largest.value, ENUMERATED
         lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
         bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
         return Found(bounds, _words(largest, domain.bits)), eta
