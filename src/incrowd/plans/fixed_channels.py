@@ -13,10 +13,10 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
-from incrowd.errors import IncrowdError, PrivacyError, Problem
+from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
 from incrowd.survey import AnyQuestion, Randomizer
 
-_TELLS = "never sends some report for some answer; keep all probabilities between 0 and 1"
+_TELLS = "some report gives an answer away; keep probabilities strictly between 0 and 1"
 
 
 @lru_cache(maxsize=1024)
