@@ -33,7 +33,7 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
         made = _made(randomizer, len(question.answers))
         made.inverse  # noqa: B018  a device that cannot be inverted is an error now
         if made.epsilon == math.inf:
-            raise PrivacyError.of("channel", made, _TELLS)
+            raise PrivacyError.of("channel", InWords(made), _TELLS)
     except IncrowdError as error:
         place = f"question {question.id}, randomizer"
         problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]
