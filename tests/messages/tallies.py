@@ -206,7 +206,9 @@ CASES = {
     "a folder that holds reports": lambda folder: incrowd.save_reports(
         reports(), reports_file(folder).parent
     ),
-    "a folder that is a file": lambda folder: incrowd.save_reports([], file(folder, "file")),
+    "a folder that is a file": lambda folder: incrowd.save_reports(
+        reports("messages"), file(folder, "file")
+    ),
     "a file in no folder": lambda folder: incrowd.save_reports(
         reports(), folder / "no" / "r.parquet"
     ),
