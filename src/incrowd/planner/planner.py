@@ -39,8 +39,8 @@ def make_plan(
     _check_spent(survey, earlier, crowd)
     messages, error = None, math.inf
     for way in _ways(survey, progress):
-        if messages is not None and way.allocation.error >= error:
-            continue  # no noise makes it better than the limit says
+        if messages is not None and way.allocation.error * by.below_limit >= error:
+            continue  # no noise makes it so much better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
         if messages is None or expected_error(survey, tried) < error:
             messages, error = tried, expected_error(survey, tried)
