@@ -203,6 +203,7 @@ CASES = {
     "reports in a large row group": large_row_group,
     "reports of other persons": of_an_old_format(persons="pets"),
     "reports of fewer than no people": of_an_old_format(people="-1"),
+    "no reports to write": lambda folder: incrowd.save_reports([], folder / "r.parquet"),
     "a folder that holds reports": lambda folder: incrowd.save_reports(
         reports(), reports_file(folder).parent
     ),

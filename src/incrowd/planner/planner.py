@@ -39,8 +39,8 @@ def make_plan(
     messages: tuple[Message, ...] = ()
     error = math.inf
     for way in _ways(survey, progress):
-        if messages and way.allocation.error >= error:
-            continue  # no noise makes it better than the limit says
+        if messages and way.allocation.error * by.below_limit >= error:
+            continue  # no noise makes it so much better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
         if not messages or expected_error(survey, tried) < error:
             messages, error = tried, expected_error(survey, tried)
