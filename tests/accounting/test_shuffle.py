@@ -10,12 +10,14 @@ import pytest
 import incrowd
 from incrowd import Plan, Survey, certify, verify
 from incrowd.accounting.analyses import ANALYSES
+from incrowd.accounting.assessment import assess
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
+from incrowd.cli.privacy import facts
 from incrowd.survey import Domain
 from tests.oracles import crowds as truth
 
@@ -121,6 +123,23 @@ def test_epsilon_is_the_least_too():
         assert certify("shuffle", schema, crowd, found).delta.upper <= 1e-5 * (1 + 1e-9)
         for by in ("seat", "blanket"):
             assert found <= smallest_epsilon(by, schema, crowd, 1e-5) * (1 + 1e-6)
+
+
+def test_figures_say_whose_bound_they_are():
+    for by, schema in (("exact", free(0.2)), ("seat", free(0.3, 3))):
+        found = facts(assess("shuffle", schema, 2000, 0.5), flip(0.2))
+        assert (found["analysis"], found["by"], found["guarantee"]) == ("shuffle", by, True)
+        assert found["delta"] <= found["eta"] <= 1
+
+
+def test_one_bit_is_exact_in_any_crowd():
+    """Of a million people every collection was tried before; beyond, eta is a bound."""
+    found = assess("exact", free(4.95e-8), 10**9, 1.0)
+    assert found.delta.lower <= found.delta.upper <= found.delta.lower * 1.0002
+    assert found.delta.upper <= found.eta < 1e-5
+    uneven = assess("exact", REPORTS["one uneven bit"], 500, 0.5)
+    assert uneven.delta.lower >= uneven.delta.upper * (1 - 1e-8) > 0
+    assert uneven.eta >= uneven.delta.upper
 
 
 # Several reports, against every crowd of each and every pair of answers
