@@ -26,10 +26,10 @@ SURVEYS = {
 def published() -> str:
     """What the blanket and the empty seat publish about nine other people."""
     rows = [
-        ("The blanket: who drew from a law of her own is named.", COMMON,
-         "Ann hides among the nameless reports: three, and hers."),
-        ("The empty seat: everybody is named, but one of them has left.", set(PEOPLE),
-         "Ann took her seat, and her name. Whose? She hides among nine."),
+        ("The blanket: whoever sent a draw from her own law is named.", COMMON,
+         "Ann hides among the reports without a name: three, and hers."),
+        ("The empty seat: all are named, but one got up, and Ann sat down.", set(PEOPLE),
+         "In whose place? She hides among all nine."),
     ]  # fmt: skip
     parts = []
     for row, (above, hiding, below) in enumerate(rows):
@@ -81,15 +81,15 @@ def seat_errors() -> str:
             {"survey": survey, "name": name, "error": round(100 * error / errors["blanket"], 4)}
             for name, error in errors.items()
         ]
-    x = axis(alt.X, "error", "standard error of a yes/no share; blanket = 100", domain=[80, 101])
+    x = axis(alt.X, "error", "standard error of a yes/no share; blanket = 100", domain=[88, 101])
     y = alt.Y("survey", type="nominal", title=None, sort=list(SURVEYS))
     y = y.axis(labelLimit=320, labelFontSize=12)
     scale = alt.Scale(domain=list(BOUNDS), range=COLORS[:3])
-    shape = alt.Scale(domain=list(BOUNDS), range=["circle", "diamond", "stroke"])
+    shape = alt.Scale(domain=list(BOUNDS), range=["circle", "diamond", "cross"])
     legend = alt.Legend(orient="top", title=None, labelFontSize=12)
     dots = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_point(size=110, filled=True, opacity=1, strokeWidth=2)
+        .mark_point(size=90, opacity=1, strokeWidth=2)
         .encode(x, y, alt.Color("name", type="nominal", scale=scale, legend=legend))
         .encode(alt.Shape("name", type="nominal", scale=shape, legend=legend))
         .properties(width=WIDTH - 120, height=HEIGHT / 2)
