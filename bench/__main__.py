@@ -10,13 +10,24 @@ import sys
 from rich.console import Console
 from rich.progress import Progress
 
-from bench import accounting, estimation, growth, kernels, on_spark, others, page, whole
+from bench import (
+    accounting,
+    estimation,
+    growth,
+    kernels,
+    nearly_exact,
+    on_spark,
+    others,
+    page,
+    whole,
+)
 
 SECTIONS = {
     "whole": ("Whole paths", whole.rows),
     "kernels": ("Hot loops beside numpy", kernels.rows),
     "others": ("Flips beside other libraries", others.rows),
     "accounting": ("The accountant", accounting.rows),
+    "nearly-exact": ("The least of all bounds", nearly_exact.rows),
     "estimation": ("Estimates", estimation.rows),
     "growth": ("How it grows", growth.rows),
     "spark": ("Spark", on_spark.rows),

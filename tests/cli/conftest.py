@@ -13,6 +13,8 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import incrowd

@@ -9,7 +9,7 @@ import pytest
 import incrowd
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.errors import PlanFileError
-from incrowd.plans.digests import digest_of
+from incrowd.plans.digests import old_digest_of
 from incrowd.workflow.randomize import randomize_files
 from tests.conftest import run
 
@@ -30,7 +30,7 @@ def changed(request, tmp_path):
     if request.param == "analysis":
         content["survey"]["privacy"][request.param] = value
     path = tmp_path / "plan.json"
-    path.write_text(json.dumps({"digest": digest_of(content), "plan": content}))
+    path.write_text(json.dumps({"digest": old_digest_of(content), "plan": content}))
     return path, f"plan.guarantee.{request.param}: {said}"
 
 

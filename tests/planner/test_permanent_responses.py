@@ -30,7 +30,7 @@ def promised(folder, *questions, copies=1):
 
 
 def certified(*parts, copies=1):
-    return certify("blanket", Sent.of(Schema.of(parts), copies), 500, 0.5).delta.upper
+    return certify("shuffle", Sent.of(Schema.of(parts), copies), 500, 0.5).delta.upper
 
 
 @pytest.mark.parametrize("said", [LOUD_MEMORY, f"{LOUD_MEMORY}, {ROUNDS}"])
@@ -63,7 +63,7 @@ def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path)
     assert [message.ids for message in plan.messages] == [("old",), ("drinks",)]
     kept = Sent.of(Schema.of([Part(DRINK, QUARTER)]))
     fresh = Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.4))]), 3)
-    both = certify("blanket", kept.also(fresh), 500, 0.5).delta.upper
+    both = certify("shuffle", kept.also(fresh), 500, 0.5).delta.upper
     assert plan.guarantee.certified_delta == pytest.approx(both, rel=1e-9)
     for kind in ("table", "message"):
         raw = plan.survey.model_dump(by_alias=True) | {"copies": 1}

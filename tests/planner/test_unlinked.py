@@ -34,30 +34,66 @@ def one_bit_pair(q, people):
     return np.log(here / there), mass * here
 
 
-def composed_by_hand(losses, masses, epsilon):
-    """delta of two independent pairs, one in each order (the law is the same in both): the sum
-    over all pairs of outcomes, by sorting: sum_a P_a delta(epsilon - loss_a)."""
-    order = np.argsort(losses)
-    losses, masses = losses[order], masses[order]
+def homogeneous_pair(q, people, order):
+    """ln P/Q and P of how many ones are seen if all others hold 0: of Ann's 1 beside her 0, or
+    the reverse. No noise below what this pair asks for keeps the promise, by any analysis."""
+    reach = int(9 * math.sqrt(people * q)) + 30
+    ones = np.arange(max(0, int(people * q) - reach), int(people * q) + reach)
+    rest, more = (binom.pmf(ones - k, people - 1, q) for k in (0, 1))
+    laws = [rest * (1 - own) + more * own for own in (1 - q, q)][::order]
+    return np.log(laws[0] / laws[1]), laws[0]
+
+
+def composed_by_hand(one, other, epsilon):
+    """delta of two independent pairs: the sum over all pairs of outcomes, by sorting: sum_a P_a
+    delta(epsilon - loss_a)."""
+    order = np.argsort(other[0])
+    losses, masses = other[0][order], other[1][order]
     here = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
     there = np.append(np.cumsum((masses * np.exp(-losses))[::-1])[::-1], 0.0)
-    left = epsilon - losses
+    left = epsilon - one[0]
     first = np.searchsorted(losses, left)
-    return float(masses @ np.maximum(here[first] - np.exp(left) * there[first], 0))
+    return float(one[1] @ np.maximum(here[first] - np.exp(left) * there[first], 0))
+
+
+def composed_blanket(q, people, epsilon):
+    """Two collections, one in each order, of which the blanket's law is the same in both."""
+    pair = one_bit_pair(q, people)
+    return composed_by_hand(pair, pair, epsilon)
+
+
+def of_a_million(analysis):
+    survey = unlinked_survey(WORDS[:2000], 1_000_000, 1.0, 1e-6, apart=None)
+    privacy = {**survey.privacy.model_dump(), "analysis": analysis}
+    return incrowd.plan(incrowd.Survey.of(survey.model_dump(by_alias=True) | {"privacy": privacy}))
 
 
 def test_the_noise_for_a_million_people():
-    """About 7.54e-5 for epsilon 1, delta 1e-6: two one-bit collections composed by hand, as a
-    choice moves a one from one bit to another. One percent less noise breaks the promise, and so
-    does the noise that one collection by itself would need."""
-    plan = incrowd.plan(unlinked_survey(WORDS[:2000], 1_000_000, 1.0, 1e-6, apart=None))
+    """About 7.54e-5 for epsilon 1, delta 1e-6 by the blanket: two one-bit collections composed by
+    hand, as a choice moves a one from one bit to another. One percent less noise breaks the
+    promise, and so does the noise that one collection by itself would need."""
+    plan = of_a_million("blanket")
     noise = plan.messages[0].noise
     assert noise.q == pytest.approx(7.54e-5, rel=0.01)
-    assert composed_by_hand(*one_bit_pair(noise.q, 10**6), 1.0) <= 1e-6
-    assert composed_by_hand(*one_bit_pair(0.99 * noise.q, 10**6), 1.0) > 1e-6
+    assert composed_blanket(noise.q, 10**6, 1.0) <= 1e-6
+    assert composed_blanket(0.99 * noise.q, 10**6, 1.0) > 1e-6
     assert sent_by(plan) == one_bit(noise, 2)
     alone = incrowd.smallest_noise("blanket", one_bit, 10**6, 1.0, 1e-6)
-    assert composed_by_hand(*one_bit_pair(alone.q, 10**6), 1.0) > 1e-6
+    assert composed_blanket(alone.q, 10**6, 1.0) > 1e-6
+
+
+def test_a_third_of_that_noise_was_never_needed():
+    """The default knows the worst crowd of one bit: two percent less noise breaks the promise to
+    somebody in a crowd that is otherwise all alike."""
+    noise = of_a_million("shuffle").messages[0].noise.q
+
+    def by_hand(q):
+        pairs = [homogeneous_pair(q, 10**6, order) for order in (1, -1)]
+        tried = itertools.combinations_with_replacement(pairs, 2)
+        return max(composed_by_hand(*two, 1.0) for two in tried)
+
+    assert noise < 0.67 * of_a_million("blanket").messages[0].noise.q
+    assert by_hand(noise) <= 1e-6 < by_hand(0.98 * noise)
 
 
 def one_bit(noise, times=1):
@@ -79,7 +115,7 @@ def test_two_answers_differ_in_so_many_collections(question, times):
     """m of c options against m others: 2m bits, or all of them."""
     plan = incrowd.plan(unlinked_survey(list("abcdefghij"), **question))
     assert sent_by(plan) == one_bit(plan.messages[0].noise, times)
-    found = incrowd.certify("blanket", one_bit(plan.messages[0].noise, times), 2000, 2.0)
+    found = incrowd.certify("shuffle", one_bit(plan.messages[0].noise, times), 2000, 2.0)
     assert plan.guarantee.certified_delta == pytest.approx(found.delta.upper, rel=1e-9)
 
 

@@ -49,6 +49,9 @@ class TestOldFiles:
         assert Ledger.loads(ledger.dumps()) == ledger
 
 
+NOT_OF_IT = "it does not follow from the survey"
+
+
 def changed(number, key, value):
     """The old plan's text with one value of a message replaced."""
     data = json.loads((OLD / "plan.json").read_text())
@@ -61,12 +64,17 @@ def changed(number, key, value):
     [
         (0, "noise_numerator", -1, "plan.messages.0.noise_numerator: got -1; should be greater"),
         (1, "noise_numerator", None, "plan.messages.1.noise_numerator: got None; should be"),
-        (0, "noise_numerator", None, "messages.noise_numerator: it does not follow"),
-        (0, "apart", True, "messages.apart: it does not follow"),
-        (1, "apart", False, "messages.apart: it does not follow"),
+        (
+            0,
+            "noise_numerator",
+            None,
+            f"{NOT_OF_IT}: messages.noise_numerator",
+        ),
+        (0, "apart", True, f"{NOT_OF_IT}: messages.apart"),
+        (1, "apart", False, f"{NOT_OF_IT}: messages.apart"),
         (1, "apart", "maybe", "plan.messages.1"),
         (0, "copies", 0, "plan.messages.0.copies: got 0; should be at least 1"),
-        (0, "questions", ["smokes", "unknown"], "names no question of the survey"),
+        (0, "questions", ["smokes", "unknown"], "a message names an unknown question"),
         (0, "questions", "smokes", "plan.messages.0.questions"),
         (0, "questions", [], "plan.messages.0.questions"),
     ],
@@ -148,7 +156,7 @@ def test_a_message_of_another_surveys_questions_is_refused():
     plan = incrowd.Plan.load(OLD / "plan.json")
     other = REGION.model_copy(update={"options": ("north", "east", "south", "west")})
     wrong = plan.messages[0].model_copy(update={"questions": (SMOKES, other)})
-    with pytest.raises(ValidationError, match="names no question of the survey"):
+    with pytest.raises(ValidationError, match="a message names an unknown question"):
         incrowd.Plan(
             survey=plan.survey, messages=(wrong, plan.messages[1]), guarantee=plan.guarantee
         )

@@ -33,6 +33,7 @@ from incrowd.survey import Domain
 
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
 MOST_ATOMS = 1 << 22  # of all classes together
+HARDLY = 0.5  # if that is the chance that nobody sends what all have in common, half of D is left
 MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
 
 Row = tuple[int, ...]  # places of each kind, of one channel
@@ -79,6 +80,8 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
     without = max(
         local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
     )
+    if (crowd - 1) * math.log1p(-found.common) > math.log(HARDLY):
+        return Bound(min(without, 1.0), "as if her report had her name: hardly any other hides it")
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
     return Bound(value, found.words[place])
