@@ -130,7 +130,7 @@ def odds() -> str:
 def noise() -> str:
     """The smallest noise for epsilon 1, delta 1e-8, against the crowd."""
     crowds = np.geomspace(200, 1e7, 16).round().astype(int).tolist()
-    names = {1: "1 yes/no question", 8: "8 yes/no questions", 40: "40 yes/no questions"}
+    names = {1: "1 yes/no question", 8: "8 yes/no questions", 20: "20 yes/no questions"}
     rows = [
         {"crowd": crowd, "noise": 100 * _noise(bits, crowd), "name": name}
         for bits, name in names.items()
@@ -147,7 +147,10 @@ def _noise(bits: int, crowd: int) -> float:
     def sent(flip: incrowd.BitFlip) -> incrowd.Schema:
         return incrowd.Schema.uniform([FREE_BIT] * bits, flip)
 
-    return incrowd.smallest_noise("blanket", sent, crowd, 1.0, 1e-8).q
+    return incrowd.smallest_noise("shuffle", sent, crowd, 1.0, 1e-8).q
+
+
+CURVES = ("shuffle", "blanket", "outlier", "local")
 
 
 def curve() -> str:
@@ -158,12 +161,12 @@ def curve() -> str:
     sent = incrowd.Schema.uniform([d for q in plan.survey.questions for d in q.domains], flip)
     rows = [
         {"epsilon": e, "delta": incrowd.certify(name, sent, crowd, e).delta.upper, "name": name}
-        for name in ("blanket", "outlier", "local")
+        for name in CURVES
         for e in np.linspace(0, 3, 31).tolist()
     ]
     x = axis(alt.X, "epsilon", "epsilon")
     y = axis(alt.Y, "delta", "delta", type="log", form=".0e", domain=[1e-14, 1])
-    return to_svg(lines(rows, x, y, ["blanket", "outlier", "local"]))
+    return to_svg(lines(rows, x, y, list(CURVES)))
 
 
 def reports_per_person() -> str:
