@@ -63,6 +63,8 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
         return math.log(limit_error(_with(survey, unknown, math.exp(log_value))) / aim)
 
     low, high = RANGES[unknown]
+    if unknown == "crowd":  # two honest people besides those who may collude
+        low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
     if excess(low) <= 0:
         return math.exp(low)
     if excess(high) > 0:
