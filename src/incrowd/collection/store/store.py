@@ -82,17 +82,17 @@ class Store:
     def accept(self, uploads: Sequence[Prepared]) -> list[Outcome]:
         """What became of each upload of a group, durably.
 
-        First only one report of each is looked for, which shows repeats; if others collide,
-        because somebody sends reports of another upload or another process was faster, all are.
+        If reports collide that were not looked for, because somebody sends those of another
+        upload or another process was faster, all of them are looked for.
         """
-        look_for = [upload.rows[0] for upload in uploads]
-        while (outcomes := self._accept(uploads, look_for)) is None:
-            look_for = [row for upload in uploads for row in upload.rows]
+        outcomes = self._accept(uploads, thorough=False)
+        while outcomes is None:
+            outcomes = self._accept(uploads, thorough=True)
         return outcomes
 
-    def _accept(self, uploads: Sequence[Prepared], look_for: Sequence[Row]) -> list[Outcome] | None:
+    def _accept(self, uploads: Sequence[Prepared], thorough: bool) -> list[Outcome] | None:
         with self._writing() as connection:
-            outcomes = writing.store(connection, uploads, look_for)
+            outcomes = writing.store(connection, uploads, thorough)
             if outcomes is None:
                 connection.rollback()
             return outcomes

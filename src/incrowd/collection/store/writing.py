@@ -20,16 +20,17 @@ PIECE = 500  # keys asked for at once: no database takes any number of them
 
 
 def store(
-    connection: Connection, uploads: Sequence[Prepared], look_for: Iterable[Row]
+    connection: Connection, uploads: Sequence[Prepared], thorough: bool
 ) -> list[Outcome] | None:
     """The outcome of each upload; those that are STORED are in the transaction.
 
-    look_for: rows that may be there already. None if others are: then it has to be rolled back.
+    thorough: look for every report, not only for the first of each upload, which shows repeats.
+    None if that was not enough: then it has to be rolled back.
     """
     known = Known(
         states_of(connection, {upload.stratum for upload in uploads}),
         _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
-        _present(connection, look_for),
+        _present_of(connection, uploads, thorough),
     )
     outcomes = decide(uploads, known)
     new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
@@ -77,6 +78,14 @@ def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
         rows = connection.execute(wanted.order_by(codes.c.tag).with_for_update())
         found |= {bytes(tag): used for tag, used in rows}
     return found
+
+
+def _present_of(
+    connection: Connection, uploads: Sequence[Prepared], thorough: bool
+) -> dict[bytes, int]:
+    found = _present(connection, [upload.rows[0] for upload in uploads])
+    seen = [upload for upload in uploads if thorough or upload.rows[0].tag in found]
+    return found | _present(connection, [row for upload in seen for row in upload.rows])
 
 
 def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
