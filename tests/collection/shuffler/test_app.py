@@ -1,10 +1,14 @@
 """The shuffler over HTTP: what is answered, in which order it is checked, what is released."""
 
+import asyncio
 import hashlib
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from incrowd.collection.shuffler.counting import Counted
+from incrowd.collection.store.store import Stratum
 from incrowd.collection.wire import problem
 from incrowd.collection.wire.upload import Upload
 from tests.collection.shuffler.conftest import (
@@ -94,8 +98,6 @@ def test_another_length_is_refused_before_it_is_read(site):
 
 
 def test_who_sends_slowly_is_cut_off(tmp_path):
-    import asyncio
-
     site = Site(tmp_path, invitations=1, body_seconds=0.05)
 
     async def slow():
@@ -180,7 +182,6 @@ def test_a_code_in_an_open_survey_is_unknown(merging):
 
 
 def test_counts_are_rounded_and_stand_still_for_an_hour(merging):
-    merging.app.state.keeper.store.bundle.plan.survey  # noqa: B018 (the crowd is 3: steps of 1)
     merging.post(upload(MERGED, 1))
     first = merging.request("GET", "/count").json()
     merging.post(upload(MERGED, 2))
@@ -191,12 +192,7 @@ def test_counts_are_rounded_and_stand_still_for_an_hour(merging):
 
 
 @pytest.mark.parametrize(("crowd", "shown"), [(100, 250), (101, 250), (1000, 250), (3000, 240)])
-def test_counts_are_multiples_of_a_hundredth_of_the_crowd(merging, monkeypatch, crowd, shown):
-    from types import SimpleNamespace
-
-    from incrowd.collection.shuffler.counting import Counted
-    from incrowd.collection.store.store import Stratum
-
+def test_counts_are_multiples_of_a_hundredth_of_the_crowd(merging, crowd, shown):
     survey = SimpleNamespace(plan=SimpleNamespace(survey=SimpleNamespace(crowd=crowd)))
     store = SimpleNamespace(bundle=survey, strata=lambda: (Stratum(0, "open", None, 250),))
     assert Counted(store, lambda: merging.now).people() == {0: shown}
@@ -219,10 +215,14 @@ def test_a_fault_tells_nothing_of_the_request(site, monkeypatch, caplog):
     assert "secret" not in caplog.text + answer.text and "RuntimeError" in caplog.text
 
 
-def test_too_many_at_once_are_asked_to_come_again(site):
-    site.app.routes  # noqa: B018
-    answers = [c for c in site.post(*people(3))]
-    assert answers == [201, 201, 201]
+def test_too_many_at_once_are_asked_to_come_again(tmp_path):
+    site = Site(tmp_path, invitations=3, memory=1)  # room for one
+    sent = [("POST", "/upload", each.encoded(INVITED), OCTETS) for each in people(3)]
+    answers = site.together(sent)
+    assert sorted(answer.status_code for answer in answers) == [201, 503, 503]
+    assert {a.headers["retry-after"] for a in answers if a.status_code == 503} == {"5"}
+    assert site.post(people(2)[1]) == [201]
+    site.close()
 
 
 def test_the_answer_is_the_problem_registered_for_it(site):

@@ -36,7 +36,7 @@ class Settings(BaseModel):
     port: int = Field(default=8080, ge=0, lt=1 << 16)
     body_seconds: float = Field(default=20.0, gt=0)
     pause: float = Field(default=10.0, gt=0)
-    memory: int = Field(default=1 << 28, ge=1 << 20)
+    memory: int = Field(default=1 << 28, ge=1)
 
     @property
     def secret_file(self) -> Path:
