@@ -15,13 +15,12 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import event, func, select, update
 
-from incrowd.collection.shuffler import releasing
 from incrowd.collection.shuffler.keeper import Keeper
 from incrowd.collection.store import tables, writing
 from incrowd.collection.store.deciding import Outcome
@@ -33,7 +32,8 @@ from tests.collection.shuffler.conftest import INVITED, MERGED, OCTETS, Site, co
 
 IN, OUT, UNKNOWN = "in", "out", "unknown"
 MOST_PEOPLE = 300
-LISTS = 60
+LISTS = 30
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a disk would only be slower
 
 
 class Killed(BaseException):
@@ -105,7 +105,7 @@ class Simulation(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         self.site = Site(self.folder, self.bundle, MOST_PEOPLE if self.codes else 0)
         self.faults = Faults()
         self.faults.watch(self.site.store.engine)
@@ -121,7 +121,7 @@ class Simulation(RuleBasedStateMachine):
 
     # --- what happens ----------------------------------------------------------------------------
 
-    @rule(count=st.integers(1, 26), stratum=st.integers(0, 1))
+    @rule(count=st.sampled_from([1, 3, 24, 26]), stratum=st.integers(0, 1))
     def people_send(self, count, stratum):
         first = len(self.uploads)
         count = min(count, MOST_PEOPLE - first)
@@ -176,7 +176,7 @@ class Simulation(RuleBasedStateMachine):
                 status = self.site.post(thief)[0]
                 assert status in (422, 410, 507)
 
-    @rule(hours=st.sampled_from([0, 1, 24 * 10, 24 * 31]))
+    @rule(hours=st.sampled_from([0, 1, 24 * 31]))
     def time_passes(self, hours):
         self.site.now += timedelta(hours=hours)
 
@@ -244,7 +244,8 @@ class Simulation(RuleBasedStateMachine):
                 connection.execute(select(r.stratum, func.count()).group_by(r.stratum)).all()
             )
             counts = dict(connection.execute(select(c.stratum, c.people)).all())
-        assert {n: p * self.bundle.places for n, p in counts.items() if p} == rows
+        right = {n: p * self.bundle.places for n, p in counts.items() if p} == rows
+        assert right, "the counter is wrong"
 
     # --- after every list ------------------------------------------------------------------------
 
@@ -414,22 +415,20 @@ def some_are_dropped():
     return mock.patch.object(Store, "sealed", wrong)
 
 
-WRONG = [
-    counter_outside,
-    answered_before_commit,
-    code_marked_outside,
-    made_anew,
-    withdrawn_in_two_steps,
-    acknowledged_unheard,
-    some_are_dropped,
-]
+# Each with what the simulation says of it.
+WRONG = {
+    counter_outside: "the counter is wrong",
+    answered_before_commit: "lost, or not withdrawn",
+    code_marked_outside: "a right upload is refused",
+    made_anew: "repeated with other bytes",
+    withdrawn_in_two_steps: "the counter is wrong",
+    acknowledged_unheard: "too few were released",
+    some_are_dropped: "a report is there twice",
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_shuffler_is_found(wrong):
-    assert releasing.make
-    with wrong(), pytest.raises((AssertionError, ExceptionGroup)):
-        run(Simulation, settings=settings(quick(200), report_multiple_bugs=False, phases=PHASES))
-
-
-PHASES = [phase for phase in settings.get_profile("default").phases if phase.name == "generate"]
+    thorough = settings(quick(300), report_multiple_bugs=False, phases=[Phase.generate])
+    with wrong(), pytest.raises(AssertionError, match=WRONG[wrong]):
+        run(Simulation, settings=thorough)

@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx
 
 from incrowd.collection.shuffler.releasing import pieces
-from incrowd.collection.wire.release import SIGNATURE_BYTES
 
 SECONDS = 300.0
 PATH = "/release"
@@ -18,8 +17,8 @@ Courier = Callable[[bytes, Path], bool]  # signed header, body -> whether the co
 
 
 def acknowledgement(start: bytes) -> str:
-    """What a collector names with status 200: SHA-256 of the header, hexadecimal."""
-    return hashlib.sha256(start[SIGNATURE_BYTES:]).hexdigest()
+    """What a collector names with status 200: SHA-256 of signature and header, hexadecimal."""
+    return hashlib.sha256(start).hexdigest()
 
 
 def courier(address: str) -> Courier:
