@@ -310,7 +310,7 @@ class Hurried(Simulation):
 
     def __init__(self):
         super().__init__()
-        self.arrive(24, 0)
+        self.arrive(30, 0)
         self.site.collector.answers_get_lost = True
 
 
@@ -432,7 +432,7 @@ def some_are_dropped():
 # Each with what the simulation says of it.
 WRONG = {
     counter_outside: "the counter is wrong",
-    answered_before_commit: "lost, or not withdrawn",
+    answered_before_commit: "lost, or not withdrawn|that nobody sent",
     code_marked_outside: "a right upload is refused",
     made_anew: "repeated with other bytes",
     withdrawn_in_two_steps: "the counter is wrong",
