@@ -23,16 +23,7 @@ from tests.messages import (
 from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
-    surveys,
-    answers,
-    plans,
-    channels,
-    sampling,
-    tallies,
-    estimates,
-    workflow,
-    commands,
-    wire,
+    *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     shuffler,
 )
 

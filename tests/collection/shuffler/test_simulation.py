@@ -5,12 +5,11 @@ collector holds each acknowledged, not withdrawn upload exactly once, and repeat
 the same bytes. Wrong shufflers, with one mistake each, are found.
 """
 
-import os
 import re
 import shutil
 import tempfile
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from unittest import mock
@@ -20,7 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run
-from sqlalchemy import event, func, select, update
+from sqlalchemy import func, select, update
 
 from incrowd.collection.shuffler.keeper import Keeper
 from incrowd.collection.store import tables, writing
@@ -29,74 +28,22 @@ from incrowd.collection.store.errors import StoreError
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.upload import Upload
-from tests.collection.shuffler.conftest import INVITED, MERGED, OCTETS, Site, code, sealed, upload
+from tests.collection.shuffler.conftest import (
+    INVITED,
+    MERGED,
+    OCTETS,
+    Faults,
+    Killed,
+    Site,
+    code,
+    sealed,
+    upload,
+)
 
 IN, OUT, UNKNOWN = "in", "out", "unknown"
 MOST_PEOPLE = 300
 LISTS = 30
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a disk would only be slower
-
-
-class Killed(BaseException):
-    """The process ends here: nothing of it runs any more."""
-
-
-class Faults:
-    """Counts the points at which a process can end, and ends it at one of them."""
-
-    def __init__(self):
-        self.left, self.full = None, False
-
-    def point(self, *_, **__):
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                raise Killed
-
-    def watch(self, engine):
-        """Before each statement, before and after each commit; and whether the disk is full."""
-        event.listen(engine, "before_cursor_execute", self.point)
-        commit = engine.dialect.do_commit
-
-        def committed(connection):
-            self.point()
-            commit(connection)
-            self.point()
-
-        engine.dialect.do_commit = committed
-        event.listen(engine, "checkout", self._limit)
-
-    def _limit(self, connection, *_):
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA max_page_count={1 if self.full else 1 << 30}")
-        cursor.close()
-
-    @contextmanager
-    def armed(self, after):
-        """Names and contents of files reach the disk in steps, too."""
-        self.left = after
-        steps = [(os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate")]
-        with ExitStack() as stack:
-            for owner, name in steps:
-                stack.enter_context(mock.patch.object(owner, name, self.around(owner, name)))
-            try:
-                yield
-            finally:
-                self.left = None
-
-    def around(self, owner, name):
-        """The function, which can end before and after its work."""
-        right = getattr(owner, name)
-
-        def watched(*args, **named):
-            if str(args[0]).endswith(".lock"):  # a kernel drops the locks of who is killed
-                return right(*args, **named)
-            self.point()
-            result = right(*args, **named)
-            self.point()
-            return result
-
-        return watched
 
 
 class Simulation(RuleBasedStateMachine):

@@ -1,4 +1,4 @@
-"""What stays: nothing links once the key is gone; the order of a release says nothing of arrival."""
+"""What stays: nothing links once the key is gone, and no order tells who came when."""
 
 from unittest import mock
 
