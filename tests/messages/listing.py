@@ -14,6 +14,7 @@ from tests.messages import (
     estimates,
     plans,
     sampling,
+    shuffler,
     surveys,
     tallies,
     wire,
@@ -21,7 +22,10 @@ from tests.messages import (
 )
 from tests.messages.recorder import Said, hear, problems
 
-TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire)
+TABLES = (
+    *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
+    shuffler,
+)
 
 
 @cache

@@ -24,6 +24,8 @@ COMMANDS = {
     "verify": ("checking:verify", "Recompute a plan's certificate."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
+    "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
+    "invitations": ("invitations:invitations", "Make invitations, one for each person."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 
