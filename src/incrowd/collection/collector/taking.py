@@ -24,8 +24,8 @@ LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
 
 
 def acknowledgement(signed: Signed) -> str:
-    """What the shuffler is told of a release that lies here: the SHA-256 of its header."""
-    return hashlib.sha256(signed.header.encoded).hexdigest()
+    """What the shuffler is told of a release that lies here: SHA-256 of its signature and header."""
+    return hashlib.sha256(signed.encoded).hexdigest()
 
 
 def take(pieces: Iterable[bytes], bundle: Bundle, places: Places) -> Signed:
