@@ -24,6 +24,8 @@ COMMANDS = {
     "verify": ("checking:verify", "Recompute a plan's certificate."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
+    "collector": ("collector:app", "Make a collector's key; take and open releases."),
+    "open": ("open:open_sealed", "Open a release without a server."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 

@@ -42,9 +42,7 @@ def table_of(
     return combined(tables, [reading.weight for reading in found])
 
 
-def _table(
-    plan: Plan, reading: Reading, ids: Ids, noise_only: bool, places: int
-) -> TableEstimate:
+def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, places: int) -> TableEstimate:
     made, message = _estimated(plan, reading, ids, noise_only), reading.message
     each = 1 if message.unlinked else message.copies  # what its influence is of
     return replace(made, influence=made.influence * places / each) if places else made

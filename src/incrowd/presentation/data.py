@@ -148,10 +148,11 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
-        **({"receipts": list(map(receipt_facts, estimates.received))} if estimates.received else {}),
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    if estimates.received:
+        facts["receipts"] = list(map(receipt_facts, estimates.received))
     return marked(facts, estimates.seed)
 
 

@@ -13,15 +13,13 @@ UPLOADS = (
     "protected less than stated."
 )
 _NOT_SHOWN = (
-    "The signature shows that the shuffler's key stated these numbers for these very bytes. It does "
-    "not show that they were mixed, that the people are real, or that nobody was left out"
+    "The signature shows that the shuffler's key stated these numbers for these very bytes. It "
+    "does not show that they were mixed, that the people are real, or that nobody was left out"
 )
-_ALONE = (
-    "One party mixed and opened these reports, so that nothing beyond the local guarantee is promised"
-)
+_ALONE = "One party mixed and opened these reports: nothing beyond the local guarantee is promised"
 _CHEATED = (
-    "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept in "
-    "the collector's folder `contradictions`"
+    "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept "
+    "in the collector's folder `contradictions`"
 )
 
 
@@ -51,16 +49,18 @@ def _received(found: Received) -> str:
     opened = found.reports - sum(found.rejected.values())
     return (
         f"Receipt of {strata}: the shuffler signed that {found.people:,} people sent "
-        f"{found.reports:,} sealed reports ({found.places} each, dummies included), {_codes(found)}. "
-        f"{opened:,} of them were opened, enough for {found.opened_people:,} people; "
-        f"{_rejected(found)}. {_NOT_SHOWN}. Bundle {found.bundle}."
+        f"{found.reports:,} sealed reports ({found.places} each, dummies included), "
+        f"{_codes(found)}. {opened:,} of them were opened, enough for {found.opened_people:,} "
+        f"people; {_rejected(found)}. {_NOT_SHOWN}. Bundle {found.bundle}."
     )
 
 
 def _codes(found: Received) -> str:
     if found.issued is not None:
         return f"each with an invitation, of {found.issued:,} sent out"
-    return f"without invitations: {found.colluding:,} of them are taken to be invented or to collude"
+    return (
+        f"without invitations: {found.colluding:,} of them are taken to be invented or to collude"
+    )
 
 
 def _rejected(found: Received) -> str:

@@ -94,6 +94,11 @@ class Tally:
         return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
 
     @property
+    def collections(self) -> frozenset[str]:
+        """The names of the collections of which parts were counted."""
+        return frozenset(part.rpartition(":")[0] for part in self.parts)
+
+    @property
     def without_tables(self) -> Tally:
         """How many reports there are of each message, and nothing of what they say."""
         messages = {n: replace(counts, tables={}) for n, counts in self.messages.items()}

@@ -131,13 +131,11 @@ def estimate(
 
 
 def _after_redraws(guarantee: Guarantee, tail: float) -> Guarantee:
-    """What is promised if each person drew again while her reports did not fit; tail: how likely."""
+    """What is promised if people drew again whose reports did not fit; tail: how likely it is."""
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
     epsilon, delta = redrawn(*given, tail=tail, crowd=guarantee.crowd)
     alone = redrawn(*local, tail=tail, crowd=1).epsilon
-    return guarantee.model_copy(
-        update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone}
-    )
+    return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
 
 
 def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:

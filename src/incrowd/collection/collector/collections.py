@@ -18,7 +18,6 @@ from incrowd.collection.collector.opening import REPEATED, opened
 from incrowd.collection.collector.places import (
     BUNDLE,
     PRIVATE_FOLDER,
-    RECEIPT,
     lasting,
     settle,
     settle_names,
@@ -31,6 +30,7 @@ from incrowd.collection.collector.receipt import (
     collection_name,
     people_at_most,
     receipt_of,
+    save_receipt,
 )
 from incrowd.collection.collector.repeats import repeated
 from incrowd.collection.wire.bundle import Bundle
@@ -123,8 +123,8 @@ def _written(
             dummies += piece.dummies
         people = people_at_most(signed, dummies + sum(map(len, buckets)), bundle)
         messages = _collections(buckets, bundle, people, folder)
-    receipt = receipt_of(signed, bundle, rejected, dummies, messages)
-    lasting(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
+    receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
+    save_receipt(receipt, folder)
     lasting(folder / BUNDLE, bundle.encoded)
     return receipt
 
@@ -135,7 +135,11 @@ def _collections(
     found = []
     for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
         empty = np.empty((0, bucket.width), np.uint8)
-        id, reports, path = os.urandom(ID_BYTES).hex(), len(bucket), folder / collection_name(number)
+        id, reports, path = (
+            os.urandom(ID_BYTES).hex(),
+            len(bucket),
+            folder / collection_name(number),
+        )
         header = Collection(bundle.plan.digest, number, message.bits, empty, id=id, people=people)
         write_reports(header, bucket.take(max(BUCKET_BYTES // bucket.width, 1)), path)
         with path.open("r+b") as file:

@@ -46,6 +46,11 @@ class Places:
         """A folder with starts that prove that the shuffler cheats."""
         return self.root / "contradictions"
 
+    @property
+    def opened_ones(self) -> Path:
+        """A folder with a folder for each release that was opened."""
+        return self.root / "opened"
+
     def start(self, signed: Signed) -> Path:
         """Signature and header of a release: there when all of the release is on the disk."""
         return self.starts / f"{signed.header.strata[0]}.start"
@@ -56,7 +61,7 @@ class Places:
 
     def opened(self, signed: Signed) -> Path:
         """The folder with the collections of a release, its receipt and the bundle."""
-        return self.root / "opened" / f"release-{signed.header.strata[0]}"
+        return self.opened_ones / f"release-{signed.header.strata[0]}"
 
 
 def starts_in(folder: Path) -> list[Signed]:

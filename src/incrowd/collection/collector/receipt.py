@@ -10,15 +10,17 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import BUNDLE, RECEIPT
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, lasting, starts_in
 from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.wire.release import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import tail
+from incrowd.reports.collection import load_header
+from incrowd.reports.folder import report_files
 from incrowd.survey.wording import wording
 
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -42,6 +44,7 @@ class Receipt(_Strict):
     bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, issued,
     used, reports and strata say again what the header does. rejected: sealed reports by kind.
     opened_people: how many the opened plaintexts can be of at most. messages: in their order.
+    contradictions: starts of other releases of the same strata, signed by the same key.
     """
 
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
@@ -56,6 +59,7 @@ class Receipt(_Strict):
     dummies: Count
     opened_people: Count
     messages: list[Opened]
+    contradictions: list[str] = []
 
     @property
     def accepted(self) -> int:
@@ -65,7 +69,11 @@ class Receipt(_Strict):
     @property
     def signed(self) -> Signed:
         """What the shuffler signed."""
-        return Signed.parse(bytes.fromhex(self.start))[0]
+        return _start(self.start)
+
+
+def _start(text: str) -> Signed:
+    return Signed.parse(bytes.fromhex(text))[0]
 
 
 def people_at_most(signed: Signed, accepted: int, bundle: Bundle) -> int:
@@ -74,7 +82,12 @@ def people_at_most(signed: Signed, accepted: int, bundle: Bundle) -> int:
 
 
 def receipt_of(
-    signed: Signed, bundle: Bundle, rejected: dict[str, int], dummies: int, messages: list[Opened]
+    signed: Signed,
+    bundle: Bundle,
+    rejected: dict[str, int],
+    dummies: int,
+    messages: list[Opened],
+    contradictions: list[str],
 ) -> Receipt:
     """The receipt of a release that was opened."""
     header = signed.header
@@ -91,6 +104,7 @@ def receipt_of(
         dummies=dummies,
         opened_people=people_at_most(signed, accepted, bundle),
         messages=messages,
+        contradictions=contradictions,
     )
 
 
@@ -101,13 +115,20 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
     """
     signed = receipt.signed
     signed.check(bundle)
-    counts = receipt.rejected, receipt.dummies, receipt.messages
+    for other in map(_start, receipt.contradictions):
+        if not prove_cheating(signed, other, bundle.signer):
+            raise _edited()
+    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
     rejected = sum(receipt.rejected.values())
     whole = receipt.accepted + rejected == receipt.reports
     fits = len(receipt.messages) == len(bundle.plan.messages)
     if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
-        allowed = "its numbers should follow from what was signed; open the release again"
-        raise ReportsError.of("receipt", InWords("was edited"), allowed)
+        raise _edited()
+
+
+def _edited() -> IncrowdError:
+    allowed = "it should follow from what was signed; open the release again"
+    return ReportsError.of("receipt", InWords("was edited"), allowed)
 
 
 def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundle]:
@@ -132,6 +153,24 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
     if plan is not None and bundle.plan.digest != plan.digest:
         raise _unusable(path, "it is of another plan")
     return receipt, bundle
+
+
+def save_receipt(receipt: Receipt, folder: Path) -> None:
+    """Write receipt.json into a folder, whole, and onto the disk."""
+    lasting(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
+
+
+def note_contradictions(places: Places, bundle: Bundle) -> None:
+    """Put what proves that the shuffler cheats into the receipts of the releases it is about."""
+    for folder in sorted(places.opened_ones.glob("release-*")):
+        receipt, _ = load_receipt(folder)
+        others = [
+            other.encoded.hex()
+            for other in starts_in(places.contradictions)
+            if prove_cheating(receipt.signed, other, bundle.signer)
+        ]
+        if others != receipt.contradictions:
+            save_receipt(receipt.model_copy(update={"contradictions": others}), folder)
 
 
 def check_files(receipt: Receipt, folder: Path) -> None:
@@ -172,10 +211,13 @@ def received(receipt: Receipt, bundle: Bundle) -> Received:
         tail=tail(bundle.plan, slots),
         colluding=bundle.colluding,
         local_only=bundle.local_only,
+        contradicted=bool(receipt.contradictions),
     )
 
 
-def beside(paths: Some[str | Path], plan: Plan, ids: Some[str], files: bool = False) -> list[Received]:
+def receipts_beside(
+    paths: Some[str | Path], plan: Plan, ids: Some[str], files: bool = False
+) -> tuple[Received, ...]:
     """What the receipts beside some reports say, of those whose collections were counted.
 
     ids: the names of these collections. files: whether they are compared byte for byte. Raises as
@@ -190,7 +232,13 @@ def beside(paths: Some[str | Path], plan: Plan, ids: Some[str], files: bool = Fa
                 if files:
                     check_files(receipt, folder)
                 found.append(received(receipt, bundle))
-    return found
+    return tuple(found)
+
+
+def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:
+    """`receipts_beside` all reports in some files and folders."""
+    every = [load_header(file) for path in paths for file in report_files(path)]
+    return receipts_beside(paths, plan, {each.id for each in every}, files)
 
 
 def _unusable(path: Path, why: str) -> IncrowdError:

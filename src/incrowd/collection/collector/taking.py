@@ -17,14 +17,14 @@ from incrowd.collection.wire.release import (
     check_body,
     prove_cheating,
 )
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, ProtocolError, UsageError
 from incrowd.reports.locking import locked
 
 LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
 
 
 def acknowledgement(signed: Signed) -> str:
-    """What the shuffler is told of a release that lies here: SHA-256 of its signature and header."""
+    """What the shuffler is told of what lies here: SHA-256 of signature and header."""
     return hashlib.sha256(signed.encoded).hexdigest()
 
 
@@ -34,6 +34,19 @@ def take(pieces: Iterable[bytes], bundle: Bundle, places: Places) -> Signed:
         for piece in pieces:
             taking.add(piece)
         return taking.done()
+
+
+def read_start(release: Path) -> tuple[Signed, int]:
+    """The start of a release in a file, and how many bytes it takes. Nothing is checked.
+
+    Raises UsageError if the file cannot be read, ProtocolError if it is too short.
+    """
+    try:
+        with release.open("rb") as file:
+            return Signed.parse(file.read(LONGEST_START))
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name a release"
+        raise UsageError.of("release", str(release), allowed) from None
 
 
 class Taking:
