@@ -1,6 +1,7 @@
 """Taking releases: the same again is the same, another one is a proof, nothing wrong is kept."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def files(places):
 def test_a_release_in_any_pieces_is_kept_as_it_came(sealed, tmp_path_factory, cuts):
     places, data = Places(tmp_path_factory.mktemp("c")), release(sealed)
     ends = [0, *sorted(cuts), len(data)]
-    signed = take((data[a:b] for a, b in zip(ends, ends[1:], strict=False)), INVITED, places)
+    signed = take((data[a:b] for a, b in pairwise(ends)), INVITED, places)
     assert signed.encoded + places.waiting(signed).read_bytes() == data
     assert [known.encoded for known in starts_in(places.starts)] == [signed.encoded]
 
