@@ -1,6 +1,7 @@
 """Opening releases: what is counted, what is rejected, and what a cheat can do at most."""
 
 import json
+import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -298,17 +299,18 @@ def test_receipts_of_other_reports_are_not_taken(opened, sealed):
 def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_path, monkeypatch):
     """A worker is killed while it opens."""
     monkeypatch.setattr(collections, "PIECE_REPORTS", 1)
-    submit = opening.ProcessPoolExecutor.submit
+    in_order = opening._in_order
 
-    def killing(pool, *given):
-        made = submit(pool, *given)
-        for process in list(pool._processes.values())[:1]:
-            os.kill(process.pid, signal.SIGKILL)
-        return made
+    def killing(*given):
+        for number, piece in enumerate(in_order(*given)):
+            if number == 5:
+                os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+            yield piece
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening.ProcessPoolExecutor, "submit", killing)
+        patch.setattr(opening, "_in_order", killing)
         with pytest.raises(ReportsError, match=r"lost; nothing is"):
             opened(sealed, workers=2)
+    assert not multiprocessing.active_children()
     assert [each.name for each in tmp_path.iterdir()] == ["0.release"]
     assert opened(sealed, workers=2)[0].opened_people == PEOPLE

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -145,7 +144,8 @@ def _collections(
         with path.open("r+b") as file:
             settle(file)
             file.seek(0)
-            found.append(Opened(id=id, reports=reports, sha256=_sha256(file)))
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found.append(Opened(id=id, reports=reports, sha256=digest))
     return found
 
 
@@ -159,7 +159,3 @@ def verify_opened(receipt: Receipt, bundle: Bundle, folder: Path) -> None:
         if reports != message.reports:
             allowed = f"should hold {message.reports:,}; open the release again"
             raise ReportsError.of("reports", f"{reports:,}", allowed)
-
-
-def _sha256(file: BinaryIO) -> str:
-    return hashlib.file_digest(file, "sha256").hexdigest()

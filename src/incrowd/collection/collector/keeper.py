@@ -53,8 +53,16 @@ def open_waiting(
     for signed in starts_in(places.starts):
         folder, release = places.opened(signed), places.waiting(signed)
         if not folder.exists():
-            options = {"workers": workers, "advance": advance}
-            open_release(release, 0, signed, bundle, private, folder, **options)
+            open_release(
+                release,
+                0,
+                signed,
+                bundle,
+                private,
+                folder,
+                workers=workers,
+                advance=advance,
+            )
             made.append(folder)
         release.unlink(missing_ok=True)
     note_contradictions(places, bundle)

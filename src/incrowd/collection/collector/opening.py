@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import NamedTuple, cast
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -85,38 +88,69 @@ def opened(
 ) -> Iterator[Piece]:
     """What is in pieces of a release, in their order; with one worker in this process.
 
-    Raises ReportsError if a process is lost; nothing is then.
+    Each process has a thread here that gives it one piece at a time. Raises ReportsError if a
+    process is lost; nothing is then.
     """
     if workers == 1:
         yield from map(Opener(bundle, private), pieces)
         return
-    context = multiprocessing.get_context("spawn")
-    given = (bundle.encoded, private.private_bytes_raw())
-    try:
-        with ProcessPoolExecutor(workers, context, _begin, given) as pool:
-            yield from _in_order(pool, pieces, AHEAD * workers)
-    except BrokenProcessPool:
-        found = InWords("a process that opened them was lost")
-        raise ReportsError.of("release", found, "nothing is; open it again") from None
+    free: SimpleQueue[Connection] = SimpleQueue()
+
+    def work(piece: bytes) -> Piece:
+        pipe = free.get()
+        try:
+            pipe.send_bytes(piece)
+            return cast(Piece, pipe.recv())
+        finally:
+            free.put(pipe)
+
+    given = bundle.encoded, private.private_bytes_raw()
+    with ExitStack() as stack:
+        for _ in range(workers):
+            free.put(stack.enter_context(_process(*given)))
+        threads = ThreadPoolExecutor(workers)
+        stack.callback(threads.shutdown, cancel_futures=True)
+        try:
+            yield from _in_order(threads, work, pieces, AHEAD * workers)
+        except (EOFError, OSError):
+            found = InWords("a process that opened them was lost")
+            raise ReportsError.of("release", found, "nothing is; open it again") from None
 
 
-def _in_order(pool: ProcessPoolExecutor, pieces: Iterable[bytes], most: int) -> Iterator[Piece]:
+def _in_order(
+    threads: ThreadPoolExecutor,
+    work: Callable[[bytes], Piece],
+    pieces: Iterable[bytes],
+    most: int,
+) -> Iterator[Piece]:
     """At most so many pieces are on their way."""
     waiting: deque[Future[Piece]] = deque()
     for piece in pieces:
-        waiting.append(pool.submit(_work, piece))
+        waiting.append(threads.submit(work, piece))
         if len(waiting) == most:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
 
 
-_openers: list[Opener] = []  # of this process, if it is a worker
+@contextmanager
+def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
+    """A process that opens what comes through a pipe, until the pipe is closed."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there, bundle, private), daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        here.close()
+        process.join()
 
 
-def _begin(bundle: bytes, private: bytes) -> None:
-    _openers.append(Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private)))
-
-
-def _work(sealed: bytes) -> Piece:
-    return _openers[0](sealed)
+def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gave the work decides
+    work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(work(pipe.recv_bytes()))
