@@ -10,6 +10,7 @@ from incrowd.cli.names import as_typed
 from tests.messages import (
     answers,
     channels,
+    collector,
     commands,
     estimates,
     plans,
@@ -21,7 +22,10 @@ from tests.messages import (
 )
 from tests.messages.recorder import Said, hear, problems
 
-TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire)
+TABLES = (
+    *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
+    collector,
+)
 
 
 @cache
