@@ -109,7 +109,7 @@ def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
         if prove_cheating(known, signed, bundle.signer):
             for each in (known, signed):
                 lasting(places.contradictions / f"{acknowledgement(each)}.start", each.encoded)
-            allowed = "send what was sent before; both are kept as a proof"
+            allowed = "should be the one that was taken before; both are kept"
             found = InWords(f"of stratum {signed.header.strata[0]}")
             raise ProtocolError.of("contradiction", found, allowed)
     return True
