@@ -10,6 +10,7 @@ from incrowd.cli.names import as_typed
 from tests.messages import (
     answers,
     channels,
+    collector,
     commands,
     estimates,
     plans,
@@ -24,7 +25,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    shuffler,
+    *(collector, shuffler),
 )
 
 

@@ -26,6 +26,8 @@ COMMANDS = {
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
     "invitations": ("invitations:invitations", "Make invitations, one for each person."),
+    "collector": ("collector:app", "Make a collector's key; take and open releases."),
+    "open": ("open:open_sealed", "Open a release without a server."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from incrowd import views
 from incrowd.errors import ReportsError
+from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
@@ -20,6 +21,7 @@ from incrowd.tally.moments import extract, histogram, moments, pair_moments
 
 Ids = tuple[str, ...]
 Kind = Literal["singles", "pairs", "patterns"]
+FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
 COUNTS = {"singles": moments, "pairs": pair_moments, "patterns": histogram}
 
 
@@ -28,7 +30,7 @@ class MessageTally:
     """The counts of one message.
 
     accepted, rejected: reports that a client of the plan can have sent, and those that none can.
-    declared: people who took part, as the collections say, where set bits travel unlinked; else 0.
+    declared: people who took part, as the collections say; 0 if they need not, and do not.
     tables: joint counts by the questions' ids, as in `incrowd.tally.moments`; of a text question
     the counts in each cohort.
     """
@@ -48,7 +50,7 @@ class MessageTally:
         )
 
     def people(self, message: Message) -> int:
-        """Who took part: accepted reports divided by copies, rounded down, or as declared."""
+        """Who took part, as `incrowd.plans.Message.people` has it."""
         return message.people(self.accepted, self.declared)
 
 
@@ -94,6 +96,11 @@ class Tally:
         return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
 
     @property
+    def collections(self) -> frozenset[str]:
+        """The names of the collections of which parts were counted."""
+        return frozenset(part.rpartition(":")[0] for part in self.parts)
+
+    @property
     def without_tables(self) -> Tally:
         """How many reports there are of each message, and nothing of what they say."""
         messages = {n: replace(counts, tables={}) for n, counts in self.messages.items()}
@@ -116,7 +123,15 @@ def count(
     of another plan or a part comes twice.
     """
     nothing = Tally(plan.digest, tuple(tables), kind)
-    return sum(each(lambda part: count_part(plan, part, nothing), reports), nothing)
+    return sum(each(lambda part: count_part(plan, part, nothing), _many(reports)), nothing)
+
+
+def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
+    """The same parts; when there are many, machine code is loaded, which counts much faster."""
+    for number, part in enumerate(parts):
+        if number == FEW_PARTS:
+            load_compiler()
+        yield part
 
 
 def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
@@ -126,7 +141,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     """
     message = check_origin(plan, part)
     packed = accepted(message, part.packed)
-    declared = message.declared(part.people or 0) or 0
+    declared = part.people or 0
     counts = MessageTally(
         accepted=len(packed),
         rejected=len(part) - len(packed),
