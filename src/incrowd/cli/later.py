@@ -22,6 +22,7 @@ COMMANDS = {
     "card": ("checking:card", "Write a page about a plan, for a review board."),
     "ledger": ("planning:ledger", "Note that a plan was carried out, and who came."),
     "verify": ("checking:verify", "Recompute a plan's certificate."),
+    "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
