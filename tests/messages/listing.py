@@ -11,6 +11,7 @@ from tests.messages import (
     answers,
     channels,
     commands,
+    device,
     estimates,
     plans,
     sampling,
@@ -21,7 +22,19 @@ from tests.messages import (
 )
 from tests.messages.recorder import Said, hear, problems
 
-TABLES = (surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire)
+TABLES = (
+    surveys,
+    answers,
+    plans,
+    channels,
+    sampling,
+    tallies,
+    estimates,
+    workflow,
+    commands,
+    wire,
+    device,
+)
 
 
 @cache

@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from incrowd.errors import InWords, UsageError
+
 # The command -> where its function is, and what the list of all commands says of it.
 COMMANDS = {
     "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
@@ -43,7 +45,11 @@ class Later(TyperCommand):
     def loaded(self) -> Any:
         """The command itself."""
         module, _, name = self.place.partition(":")
-        found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
+        try:
+            found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
+        except ModuleNotFoundError as error:
+            needed = InWords(f"needs {error.name}, which is not installed")
+            raise UsageError.of(self.name or "", needed, 'install "incrowd[collect]"') from None
         if not isinstance(found, typer.Typer):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(self.name)(found)

@@ -18,7 +18,7 @@ from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, stratum_number
-from incrowd.collection.wire.addresses import short
+from incrowd.collection.wire.addresses import Link, short
 from incrowd.encoding.answers import texts
 from incrowd.encoding.people import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
@@ -92,10 +92,11 @@ def send(
     Example:
       incrowd send https://mix.example/survey#3f6e... answers.csv
     """
+    where = _read(link)
     _check_use(answers, show or withdraw)
     connection = Connection(patience=Patience(whole=patience), told=say)
     with working("fetching the bundle, certifying its plan"):
-        device = Device.of(_read(link), memory or _home(), connection=connection)
+        device = Device.of(where, memory or _home(), connection=connection)
     _show(device, quiet=json or withdraw)
     facts = _facts(device)
     with ExitStack() as held:
@@ -118,9 +119,9 @@ def _home() -> Path:
     return Path(typer.get_app_dir("incrowd"))
 
 
-def _read(link: str) -> str:
-    """The link itself: on a command line others see it, and the code in it."""
-    return sys.stdin.readline() if link == STANDARD_INPUT else link
+def _read(link: str) -> Link:
+    """The link itself, from standard input too: on a command line others see the code in it."""
+    return Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
 
 
 def _check_use(answers: Path | None, nothing_sent: bool) -> None:

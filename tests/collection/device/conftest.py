@@ -23,6 +23,14 @@ def said(name, **headers):
     return httpx.Response(kind.status, content=problem.document(kind), headers=headers)
 
 
+def travelling(answer):
+    """The answer with a body that has yet to come, as from a network."""
+    if not answer.is_closed:
+        return answer
+    headers = {k: v for k, v in answer.headers.items() if k != "content-length"}
+    return httpx.Response(answer.status_code, headers=headers, content=iter([answer.content]))
+
+
 @dataclass
 class Shuffler:
     """faults: "lost" before it is handled, "unanswered" after; or an answer in its place."""
@@ -39,11 +47,11 @@ class Shuffler:
         if fault == "lost":
             raise httpx.ConnectError("no route", request=request)
         if isinstance(fault, httpx.Response):
-            return fault
+            return travelling(fault)
         answer = self.handled(request)
         if fault == "unanswered":
             raise httpx.ReadTimeout("late", request=request)
-        return answer
+        return travelling(answer)
 
     def handled(self, request):
         if request.url.path.endswith("/bundle"):

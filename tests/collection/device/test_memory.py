@@ -18,7 +18,9 @@ LATER = make_vectors.bundle(codes=False, period="December 2026")
 
 
 def files(folder):
-    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    return {
+        file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()
+    }
 
 
 def test_a_device_keeps_the_digests_of_what_it_answered_and_nothing_else(home, answers):

@@ -53,7 +53,9 @@ def test_the_same_bytes_are_sent_until_there_is_an_answer(home, answers, faults)
 
 
 def test_pauses_grow_to_a_limit_and_differ_between_devices():
-    pauses = [[next(each) for _ in range(12)] for each in (Patience().pauses(), Patience().pauses())]
+    pauses = [
+        [next(each) for _ in range(12)] for each in (Patience().pauses(), Patience().pauses())
+    ]
     for found in pauses:
         for number, pause in enumerate(found):
             assert 0.5 <= pause / min(30.0, 0.5 * 2**number) <= 1.0

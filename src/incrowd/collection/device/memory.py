@@ -50,8 +50,7 @@ class Memory:
         except UnicodeDecodeError:
             lines = ["?"]
         except OSError as error:
-            allowed = f"{unreadable(error)}; name another folder"
-            raise UsageError.of("memory", str(self.folder), allowed) from None
+            raise self._unread(error) from None
         if not all(map(LINE.fullmatch, lines)):
             allowed = "what it remembers was edited; use an unchanged copy, or name a new folder"
             raise UsageError.of("memory", str(self.folder), allowed)
@@ -104,6 +103,8 @@ class Memory:
             data = self._kept(bundle).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise self._unread(error) from None
         parse_upload(data, bundle)
         return data
 
@@ -113,7 +114,7 @@ class Memory:
 
     def tidy(self, now: datetime) -> None:
         """Drop the uploads of all collections that are closed."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             for file in self.folder.iterdir():
                 found = KEPT.fullmatch(file.name)
                 if found and found[1] <= f"{now:{COMPACT}}":
@@ -143,6 +144,11 @@ class Memory:
             self.folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         except OSError as error:
             raise self._unwritten(error) from None
+
+    def _unread(self, error: OSError) -> Exception:
+        return UsageError.of(
+            "memory", str(self.folder), f"{unreadable(error)}; name another folder"
+        )
 
     def _unwritten(self, error: OSError) -> Exception:
         allowed = f"it cannot be written: {error.strerror}; name another folder"

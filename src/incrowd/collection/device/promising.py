@@ -51,14 +51,16 @@ def promised(bundle: Bundle) -> Promise:
         allowed = "its noise is too small for what it promises; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
     said, chance = plan.guarantee, tail(plan, bundle.slots)
-    alone = redrawn(said.local_epsilon, 0.0, tail=chance, crowd=1)
-    changes: dict[str, object] = {"local_epsilon": alone.epsilon}
-    if bundle.local_only or not analysis(said.analysis).shuffled:
-        changes |= {"analysis": LOCAL.name, "epsilon": alone.epsilon, "delta": 0.0}
-        changes |= {"certified_delta": 0.0, "proved": True, "assumption": LOCAL.assumption}
-    else:
-        whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd)
-        changes |= {"epsilon": whole.epsilon, "delta": whole.delta}
+    mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
+    if mixed and bundle.local_only:
+        nobody = {"analysis": LOCAL.name, "epsilon": alone, "delta": 0.0, "certified_delta": 0.0}
+        said = said.model_copy(
+            update=nobody | {"proved": LOCAL.proved, "assumption": LOCAL.assumption}
+        )
+        mixed = False
+    whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd if mixed else 1)
+    local = redrawn(alone, 0.0, tail=chance, crowd=1).epsilon
+    changes = {"epsilon": whole.epsilon, "delta": whole.delta, "local_epsilon": local}
     return Promise(said.model_copy(update=changes), chance)
 
 
