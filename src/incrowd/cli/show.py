@@ -53,7 +53,10 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
     for text in (*warnings(made.guarantee), *beyond_budget(made)):
         say(f"warning: {text}")
-    expectations = ((t.questions, t.standard_error, t.visible, t.as_good_as) for t in expected)
+    expectations = (
+        (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
+        for t in expected
+    )
     out.print(forecast_table(made.survey.crowd, expectations))
     say(VISIBLE)
     if others:

@@ -198,7 +198,7 @@ def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any
         "errors": item.table.errors,
         "level": item.table.level,
         "people": item.table.people,
-        "as_good_as": item.table.as_good_as,
+        "as_good_as": item.table.effective_sample_size,
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }

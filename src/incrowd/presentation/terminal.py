@@ -125,12 +125,12 @@ def _figures(row: Cell | Word, places: int) -> Iterator[str]:
 
 
 def _note(item: Shown) -> str:
-    """How many people asked openly would tell as much; what is left out."""
+    """The effective sample size; what one sender can do; what is left out."""
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
     moved = f"a malicious sender moves a figure by {short_percent(item.table.influence)} at most"
-    return f"; as good as {item.table.as_good_as:,.0f} people asked openly; {moved}{note}"
+    return f"; effective sample size {item.table.effective_sample_size:,.0f}; {moved}{note}"
 
 
 def _grid(item: Shown) -> Table:
