@@ -10,7 +10,11 @@ from incrowd.collection.device.device import Device, checked_code, stratum_numbe
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised
-from tests.collection.device.conftest import (
+from tests.messages.shared import answers_file, command, file
+from tests.messages.workflow import less_noise
+from tests.oracles import make_vectors
+from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import (
     CODE,
     INVITED,
     OPEN,
@@ -19,11 +23,7 @@ from tests.collection.device.conftest import (
     link,
     said,
 )
-from tests.collection.device.conftest import device as made
-from tests.messages.shared import answers_file, command, file
-from tests.messages.workflow import less_noise
-from tests.oracles import make_vectors
-from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import device as made
 
 
 def refused(answer, act=lambda one: one.send(ANSWERS[0], keep=True)):

@@ -12,9 +12,9 @@ from incrowd.collection.device.answering import plaintexts, sealed_answers
 from incrowd.collection.wire.upload import NO_CODE
 from incrowd.encoding.people import People
 from incrowd.sampling.keystream import Keystream
-from tests.collection.device.conftest import INVITED, OPEN
 from tests.oracles import make_vectors, wire
 from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import INVITED, OPEN
 
 PRIVATE = make_vectors.fixed("collector")
 

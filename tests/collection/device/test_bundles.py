@@ -16,9 +16,9 @@ from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
 from incrowd.errors import PlanError, ProtocolError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
-from tests.collection.device.conftest import INVITED, OPEN, Shuffler, connection, device, link
 from tests.conftest import second_round, unlinked_survey, with_less_noise
 from tests.oracles import make_vectors
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link
 
 
 def bundle_of(plan, **changes):

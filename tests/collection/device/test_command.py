@@ -13,10 +13,10 @@ import pytest
 
 from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.upload import new_code
-from tests.collection.device.conftest import CODE, Shuffler
 from tests.conftest import run
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import CODE, Shuffler
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from incrowd.collection.device.crowd import send_each
 from incrowd.collection.wire.upload import NO_CODE, code_field, new_code, upload_length
 from incrowd.encoding.people import People
 from incrowd.errors import UsageError
-from tests.collection.device.conftest import INVITED, OPEN, Shuffler, connection, said
 from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, said
 
 CODES = [code_field(new_code(number.to_bytes(10))) for number in range(12)]
 

@@ -10,9 +10,9 @@ from incrowd.collection.device.memory import Memory
 from incrowd.collection.wire.bundle import as_time
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans import Asked
-from tests.collection.device.conftest import CODE, INVITED, OPEN, Shuffler, device
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import CODE, INVITED, OPEN, Shuffler, device
 
 LATER = make_vectors.bundle(codes=False, period="December 2026")
 

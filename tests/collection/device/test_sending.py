@@ -6,7 +6,8 @@ import pytest
 from incrowd.collection.device.connection import Patience, open_client
 from incrowd.collection.wire.upload import parse_upload, upload_length
 from incrowd.errors import AnswersError, ProtocolError, UsageError
-from tests.collection.device.conftest import (
+from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import (
     CODE,
     INVITED,
     OPEN,
@@ -16,7 +17,6 @@ from tests.collection.device.conftest import (
     device,
     said,
 )
-from tests.oracles.make_vectors import ANSWERS
 
 
 def test_one_upload_holds_everything(home, answers):
