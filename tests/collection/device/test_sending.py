@@ -24,6 +24,7 @@ def test_one_upload_holds_everything(home, answers):
     sent = device(shuffler, home, code=CODE).send(answers)
     assert (sent.outcome, sent.resumed, sent.sealed_reports) == ("stored", False, INVITED.places)
     (body,) = shuffler.bodies
+    assert shuffler.requests[-1].headers["content-type"] == "application/octet-stream"
     found = parse_upload(body, INVITED)
     assert found.code.decode() == CODE and found.stratum == 0
     assert len(body) == upload_length(INVITED) == sent.bytes

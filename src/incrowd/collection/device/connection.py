@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 
 import httpx
 
 from incrowd.collection.wire import problem
 from incrowd.errors import InWords, ProtocolError
 
+MEDIA_TYPE = "application/octet-stream"
 AGAIN = frozenset({408, 429})  # beside all of 500 and more, and what its type says
 HEADERS = {"User-Agent": "incrowd", "Accept-Encoding": "identity", "Accept": "*/*"}
 
@@ -116,10 +118,10 @@ class Connection:
     def _tried(self, method: str, url: str, content: bytes, most: int) -> Reply | None:
         """The answer to one try; None if there was none in time."""
         end = self.now() + self.patience.one
-        sent = {"content": content} if content else {}
-        timeout = httpx.Timeout(self.patience.one)
+        headers = {"Content-Type": MEDIA_TYPE} if content else {}
+        options: dict[str, Any] = {"content": content or None, "headers": headers}
         try:
-            with self.client.stream(method, url, timeout=timeout, **sent) as answer:  # type: ignore[arg-type]
+            with self.client.stream(method, url, timeout=self.patience.one, **options) as answer:
                 body = bytearray()
                 for piece in answer.iter_raw():
                     body += piece

@@ -9,7 +9,6 @@ from incrowd.collection.device.refusals import refused
 from incrowd.collection.wire.bundle import Bundle
 
 Outcome = Literal["stored", "repeated"]
-MEDIA_TYPE = "application/octet-stream"
 
 
 def send(upload: bytes, bundle: Bundle, connection: Connection) -> Outcome:
