@@ -1,0 +1,1 @@
+"""The shuffler: takes uploads, mixes what is sealed, and cannot read it."""

@@ -1,0 +1,205 @@
+"""The shuffler over HTTP: what it takes, in the order in which the protocol checks it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from incrowd.collection.clock import Clock
+from incrowd.collection.clock import system as system_clock
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.shuffler.counting import Counted
+from incrowd.collection.shuffler.delivering import Courier, courier
+from incrowd.collection.shuffler.keeper import Keeper
+from incrowd.collection.store.deciding import Outcome
+from incrowd.collection.store.errors import BusyError, FullError
+from incrowd.collection.store.grouping import Grouped
+from incrowd.collection.store.store import Store
+from incrowd.collection.wire import problem
+from incrowd.collection.wire.bundle import Bundle, as_time
+from incrowd.collection.wire.problem import KINDS, Kind
+from incrowd.collection.wire.upload import Upload, parse_upload, upload_length
+from incrowd.errors import IncrowdError, ProtocolError, UsageError
+
+MEDIA_TYPE = "application/octet-stream"
+LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
+RETRY_AFTER = 5  # seconds
+DONE = {Outcome.STORED: 201, Outcome.REPEATED: 200}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def application(
+    store: Store,
+    bundle: Bundle,
+    settings: Settings,
+    clock: Clock = system_clock,
+    deliver: Courier | None = None,
+) -> Starlette:
+    """The shuffler of one bundle. While it runs it closes, releases and delivers what is due.
+
+    deliver: how a release reaches the collector; by default it is posted to the bundle's address.
+    """
+    keeper = Keeper(store, settings, clock, deliver or courier(bundle.addresses.collector))
+    desk = Desk(store, bundle, settings, clock)
+
+    @asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(_look(keeper, settings.pause))
+        yield
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        desk.grouped.close()
+
+    app = Starlette(
+        routes=[
+            Route("/bundle", _guarded(desk.show_bundle), methods=["GET"]),
+            Route("/upload", _guarded(desk.upload), methods=["POST", "DELETE"]),
+            Route("/count", _guarded(desk.count), methods=["GET"]),
+            Route("/metrics", _guarded(desk.metrics), methods=["GET"]),
+            Route("/health", _guarded(desk.health), methods=["GET"]),
+            Route("/ready", _guarded(desk.ready), methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: _no_such},
+        lifespan=running,
+    )
+    app.state.keeper = keeper
+    return app
+
+
+async def _look(keeper: Keeper, pause: float) -> None:
+    """Whatever fails is tried again: nothing else would release what was collected."""
+    while True:
+        try:
+            await asyncio.to_thread(keeper.look)
+        except UsageError:  # another process is at it
+            pass
+        except Exception as error:
+            LOG.error("closing failed: %s", _said(error))
+        await asyncio.sleep(pause)
+
+
+class Desk:
+    """What is answered to whom."""
+
+    def __init__(self, store: Store, bundle: Bundle, settings: Settings, clock: Clock) -> None:
+        self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
+        self.grouped, self.counted = Grouped(store), Counted(store, clock)
+        self.length = upload_length(bundle)
+        self._opens, self._closes = as_time(bundle.opens), as_time(bundle.closes)
+        self._room = max(1, settings.memory // self.length)
+
+    async def show_bundle(self, _: Request) -> Response:
+        """The bytes whose digest the link pins."""
+        return Response(self.bundle.encoded, media_type="application/json")
+
+    async def upload(self, request: Request) -> Response:
+        """Take an upload, or take it back."""
+        if not self._room:
+            return answer(KINDS["busy"])
+        self._room -= 1
+        try:
+            body = await self._body(request)
+            if isinstance(body, Kind):
+                return answer(body)
+            upload = parse_upload(body, self.bundle)
+            act = self._withdraw if request.method == "DELETE" else self._take
+            return await act(upload)
+        finally:
+            self._room += 1
+
+    async def _body(self, request: Request) -> bytes | Kind:
+        """The bytes of an upload. Whoever announces another length is not listened to."""
+        if request.headers.get("content-length") != str(self.length):
+            return KINDS["length"]
+        if request.headers.get("content-type") != MEDIA_TYPE:
+            return KINDS["media-type"]
+        found = bytearray()
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                async for piece in request.stream():
+                    found += piece
+                    if len(found) > self.length:
+                        return KINDS["length"]
+        except (TimeoutError, ClientDisconnect):
+            return KINDS["slow"]
+        return bytes(found)
+
+    async def _take(self, upload: Upload) -> Response:
+        if self.clock() < self._opens:
+            return answer(KINDS["not-open"])
+        if self._is_closed():
+            return answer(KINDS["closed"])
+        outcome = await self.grouped.accept(self.store.prepare(upload))
+        done = DONE.get(outcome)
+        return Response(status_code=done) if done else answer(KINDS[outcome.value])
+
+    async def _withdraw(self, upload: Upload) -> Response:
+        if self._is_closed() or not await self.grouped.withdraw(self.store.prepare(upload)):
+            return answer(KINDS["not-found"])
+        return Response(status_code=204)
+
+    def _is_closed(self) -> bool:
+        return self.clock() >= self._closes or self.store.secrets is None
+
+    async def count(self, _: Request) -> Response:
+        """How many people each stratum has, rounded down to 1% of the crowd, hourly."""
+        counts = await asyncio.to_thread(self.counted.people)
+        names = self.bundle.strata
+        return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
+
+    async def metrics(self, _: Request) -> Response:
+        """For Prometheus: states, and nothing that changes with a single upload."""
+        return Response(await asyncio.to_thread(self.counted.text), media_type="text/plain")
+
+    async def health(self, _: Request) -> Response:
+        """The process answers."""
+        return Response("ok\n", media_type="text/plain")
+
+    async def ready(self, _: Request) -> Response:
+        """The database answers as well."""
+        await asyncio.to_thread(self.store.strata)
+        return Response("ready\n", media_type="text/plain")
+
+
+def answer(kind: Kind) -> Response:
+    """A problem document. It holds nothing of what was sent."""
+    headers = {"Retry-After": str(RETRY_AFTER)} if kind.retry else {}
+    return Response(problem.document(kind), kind.status, headers, problem.MEDIA_TYPE)
+
+
+def _guarded(handler: Handler) -> Handler:
+    """Every error becomes an answer, and no traceback of a request is written anywhere."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except ProtocolError as error:
+            return answer(problem.kind_of(error))
+        except FullError:
+            return answer(KINDS["full"])
+        except BusyError:
+            return answer(KINDS["busy"])
+        except Exception as error:
+            LOG.error("a request failed: %s", _said(error))
+            return answer(KINDS["fault"])
+
+    return guarded
+
+
+def _said(error: Exception) -> str:
+    """What a log may hold: our own words, which name no row, or only the type."""
+    return str(error) if isinstance(error, IncrowdError) else type(error).__name__
+
+
+async def _no_such(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    kinds = {404: "no-resource", 405: "method"}
+    return answer(KINDS[kinds.get(status, "fault")])

@@ -1,0 +1,47 @@
+"""When strata are released or deleted: pure decisions, from what the store counts and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from incrowd.collection.store.deciding import FINAL, OPEN
+from incrowd.collection.store.store import Stratum
+from incrowd.collection.wire.bundle import Bundle, as_time
+
+Group = tuple[int, ...]  # strata that are one release
+
+
+def due(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> list[Group]:
+    """The releases that are due: enough people, and the time or the wanted number.
+
+    After closing, strata with too few people are one release if the bundle merges them and they
+    are enough together; else they are never released.
+    """
+    still = [stratum for stratum in strata if stratum.state == OPEN]
+    least, wanted = bundle.least_people, bundle.wanted
+    if now < as_time(bundle.closes):
+        return [(s.number,) for s in still if wanted is not None and s.people >= wanted]
+    large: list[Group] = [(s.number,) for s in still if s.people >= least]
+    small = [s for s in still if s.people < least]
+    merged = bundle.small_strata == "merge" and sum(s.people for s in small) >= least
+    return large + ([tuple(s.number for s in small)] if merged else [])
+
+
+def outdated(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> Group:
+    """The strata that nobody will release any more."""
+    if now < as_time(bundle.disposes):
+        return ()
+    released = {number for group in due(strata, now, bundle) for number in group}
+    return tuple(s.number for s in strata if s.state == OPEN and s.number not in released)
+
+
+def groups(strata: Sequence[Stratum], state: str) -> list[Group]:
+    """The releases that are in a state, each with its strata."""
+    firsts = sorted({s.release for s in strata if s.state == state and s.release is not None})
+    return [tuple(s.number for s in strata if s.release == first) for first in firsts]
+
+
+def is_over(strata: Sequence[Stratum]) -> bool:
+    """Whether nothing is open, and nothing waits for the collector."""
+    return all(stratum.state in FINAL for stratum in strata)

@@ -1,0 +1,44 @@
+"""What may be told while it is collected: so little that no number shows who came when."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from threading import Lock
+
+from incrowd.collection.clock import Clock
+from incrowd.collection.store.store import Store, Stratum
+
+SHARE = 100  # of the crowd: counts are multiples of a hundredth of it, rounded up
+
+
+class Counted:
+    """The strata as they were when somebody first asked in this hour."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+        self.step = max(1, -(-store.bundle.plan.survey.crowd // SHARE))
+        self._asking = Lock()
+        self._hour: datetime | None = None
+        self._strata: tuple[Stratum, ...] = ()
+
+    def strata(self) -> tuple[Stratum, ...]:
+        """Read at most once an hour, by the clock of the wall."""
+        hour = self.clock().replace(minute=0, second=0, microsecond=0)
+        with self._asking:
+            if hour != self._hour:
+                self._strata, self._hour = self.store.strata(), hour
+            return self._strata
+
+    def people(self) -> dict[int, int]:
+        """Of each stratum, rounded down to 1% of the crowd."""
+        return {s.number: s.people // self.step * self.step for s in self.strata()}
+
+    def text(self) -> str:
+        """The same as Prometheus reads it."""
+        people = self.people()
+        lines = ["# TYPE incrowd_people gauge", "# TYPE incrowd_stratum_state gauge"]
+        for stratum in self.strata():
+            lines.append(f'incrowd_people{{stratum="{stratum.number}"}} {people[stratum.number]}')
+            of = f'stratum="{stratum.number}",state="{stratum.state}"'
+            lines.append(f"incrowd_stratum_state{{{of}}} 1")
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,119 @@
+"""Making a bundle: a plan, and what whoever runs the collection states about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from incrowd.accounting.redraws import Redrawn, redrawn
+from incrowd.collection.wire.bundle import Bundle, least_reserve
+from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.plans import Plan
+from incrowd.plans.message import place
+from incrowd.plans.slots import slots, tail
+from incrowd.survey.toml import read_toml
+from incrowd.survey.wording import wording
+
+
+class Terms(BaseModel):
+    """What a file about a collection says; the bundle has the same words.
+
+    questions: the text of each, by its id. key_configuration: what `incrowd collector init` gave.
+    colluding: as in the survey; it has to be said where nobody is invited. shuffler, collector:
+    their addresses.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    introduction: str = ""
+    language: str = "en"
+    questions: dict[str, str]
+    period: str
+    opens: str
+    closes: str
+    disposes: str
+    wanted: int | None = None
+    strata: tuple[str, ...] = ("all",)
+    small_strata: Literal["delete", "merge"] = "delete"
+    codes: bool
+    colluding: int | None = None
+    reserve: int | None = None
+    local_only: bool = False
+    shuffler: str
+    collector: str
+    key_configuration: str
+
+    @classmethod
+    def load(cls, path: Path) -> Terms:
+        """Those of a TOML file. Raises UsageError for what is missing or does not belong there."""
+        try:
+            return cls.model_validate(read_toml(path))
+        except ValidationError as error:
+            raise _wrong(error) from None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A bundle, the shuffler's private key for it, and what it guarantees.
+
+    guarantee: that of the plan, and what it costs that devices draw again until all fits.
+    """
+
+    bundle: Bundle
+    private: Ed25519PrivateKey
+    guarantee: Redrawn
+
+
+def make_bundle(plan: Plan, terms: Terms) -> Made:
+    """A bundle with a new signing key, for a plan that was certified.
+
+    Raises UsageError if the terms leave out or contradict what the plan rests on, and
+    ProtocolError for a bundle that is none.
+    """
+    _check(terms)
+    private, survey = Ed25519PrivateKey.generate(), plan.survey
+    said = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
+    words = terms.model_dump(include={"language", "title", "introduction", "questions"})
+    places = slots(plan)
+    reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
+    more = {
+        "plan": plan,
+        "wording": words,
+        "slots": places,
+        "shuffler_key": private.public_key().public_bytes_raw().hex(),
+        "addresses": {"shuffler": terms.shuffler, "collector": terms.collector},
+        "colluding": survey.colluding if terms.colluding is None else terms.colluding,
+        "reserve": reserve,
+    }
+    try:
+        bundle = Bundle.model_validate(said | more)
+    except ValidationError as error:
+        raise _wrong(error) from None
+    promise, chance = plan.guarantee, tail(plan, places)
+    cost = redrawn(promise.epsilon, promise.delta, tail=chance, crowd=max(1, promise.crowd))
+    return Made(bundle, private, cost)
+
+
+def _check(terms: Terms) -> None:
+    """What no default may decide."""
+    if not terms.codes and terms.colluding is None:
+        allowed = "say how many of the senders may be one party; nobody is invited here"
+        raise UsageError.of("colluding", MISSING, allowed)
+    same = urlsplit(terms.shuffler).hostname == urlsplit(terms.collector).hostname
+    if same and not terms.local_only:
+        allowed = "should be another party's than the collector's, or set local_only = true"
+        raise UsageError.of("shuffler", terms.shuffler, allowed)
+
+
+def _wrong(error: ValidationError) -> IncrowdError:
+    first = error.errors()[0]
+    field = place("", first["loc"]).lstrip(".")
+    if first["type"] == "missing":
+        return UsageError.of(field, MISSING, "write it into the file about the collection")
+    return UsageError.of(field, first["input"], wording(first))

@@ -1,0 +1,1 @@
+"""What the shuffler keeps while it collects: sealed once more under a key beside the database."""

@@ -1,0 +1,124 @@
+"""The store's own key: without it nothing in the database, its log or its backups can be linked.
+
+It lies in a file beside the database, never in it. A row of the database holds two things that it
+makes: a tag, by which the same bytes are found again, and a box, in which they are sealed. Both
+are noise to whoever has not the key, so that destroying 32 bytes destroys all that heap pages,
+write-ahead logs and replicas still hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from incrowd.collection.store.errors import StoreError
+from incrowd.errors import InWords
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+TAG_BYTES = 32
+PRIVATE = 0o600
+LABEL = b"incrowd store 1 "
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What the store's key is used for, each with a key of its own (HKDF-SHA256)."""
+
+    _tag: bytes = field(repr=False)
+    _code: bytes = field(repr=False)
+    _box: AESGCM = field(repr=False)
+
+    @classmethod
+    def of(cls, key: bytes) -> Secrets:
+        """Those of a key of 32 bytes. Raises StoreError for another length."""
+        if len(key) != KEY_BYTES:
+            allowed = f"should have {KEY_BYTES}; without the right one nothing can be read"
+            raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
+        tag, code, box = (_derived(key, label) for label in (b"tag", b"code", b"box"))
+        return cls(tag, code, AESGCM(box))
+
+    def tag(self, sealed: bytes) -> bytes:
+        """HMAC-SHA256 of a sealed report: nobody can choose where it sorts, or what it equals."""
+        return hmac.digest(self._tag, sealed, hashlib.sha256)
+
+    def code_tag(self, code: bytes) -> bytes:
+        """HMAC-SHA256 of an invitation's code."""
+        return hmac.digest(self._code, code, hashlib.sha256)
+
+    def box(self, sealed: bytes, tag: bytes) -> bytes:
+        """A sealed report under AES-256-GCM with a random nonce, bound to its tag."""
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._box.encrypt(nonce, sealed, tag)
+
+    def unbox(self, box: bytes, tag: bytes) -> bytes:
+        """What `box` was given. Raises StoreError if the row was changed."""
+        try:
+            return self._box.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], tag)
+        except InvalidTag:
+            allowed = "should be as it was stored; the database or the secret was changed"
+            raise StoreError.of("database", InWords("has a row that does not open"), allowed) from (
+                None
+            )
+
+
+def _derived(key: bytes, label: bytes) -> bytes:
+    return HKDF(SHA256(), KEY_BYTES, None, LABEL + label).derive(key)
+
+
+def new_secret(path: Path) -> None:
+    """Make a key, random from the system, in a new file that nobody else reads.
+
+    Raises FileExistsError if there is one.
+    """
+    write_private(path, os.urandom(KEY_BYTES))
+
+
+def load_secret(path: Path) -> Secrets:
+    """The key in a file. Raises StoreError if it is not there, or cannot be read."""
+    try:
+        return Secrets.of(path.read_bytes())
+    except OSError:
+        allowed = "cannot be read; after the last release it is destroyed, and nothing is taken"
+        raise StoreError.of("secret", str(path), allowed) from None
+
+
+def destroy(path: Path) -> None:
+    """Overwrite a file on its place and remove it; nothing happens if it is gone.
+
+    Flash memory and copying file systems keep older blocks: such a file belongs on a volume in
+    memory, or on one whose own key is thrown away.
+    """
+    with suppress(FileNotFoundError), path.open("r+b", buffering=0) as file:
+        file.write(os.urandom(max(path.stat().st_size, KEY_BYTES)))
+        os.fsync(file.fileno())
+    path.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file of mode 0600, and let it reach the disk. Raises FileExistsError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+    with open(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder reach the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

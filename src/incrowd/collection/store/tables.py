@@ -1,0 +1,104 @@
+"""The tables, and how SQLite and PostgreSQL are opened. Nothing in them counts, orders or dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+)
+
+PATIENCE = 20  # seconds that a transaction waits for another one
+
+READS = "reads"  # an option of a connection that changes nothing: it is in nobody's way
+
+metadata = MetaData()
+# Which bundle the database is for.
+bundles = Table("bundle", metadata, Column("digest", LargeBinary, primary_key=True))
+# state: how far a stratum is. release: the first stratum of the release that it is in.
+strata = Table(
+    "strata",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("state", Text, nullable=False),
+    Column("release", Integer),
+)
+# people: uploads in a stratum. It changes with the rows, in one transaction, as the last thing.
+counts = Table(
+    "counts",
+    metadata,
+    Column("stratum", Integer, primary_key=True, autoincrement=False),
+    Column("people", Integer, nullable=False),
+)
+# One row for each sealed report, in the order of its tag: SQLite has no row numbers here.
+reports = Table(
+    "reports",
+    metadata,
+    Column("tag", LargeBinary, primary_key=True),
+    Column("stratum", Integer, nullable=False),
+    Column("box", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+codes = Table(
+    "codes",
+    metadata,
+    Column("tag", LargeBinary, primary_key=True),
+    Column("used", Boolean(create_constraint=False), nullable=False),
+    sqlite_with_rowid=False,
+)
+# start: signature and header, as they travel. The body is a file that is named by its digest.
+releases = Table(
+    "releases",
+    metadata,
+    Column("first", Integer, primary_key=True, autoincrement=False),
+    Column("start", LargeBinary, nullable=False),
+)
+
+
+def opened(url: str) -> Engine:
+    """The database at an address of SQLAlchemy; what a statement is given is in no message."""
+    if url.startswith("sqlite"):
+        return _sqlite(url)
+    return create_engine(url, hide_parameters=True, isolation_level="READ COMMITTED")
+
+
+def _sqlite(url: str) -> Engine:
+    connect_args = {"timeout": PATIENCE, "check_same_thread": False}
+    engine = create_engine(url, hide_parameters=True, connect_args=connect_args)
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin where we say so
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        reads = connection.get_execution_options().get(READS)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def forget(engine: Engine) -> None:
+    """Drop all that deleted rows left in the files, as far as a database can."""
+    if engine.dialect.name == "sqlite":
+        orders = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
+    else:
+        orders = ["VACUUM FULL reports", "VACUUM FULL codes"]
+    raw = engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        for order in orders:
+            cursor.execute(order)
+    finally:
+        raw.close()

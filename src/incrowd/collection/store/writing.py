@@ -1,0 +1,125 @@
+"""Uploads: a group is one transaction, durable before anybody of it is answered.
+
+Locks are taken in one order (strata, codes by tag, reports by tag, counts by stratum), so that
+processes that share a database never wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from incrowd.collection.store.deciding import OPEN, Known, Outcome, Prepared, Row, decide
+from incrowd.collection.store.tables import codes, counts, reports, strata
+
+PIECE = 500  # keys asked for at once: no database takes any number of them
+
+
+def store(
+    connection: Connection, uploads: Sequence[Prepared], thorough: bool
+) -> list[Outcome] | None:
+    """The outcome of each upload; those that are STORED are in the transaction.
+
+    thorough: look for every report, not only for the first of each upload, which shows repeats.
+    None if that was not enough: then it has to be rolled back.
+    """
+    known = Known(
+        states_of(connection, {upload.stratum for upload in uploads}),
+        _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
+        _present_of(connection, uploads, thorough),
+    )
+    outcomes = decide(uploads, known)
+    new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
+    if not _insert(connection, new):
+        return None
+    _mark(connection, new, used=True)
+    count(connection, Counter(upload.stratum for upload in new))
+    return outcomes
+
+
+def withdraw(connection: Connection, upload: Prepared) -> bool:
+    """Remove an upload and free its code, if it is there. False if its stratum is closed."""
+    states = states_of(connection, {upload.stratum})
+    if states[upload.stratum] != OPEN:
+        return False
+    used = _codes(connection, {upload.code} if upload.code is not None else set())
+    present = _present(connection, upload.rows)
+    known = Known(states, used, present)
+    if decide([upload], known) == [Outcome.REPEATED]:
+        for piece in _pieces([row.tag for row in upload.rows]):
+            connection.execute(delete(reports).where(reports.c.tag.in_(piece)))
+        _mark(connection, [upload], used=False)
+        count(connection, {upload.stratum: -1})
+    return True
+
+
+def states_of(connection: Connection, numbers: Iterable[int]) -> dict[int, str]:
+    """The states of strata, which cannot be closed until this transaction ends."""
+    wanted = select(strata.c.number, strata.c.state).where(strata.c.number.in_(sorted(numbers)))
+    ordered = wanted.order_by(strata.c.number).with_for_update(read=True)
+    return {number: state for number, state in connection.execute(ordered)}
+
+
+def count(connection: Connection, more: dict[int, int]) -> None:
+    """Change the numbers of people. Others wait for these rows, so it comes last."""
+    for stratum in sorted(more):
+        people = counts.c.people + more[stratum]
+        connection.execute(update(counts).where(counts.c.stratum == stratum).values(people=people))
+
+
+def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
+    found: dict[bytes, bool] = {}
+    for piece in _pieces(sorted(tags)):
+        wanted = select(codes.c.tag, codes.c.used).where(codes.c.tag.in_(piece))
+        rows = connection.execute(wanted.order_by(codes.c.tag).with_for_update())
+        found |= {bytes(tag): used for tag, used in rows}
+    return found
+
+
+def _present_of(
+    connection: Connection, uploads: Sequence[Prepared], thorough: bool
+) -> dict[bytes, int]:
+    found = _present(connection, [upload.rows[0] for upload in uploads])
+    seen = [upload for upload in uploads if thorough or upload.rows[0].tag in found]
+    return found | _present(connection, [row for upload in seen for row in upload.rows])
+
+
+def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    for piece in _pieces([row.tag for row in rows]):
+        wanted = select(reports.c.tag, reports.c.stratum).where(reports.c.tag.in_(piece))
+        found |= {bytes(tag): stratum for tag, stratum in connection.execute(wanted)}
+    return found
+
+
+def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
+    """Whether all are new. A conflict is no error: PostgreSQL would write its key into a log."""
+    rows: list[dict[str, Any]] = [
+        {"tag": row.tag, "stratum": upload.stratum, "box": row.box}
+        for upload in uploads
+        for row in upload.rows
+    ]
+    if not rows:
+        return True
+    rows.sort(key=lambda row: row["tag"])
+    made = INSERTS[connection.dialect.name](reports).on_conflict_do_nothing()
+    done = connection.execution_options(preserve_rowcount=True).execute(made, rows)
+    return bool(done.rowcount == len(rows))
+
+
+def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> None:
+    tags = sorted(upload.code for upload in uploads if upload.code is not None)
+    if tags:
+        change = update(codes).where(codes.c.tag == bindparam("of")).values(used=used)
+        connection.execute(change, [{"of": tag} for tag in tags])
+
+
+def _pieces(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (keys[at : at + PIECE] for at in range(0, len(keys), PIECE))
+
+
+INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}

@@ -1,0 +1,13 @@
+"""Invitations on paper: one to a person, with what the device has to show before it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incrowd.presentation.shell import rendered
+
+
+def invitations_page(title: str, short: str, invitations: Sequence[tuple[str, str]]) -> str:
+    """A page to print and cut. short: of the bundle's digest. invitations: code and link of each."""
+    parts = {"title": title, "short": short, "invitations": invitations}
+    return rendered("invitations.html", **parts)
