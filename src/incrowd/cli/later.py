@@ -27,6 +27,8 @@ COMMANDS = {
     "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
+    "collector": ("collector:app", "Make a collector's key; take and open releases."),
+    "open": ("open:open_sealed", "Open a release without a server."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 

@@ -18,6 +18,7 @@ from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
 
@@ -150,6 +151,8 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    if estimates.received:
+        facts["receipts"] = list(map(receipt_facts, estimates.received))
     return marked(facts, estimates.seed)
 
 

@@ -18,6 +18,7 @@ from incrowd.presentation import guarantees
 from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
 from incrowd.presentation.number_text import digits, percent, short_percent
 from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.receipts import UPLOADS, receipt_sentences
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, table
 
@@ -56,8 +57,11 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
         facts.add_row("Noise", text)
     for text in guarantees.warnings(guarantee):
         facts.add_row("Warning", Text(text, style="yellow"))
+    for received in estimates.received:
+        for text in receipt_sentences(received):
+            facts.add_row("Receipt", Text(text))
     persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
-    facts.add_row("People", persons)
+    facts.add_row("People", UPLOADS if estimates.received else persons)
     yield facts
 
 
