@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -33,6 +35,16 @@ COMMANDS = {
 }
 
 
+@contextmanager
+def needing_collect(name: str) -> Iterator[None]:
+    """For imports of the extra `collect`. Raises UsageError, about `name`, if it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        needed = InWords(f"needs {error.name}, which is not installed")
+        raise UsageError.of(name, needed, 'install "incrowd[collect]"') from None
+
+
 class Later(TyperCommand):
     """The name of a command and a line about it; the command itself takes its arguments."""
 
@@ -47,11 +59,8 @@ class Later(TyperCommand):
     def loaded(self) -> Any:
         """The command itself."""
         module, _, name = self.place.partition(":")
-        try:
+        with needing_collect(self.name or name):
             found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
-        except ModuleNotFoundError as error:
-            needed = InWords(f"needs {error.name}, which is not installed")
-            raise UsageError.of(self.name or "", needed, 'install "incrowd[collect]"') from None
         if not isinstance(found, typer.Typer):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(self.name)(found)
