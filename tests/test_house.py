@@ -180,8 +180,6 @@ NOT_YET_USED = {
     "accounting.one_bit_frequencies",
     "numerics.modulus_bound",
     "numerics.contours",
-    "plans.slots",
-    "accounting.redraws",
     "collection.wire",
 }
 ENTRY_POINT = {"incrowd.cli.main"}

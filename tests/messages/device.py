@@ -5,7 +5,8 @@ from unittest import mock
 
 import httpx
 
-from incrowd.collection.device.crowd import send_each
+from incrowd.collection import rehearsal
+from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, stratum_number
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
@@ -121,6 +122,17 @@ def alone(_):
     return connection(Shuffler(OPEN, faults=["lost"] * 99)).ask("GET", "https://mix.example/bundle")
 
 
+class Late:
+    """A service that ended before its release was opened."""
+
+    def is_alive(self):
+        return False
+
+
+def refused_uploads(_):
+    return rehearsal._check_all_came(Crowd(9, 8, 0, {"closed": 1}, 8, 1, 1.0))
+
+
 class Nobody:
     number = 3
 
@@ -155,6 +167,15 @@ CASES = {
     "a memory below a file": lambda folder: Memory(file(folder, "file") / "home").note(OPEN),
     "a memory in a file": lambda folder: Memory(file(folder, "file")).keep(OPEN, b""),
     "too few codes": lambda _: send_each(INVITED, Nobody, connection(Shuffler(OPEN)), codes=[]),
+    "a crowd that is too small": lambda _: rehearsal.crowd_of(20),
+    "a crowd that is refused": refused_uploads,
+    "a release that is not opened": lambda _: rehearsal._wait_for(lambda: False, [Late()]),
+    "commands: devices without a network": lambda folder: command(
+        "demo", "--people", "500", "-o", folder
+    ),
+    "commands: more devices than data": lambda folder: command(
+        "demo", "--live", "--people", "20191", "-o", folder
+    ),
     "commands: answers": send(),
     "commands: no file of codes": codes(None),
     "commands: codes without their column": codes("a,b\n1,2\n"),
