@@ -31,6 +31,8 @@ COMMANDS = {
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "collector": ("collector:app", "Make a collector's key; take and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),
+    "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
+    "invitations": ("invitations:invitations", "Make invitations, one for each person."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
 

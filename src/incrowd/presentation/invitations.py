@@ -8,6 +8,6 @@ from incrowd.presentation.shell import rendered
 
 
 def invitations_page(title: str, short: str, invitations: Sequence[tuple[str, str]]) -> str:
-    """A page to print and cut. short: of the bundle's digest. invitations: code and link of each."""
+    """A page to print and cut: code and link of each. short: of the bundle's digest."""
     parts = {"title": title, "short": short, "invitations": invitations}
     return rendered("invitations.html", **parts)

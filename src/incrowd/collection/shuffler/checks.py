@@ -1,4 +1,4 @@
-"""What whoever runs a shuffler should know about the machine: findings, each with what would work."""
+"""What a shuffler's machine is like: findings, each with what would work."""
 
 from __future__ import annotations
 

@@ -204,8 +204,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        options = {tables.READS: True}
-        with told(), self.engine.connect().execution_options(**options) as connection:
+        with told(), self.engine.connect().execution_options(**tables.READS) as connection:
             yield connection
 
     @staticmethod

@@ -19,7 +19,8 @@ from sqlalchemy import (
 
 PATIENCE = 20  # seconds that a transaction waits for another one
 
-READS = "reads"  # an option of a connection that changes nothing: it is in nobody's way
+BEGIN = "incrowd_begin"  # an option of a connection: how its transactions begin in SQLite
+READS = {BEGIN: "BEGIN"}  # of one that changes nothing: it is in nobody's way
 
 metadata = MetaData()
 # Which bundle the database is for.
@@ -83,22 +84,17 @@ def _sqlite(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
-        reads = connection.get_execution_options().get(READS)
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+        if order := connection.get_execution_options().get(BEGIN, "BEGIN IMMEDIATE"):
+            connection.exec_driver_sql(order)
 
     return engine
 
 
 def forget(engine: Engine) -> None:
     """Drop all that deleted rows left in the files, as far as a database can."""
+    orders, alone = ["VACUUM FULL reports", "VACUUM FULL codes"], {"isolation_level": "AUTOCOMMIT"}
     if engine.dialect.name == "sqlite":
-        orders = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
-    else:
-        orders = ["VACUUM FULL reports", "VACUUM FULL codes"]
-    raw = engine.raw_connection()
-    try:
-        cursor = raw.cursor()
+        orders, alone = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"], {BEGIN: ""}
+    with engine.connect().execution_options(**alone) as connection:
         for order in orders:
-            cursor.execute(order)
-    finally:
-        raw.close()
+            connection.exec_driver_sql(order)

@@ -1,0 +1,66 @@
+"""The command that makes invitations: `invitations`."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.console import print_json, say
+from incrowd.cli.options import AsJson
+from incrowd.cli.shuffler import _parts
+from incrowd.errors import UsageError
+from incrowd.presentation.invitations import invitations_page
+from incrowd.reports.files import replaced, write_text
+
+
+def invitations(
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="How many people are invited.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="CSV file to write: code, link.")],
+    shuffler: Annotated[Path, typer.Option(help="The shuffler's folder.")] = Path("shuffler"),
+    page: Annotated[
+        Path | None, typer.Option(help="HTML page to print and cut, one invitation each.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Make invitations, on the shuffler's side. Each is for one person, who can answer once.
+
+    Whoever has the file can answer for all: give each away to one person, then destroy the file.
+    The collector should never see it.
+
+    \b
+    Example:
+      incrowd invitations 9000 -o codes.csv --page codes.html
+    """
+    if number < 1:
+        raise UsageError.of("number", number, "should be at least 1")
+    parts = _parts()
+    store = parts.open_store(parts.load_settings(shuffler))
+    made = parts.new_invitations(store, number)
+    with _private(), replaced(output) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("code", "link"), *made])
+        title, digest = store.bundle.wording.title, parts.short(store.bundle.digest)
+        if page:
+            write_text(page, invitations_page(title, digest, made))
+        parts.issue(store, made)
+    issued = store.issued()
+    if json:
+        print_json({"invitations": number, "issued": issued, "file": str(output)})
+    else:
+        say(f"wrote {output}: {number:,} invitations, {issued:,} in all; keep it secret")
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    """New files are for nobody else."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

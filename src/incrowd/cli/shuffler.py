@@ -1,0 +1,167 @@
+"""The commands of a shuffler: `shuffler init`, `shuffler run` and `shuffler check`."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+import typer
+
+from incrowd.cli.console import print_json, say
+from incrowd.cli.options import AsJson, PlanFile, certified
+from incrowd.errors import UsageError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="""Take sealed reports from many people, mix them, and pass them on.
+
+    \b
+    Example:
+      incrowd shuffler init plan.json collection.toml shuffler
+      incrowd shuffler check shuffler
+      incrowd shuffler run shuffler""",
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The shuffler's files, of one bundle.")
+]
+STOP_SECONDS = 30
+
+
+@app.command()
+def init(
+    plan: PlanFile,
+    collection: Annotated[
+        Path, typer.Argument(metavar="COLLECTION", help="What is stated about it, a TOML file.")
+    ],
+    folder: Folder,
+    json: AsJson = False,
+) -> None:
+    """Make the bundle of a collection, and the shuffler's keys.
+
+    Certifies the plan, and prints what the bundle stands for. Its link is what people are given.
+
+    \b
+    Example:
+      incrowd shuffler init plan.json collection.toml shuffler
+    """
+    parts = _parts()
+    terms, settings = parts.Terms.load(collection), parts.load_settings(folder)
+    made = parts.make_bundle(certified(plan), terms)
+    parts.install(settings, made.bundle, made.private)
+    bundle, found = made.bundle, made.guarantee
+    link = parts.Link(bundle.addresses.shuffler, bundle.digest)
+    facts = {
+        "bundle": str(settings.bundle_file),
+        "digest": bundle.digest.hex(),
+        "short": parts.short(bundle.digest),
+        "link": str(link),
+        "least_people": bundle.least_people,
+        "reports_per_person": bundle.places,
+        "upload_bytes": parts.upload_length(bundle),
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "secret": str(settings.secret_file),
+    }
+    if json:
+        print_json(facts)
+        return
+    say(f"wrote {settings.bundle_file}: give it to the collector; everybody may have it")
+    say(f"wrote {settings.secret_file} and {settings.signing_file}: secret, and for no backup")
+    for name in ("link", "short", "least_people", "reports_per_person", "upload_bytes"):
+        typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
+    typer.echo(f"guarantee: epsilon {found.epsilon:.6g}, delta {found.delta:.3g}")
+
+
+@app.command()
+def run(folder: Folder) -> None:
+    """Take uploads, and release what is due, until it is stopped.
+
+    Host, port, database and the place of the secret stand in FOLDER/shuffler.toml, or in the
+    environment as INCROWD_SHUFFLER_PORT and so on.
+
+    \b
+    Example:
+      incrowd shuffler run shuffler
+    """
+    parts = _parts()
+    settings = parts.load_settings(folder)
+    parts.protect()
+    _log_discreetly()
+    store = parts.open_store(settings)
+    service = parts.application(store, store.bundle, settings)
+    with _listening(settings.host, settings.port) as listening:
+        host, port = listening.getsockname()[:2]
+        say(f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}")
+        config = parts.uvicorn.Config(
+            service,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+        parts.uvicorn.Server(config).run([listening])
+    store.engine.dispose()
+
+
+@app.command()
+def check(folder: Folder, json: AsJson = False) -> None:
+    """Look at permissions, clock, disk, swap and logs, and at what is left after the last release.
+
+    Exit code 1 if something should be otherwise.
+
+    \b
+    Example:
+      incrowd shuffler check shuffler
+    """
+    parts = _parts()
+    settings = parts.load_settings(folder)
+    findings = parts.check(settings, parts.open_store(settings))
+    if json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.said}")
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)
+
+
+def _parts() -> Any:
+    """What needs the extra `collect`. Raises UsageError without it."""
+    try:
+        from incrowd.cli import serving
+    except ImportError as error:
+        allowed = f"it needs the extra `collect` ({error}); use pip install 'incrowd[collect]'"
+        raise UsageError.of("shuffler", str(error.name), allowed) from None
+    return serving
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        allowed = f"it cannot be listened on: {error.strerror}; set another one"
+        raise UsageError.of("shuffler.port", port, allowed) from None
+
+
+class _Discreet(logging.Formatter):
+    """A line says what failed: tracebacks could hold what somebody sent."""
+
+    def formatException(self, info: Any) -> str:
+        kind: tuple[type[BaseException], BaseException, TracebackType | None] = info
+        return kind[0].__name__
+
+    def formatStack(self, stack_info: str) -> str:
+        return ""
+
+
+def _log_discreetly() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Discreet("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

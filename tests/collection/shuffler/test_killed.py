@@ -1,0 +1,188 @@
+"""The real process, killed (kill -9) at random moments: nothing lost, nothing twice."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from incrowd.collection.shuffler import setup
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.shuffler.delivering import acknowledgement
+from incrowd.collection.wire.release import Signed, parse_release
+from tests.collection.shuffler.conftest import OCTETS, upload
+from tests.oracles import make_vectors
+from tests.oracles.make_vectors import SHUFFLER
+
+WANTED = 60
+DEVICES = 6  # at once
+COMMAND = "from incrowd.cli import main; main()"
+
+
+class Collector(ThreadingHTTPServer):
+    """Keeps what it is sent, and says so; now and then the answer is lost."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Taking)
+        self.heard = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Taking(BaseHTTPRequestHandler):
+    def do_POST(self):
+        data = self.rfile.read(int(self.headers["content-length"]))
+        signed, _ = Signed.parse(data)
+        self.server.heard.append(data)
+        if len(self.server.heard) == 1:  # nobody hears that it came
+            return
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(acknowledgement(signed.encoded).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class Shuffler:
+    """The process, and where it listens."""
+
+    def __init__(self, folder):
+        self.folder, self.process, self.port = folder, None, 0
+
+    def start(self):
+        given = {"INCROWD_SHUFFLER_PORT": str(self.port), "INCROWD_SHUFFLER_PAUSE": "0.1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "shuffler", "run", str(self.folder)],
+            env=os.environ | given,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stderr.readline()
+        assert "listening" in line, line + self.process.stderr.read()
+        self.port = int(re.search(r"port (\d+)", line)[1])
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stderr.close()
+
+
+class Crowd:
+    """Devices that send until they hear something; stratum 0 until it is released, then 1."""
+
+    def __init__(self, bundle, shuffler):
+        self.bundle, self.shuffler = bundle, shuffler
+        self.known, self.sure, self.stop = {}, threading.Lock(), threading.Event()
+        self.threads = [threading.Thread(target=self.send, args=(n,)) for n in range(DEVICES)]
+
+    def send(self, first):
+        number = first
+        while not self.stop.is_set():
+            one = upload(self.bundle, number, number % 2)
+            self.known[number] = (one, self.until_answered(one))
+            number += DEVICES - DEVICES % 2 + 1  # both strata in turn; no two send the same
+            time.sleep(0.005)
+
+    def until_answered(self, one):
+        """The status, and whether an answer before it was lost."""
+        lost = False
+        while not self.stop.is_set():
+            try:
+                address = f"http://127.0.0.1:{self.shuffler.port}/upload"
+                answer = httpx.post(address, content=one.encoded(self.bundle), headers=OCTETS)
+                if answer.status_code < 500:
+                    return answer.status_code, lost
+            except httpx.HTTPError:
+                lost = True
+                time.sleep(0.02)
+        return None, lost
+
+
+def run(folder, kills, seed, **more):
+    """Kill it so many times while people send; everything that was heard and is left."""
+    collector = Collector()
+    shuffler = Shuffler(folder)
+    bundle = make_vectors.bundle(
+        opens="2020-01-01T00:00:00Z",
+        closes="2100-01-01T00:00:00Z",
+        disposes="2100-01-01T00:00:00Z",
+        wanted=WANTED,
+        strata=("north", "south"),
+        codes=False,
+        addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
+    )
+    settings = Settings(folder=folder, **more)
+    setup.install(settings, bundle, SHUFFLER)
+    if settings.database:
+        (folder / "shuffler.toml").write_text(f'database = "{settings.database}"\n')
+    moments, crowd = random.Random(seed), Crowd(bundle, shuffler)
+    shuffler.start()
+    for thread in crowd.threads:
+        thread.start()
+    for _ in range(kills):
+        time.sleep(moments.uniform(0, 0.4))
+        shuffler.kill()
+        shuffler.start()
+    deadline = time.monotonic() + 60
+    while len(collector.heard) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    crowd.stop.set()
+    for thread in crowd.threads:
+        thread.join()
+    shuffler.kill()
+    collector.shutdown()
+    collector.server_close()
+    return bundle, settings, collector.heard, crowd.known
+
+
+def check(bundle, settings, heard, known):
+    store = setup.open_store(settings)
+    by_stratum = {}
+    for data in heard:
+        signed, reports = parse_release(data, bundle)
+        assert by_stratum.setdefault(signed.header.strata[0], (data, reports))[0] == data
+    came = [each for _, reports in by_stratum.values() for each in reports]
+    kept = [s.number for s in store.strata() if s.number not in by_stratum]
+    came += store.sealed(kept) if kept else []
+    store.engine.dispose()
+    assert len(came) == len(set(came)), "something is there twice"
+    there = set(came)
+    for one, (status, lost) in known.values():
+        found = sum(each in there for each in one.sealed)
+        assert found in (0, bundle.places), "a part of an upload"
+        if status in (200, 201):
+            assert found, "lost"
+        elif status == 410 and not lost:
+            assert not found
+    accepted = sum(status in (200, 201) for _, (status, _) in known.values())
+    assert accepted >= WANTED and by_stratum
+    return accepted
+
+
+def test_a_process_that_is_killed_loses_nobody(tmp_path):
+    check(*run(tmp_path / "shuffler", kills=3, seed=1))
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_a_hundred_times_loses_nobody(tmp_path):
+    accepted = 0
+    for seed in range(10):
+        accepted += check(*run(tmp_path / str(seed), kills=10, seed=seed))
+    print(f"{accepted:,} uploads were acknowledged")
+
+
+@pytest.mark.slow
+def test_on_postgresql_as_well(tmp_path, postgres):
+    for seed in range(10):
+        check(*run(tmp_path / str(seed), kills=10, seed=seed, database=postgres.database()))
