@@ -226,7 +226,6 @@ CASES = {
         lambda tally: replace(tally, messages={7: tally.messages[0]})
     ),
     "a tally of fewer than no reports": tally(message(rejected=-1)),
-    "a tally of people that nobody states": tally(message(declared=5)),
     "a tally without its tables": tally(message(tables={})),
     "a tally of another shape": tally(table(("b",), lambda counts: counts[:2])),
     "a tally of other numbers": tally(message(accepted=17)),

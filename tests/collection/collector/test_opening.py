@@ -67,6 +67,7 @@ def written(folder):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_report_is_there_once_in_its_order(opened, plain, sealed, workers, monkeypatch):
     monkeypatch.setattr(collections, "PIECE_REPORTS", 7)
+    monkeypatch.setattr(collections, "WORTH_IT", 1)
     receipt, folder = opened(sealed, workers=workers)
     assert written(folder) == expected(plain)
     assert receipt.opened_people == receipt.people == PEOPLE
@@ -299,6 +300,7 @@ def test_receipts_of_other_reports_are_not_taken(opened, sealed):
 def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_path, monkeypatch):
     """A worker is killed while it opens."""
     monkeypatch.setattr(collections, "PIECE_REPORTS", 1)
+    monkeypatch.setattr(collections, "WORTH_IT", 1)
     in_order = opening._in_order
 
     def killing(*given):

@@ -91,7 +91,8 @@ class _Service:
                 self.failed = True
                 _log.error("a release could not be opened: %s", error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.came.wait(), LOOK)
+                async with asyncio.timeout(LOOK):
+                    await self.came.wait()
 
     def open_all(self) -> None:
         """Open what waits; destroy the key if that was all."""
@@ -146,9 +147,11 @@ async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterato
     """Pieces, none of which takes longer. Raises TimeoutError."""
     while True:
         try:
-            yield await asyncio.wait_for(anext(stream), seconds)
+            async with asyncio.timeout(seconds):
+                piece = await anext(stream)
         except StopAsyncIteration:
             return
+        yield piece
 
 
 def _answer(kind: problem.Kind, detail: str = "") -> Response:

@@ -40,6 +40,7 @@ from incrowd.reports.temporary import Bucket
 
 PIECE_REPORTS = 2048
 BUCKET_BYTES = 1 << 22
+WORTH_IT = 20_000  # reports that take a process as long to open as to begin
 Advance = Callable[[int], object]
 
 
@@ -114,7 +115,8 @@ def _written(
         buckets = [Bucket(folder, width) for width in widths]
         for bucket in buckets:
             stack.callback(bucket.close)
-        for piece in opened(_pieces(body, twice, advance), bundle, private, workers):
+        pieces = _pieces(body, twice, advance)
+        for piece in opened(pieces, bundle, private, min(workers, 1 + len(body) // WORTH_IT)):
             for bucket, packed in zip(buckets, piece.packed, strict=True):
                 bucket.add(packed)
             for kind, count in piece.rejected.items():
