@@ -177,6 +177,7 @@ CASES = {
         "demo", "--live", "--people", "20191", "-o", folder
     ),
     "commands: answers": send(),
+    "commands: another short form": send("--show", "--short", "0000-0000"),
     "commands: no file of codes": codes(None),
     "commands: codes without their column": codes("a,b\n1,2\n"),
     "commands: codes in another encoding": codes(b"code\n\xff\n"),

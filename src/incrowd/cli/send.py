@@ -18,7 +18,8 @@ from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, stratum_number
-from incrowd.collection.wire.addresses import Link, short
+from incrowd.collection.wire.addresses import Link, is_short_of
+from incrowd.collection.wire.addresses import short as shortened
 from incrowd.encoding.answers import texts
 from incrowd.encoding.people import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
@@ -33,6 +34,9 @@ LinkText = Annotated[
 Answers = Annotated[
     Path | None,
     typer.Argument(metavar="ANSWERS", help="Your answers, one row: .csv or .parquet."),
+]
+Short = Annotated[
+    str, typer.Option(help="Short form of the bundle, as it is printed: another one is refused.")
 ]
 Code = Annotated[str, typer.Option(help="Code of the invitation, unless the link has it.")]
 Stratum = Annotated[
@@ -68,6 +72,7 @@ Seconds = Annotated[
 def send(
     link: LinkText,
     answers: Answers = None,
+    short: Short = "",
     code: Code = "",
     stratum: Stratum = None,
     show: Show = False,
@@ -92,7 +97,7 @@ def send(
     Example:
       incrowd send https://mix.example/survey#3f6e... answers.csv
     """
-    where = _read(link)
+    where = _read(link, short)
     _check_use(answers, show or withdraw)
     connection = Connection(patience=Patience(whole=patience), told=say)
     with working("fetching the bundle, certifying its plan"):
@@ -119,9 +124,13 @@ def _home() -> Path:
     return Path(typer.get_app_dir("incrowd"))
 
 
-def _read(link: str) -> Link:
+def _read(link: str, printed: str) -> Link:
     """The link itself, from standard input too: on a command line others see the code in it."""
-    return Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
+    found = Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
+    if printed and not is_short_of(printed, found.digest):
+        allowed = f"the link is for {shortened(found.digest)}; ask whoever invited you"
+        raise UsageError.of("short", printed, allowed)
+    return found
 
 
 def _check_use(answers: Path | None, nothing_sent: bool) -> None:
@@ -155,7 +164,7 @@ def _facts(device: Device) -> dict[str, Any]:
     promise = device.promise.guarantee
     return {
         "bundle": device.bundle.digest.hex(),
-        "short": short(device.bundle.digest),
+        "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
         "promise": promise.model_dump(mode="json") | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),

@@ -74,7 +74,10 @@ def sent(folder, *arguments):
 def test_a_person_looks_sends_and_withdraws(tmp_path):
     answers = written(tmp_path / "answers.csv", ANSWERS[:1])
     with served() as (shuffler, link):
-        shown = sent(tmp_path, link(CODE), "--show")
+        printed = short(shuffler.bundle.digest)
+        shown = sent(tmp_path, link(CODE), "--show", "--short", printed.lower())
+        other = sent(tmp_path, link(CODE), "--show", "--short", printed[:-1] + "0")
+        assert other.returncode == 2 and "the link is for" in other.stderr
         assert shown.returncode == 0, shown.stderr
         assert shuffler.stored == {} and not (tmp_path / "home").exists()
         for words in (short(shuffler.bundle.digest), "odds on any guess", "An example, made up"):
