@@ -88,10 +88,10 @@ def send(
     patience: Seconds = Patience.whole,
     json: AsJson = False,
 ) -> None:
-    """Answer a collection. Says what is promised, then sends everything in one upload.
+    """Answer a collection: one upload, sealed, to its shuffler.
 
-    The answers are randomised when they are sent, once, and written nowhere. Where there is no
-    answer the same upload is sent again.
+    Says what is promised first. The answers are randomised when they are sent, once, and written
+    nowhere. Where there is no answer the same upload is sent again.
 
     \b
     Example:
