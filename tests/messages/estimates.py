@@ -1,7 +1,6 @@
 """What is said of tables, of counts and of words that are looked for."""
 
 import numpy as np
-from incrowd.estimation.likelihood import maximise_likelihood
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test

@@ -12,6 +12,7 @@ from tests.messages import (
     channels,
     collector,
     commands,
+    device,
     estimates,
     plans,
     sampling,
@@ -25,7 +26,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, shuffler),
+    *(collector, device, shuffler),
 )
 
 

@@ -114,7 +114,9 @@ def opened(
             yield from _in_order(threads, work, pieces, AHEAD * workers)
         except (EOFError, OSError):
             found = InWords("a process that opened them was lost")
-            raise ReportsError.of("release", found, "nothing was written; use the same again") from None
+            raise ReportsError.of(
+                "release", found, "nothing was written; use the same again"
+            ) from None
 
 
 def _in_order(
