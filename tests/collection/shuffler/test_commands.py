@@ -67,7 +67,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
     said = command("invitations", "3", "-o", output, "--shuffler", made, "--page", page)
     assert said["issued"] == 3
     assert output.stat().st_mode & 0o777 == page.stat().st_mode & 0o777 == 0o600
-    rows = list(csv.DictReader(output.open()))
+    rows = list(csv.DictReader(output.read_text().splitlines()))
     store = setup.open_store(Settings(folder=made))
     codes = [code_field(row["code"]) for row in rows]
     assert [Link.parse(row["link"]).code.encode() for row in rows] == codes
