@@ -95,8 +95,8 @@ class Site:
         self.keeper = self.app.state.keeper
 
     def close(self):
-        self.store.engine.dispose()
         self.runner.close()
+        self.store.engine.dispose()
 
     def request(self, method, path, content=b"", headers=OCTETS):
         return self.together([(method, path, content, headers)])[0]

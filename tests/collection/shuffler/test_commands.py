@@ -4,7 +4,9 @@ import csv
 import json
 
 import pytest
+from typer.testing import CliRunner
 
+from incrowd.cli.app import app
 from incrowd.collection.shuffler import checks, setup
 from incrowd.collection.shuffler.config import Settings, load_settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -12,7 +14,6 @@ from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.upload import code_field
 from tests.collection.shuffler.conftest import INVITED, upload
-from tests.messages.shared import command
 from tests.oracles.make_vectors import CONFIGURATION, VECTORS
 
 TERMS = f"""
@@ -29,13 +30,19 @@ key_configuration = "{CONFIGURATION.encoded.hex()}"
 """ + "\n".join(f'{id} = "About {id}?"' for id in INVITED.wording.questions)
 
 
+def command(*words):
+    """What a command says in JSON."""
+    found = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False)
+    assert found.exit_code == 0, found.stderr
+    return json.loads(found.stdout)
+
+
 @pytest.fixture
-def folder(tmp_path, capsys):
+def folder(tmp_path):
     terms = tmp_path / "collection.toml"
     terms.write_text(TERMS)
     made = tmp_path / "shuffler"
-    command("shuffler", "init", VECTORS / "plan.json", terms, made, "--json")
-    return made, json.loads(capsys.readouterr().out)
+    return made, command("shuffler", "init", VECTORS / "plan.json", terms, made)
 
 
 def test_init_makes_a_bundle_that_its_link_pins(folder):
@@ -54,13 +61,13 @@ def test_two_bundles_have_two_signing_keys(tmp_path):
     assert made[0].shuffler_key != made[1].shuffler_key
 
 
-def test_an_invitation_can_be_used_once(folder, tmp_path, capsys):
+def test_an_invitation_can_be_used_once(folder, tmp_path):
     made, _ = folder
     output, page = tmp_path / "codes.csv", tmp_path / "codes.html"
-    command("invitations", "3", "-o", output, "--shuffler", made, "--page", page, "--json")
-    assert json.loads(capsys.readouterr().out)["issued"] == 3
+    said = command("invitations", "3", "-o", output, "--shuffler", made, "--page", page)
+    assert said["issued"] == 3
     assert output.stat().st_mode & 0o777 == page.stat().st_mode & 0o777 == 0o600
-    rows = list(csv.DictReader(output.open()))
+    rows = list(csv.DictReader(output.read_text().splitlines()))
     store = setup.open_store(Settings(folder=made))
     codes = [code_field(row["code"]) for row in rows]
     assert [Link.parse(row["link"]).code.encode() for row in rows] == codes

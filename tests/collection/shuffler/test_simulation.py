@@ -201,7 +201,7 @@ class Simulation(RuleBasedStateMachine):
     # --- after every list ------------------------------------------------------------------------
 
     def finish(self):
-        """Everything works again, and time goes on; then what came is compared with what left."""
+        """Everything works again, and time goes on; what came is compared with what left."""
         self.faults.full = self.site.collector.away = False
         self.site.collector.answers_get_lost = False
         self.site.now = max(self.site.now, as_time(self.bundle.closes))
@@ -281,9 +281,6 @@ def test_nothing_is_lost_and_nothing_is_twice(simulation):
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation])
 def test_nothing_is_lost_in_many_lists(simulation):
     run(simulation, settings=settings(quick(1500), stateful_step_count=50))
-
-
-# --- wrong shufflers -----------------------------------------------------------------------------
 
 
 def counter_outside():
@@ -387,6 +384,7 @@ WRONG = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_shuffler_is_found(wrong):
     thorough = settings(quick(300), report_multiple_bugs=False, phases=[Phase.generate])
