@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PATIENCE = 30.0
-QUIET = "log_error_verbosity=terse log_min_error_statement=panic".split()
+QUIET = ["log_error_verbosity=terse", "log_min_error_statement=panic"]
 
 
 def _program(name):

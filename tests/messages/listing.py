@@ -15,6 +15,7 @@ from tests.messages import (
     estimates,
     plans,
     sampling,
+    shuffler,
     surveys,
     tallies,
     wire,
@@ -34,6 +35,7 @@ TABLES = (
     commands,
     wire,
     device,
+    shuffler,
 )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +30,7 @@ Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The shuffler's files, of one bundle.")
 ]
 STOP_SECONDS = 30
+LINE = "%(levelname)s %(name)s: %(message)s"
 
 
 @app.command()
@@ -146,22 +147,19 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        allowed = f"it cannot be listened on: {error.strerror}; set another one"
+        allowed = f"it cannot be listened on: {os.strerror(error.errno or 0)}; set another one"
         raise UsageError.of("shuffler.port", port, allowed) from None
-
-
-class _Discreet(logging.Formatter):
-    """A line says what failed: tracebacks could hold what somebody sent."""
-
-    def formatException(self, info: Any) -> str:
-        kind: tuple[type[BaseException], BaseException, TracebackType | None] = info
-        return kind[0].__name__
-
-    def formatStack(self, stack_info: str) -> str:
-        return ""
 
 
 def _log_discreetly() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Discreet("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    handler.addFilter(_without_traceback)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=LINE)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """A line says what failed; a traceback could hold what somebody sent."""
+    if record.exc_info and record.exc_info[0]:
+        record.msg, record.args = f"failed with {record.exc_info[0].__name__}", None
+    record.exc_info = record.exc_text = record.stack_info = None
+    return True

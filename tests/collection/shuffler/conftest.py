@@ -2,9 +2,14 @@
 
 import asyncio
 import hashlib
+import os
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from pathlib import Path
+from unittest import mock
 
 import httpx
+from sqlalchemy import event
 
 from incrowd.collection.shuffler import app, setup
 from incrowd.collection.shuffler.config import Settings
@@ -122,3 +127,65 @@ class Site:
     def look_at(self, moment):
         self.now = as_time(getattr(self.bundle, moment))
         self.keeper.look()
+
+
+class Killed(BaseException):
+    """The process ends here: nothing of it runs any more."""
+
+
+class Faults:
+    """Counts the points at which a process can end, and ends it at one of them."""
+
+    def __init__(self):
+        self.left, self.full = None, False
+
+    def point(self, *_, **__):
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise Killed
+
+    def watch(self, engine):
+        """Before each statement, before and after each commit; and whether the disk is full."""
+        event.listen(engine, "before_cursor_execute", self.point)
+        commit = engine.dialect.do_commit
+
+        def committed(connection):
+            self.point()
+            commit(connection)
+            self.point()
+
+        engine.dialect.do_commit = committed
+        event.listen(engine, "checkout", self._limit)
+
+    def _limit(self, connection, *_):
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA max_page_count={1 if self.full else 1 << 30}")
+        cursor.close()
+
+    @contextmanager
+    def armed(self, after):
+        """Names and contents of files reach the disk in steps, too."""
+        self.left = after
+        steps = [(os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate")]
+        with ExitStack() as stack:
+            for owner, name in steps:
+                stack.enter_context(mock.patch.object(owner, name, self.around(owner, name)))
+            try:
+                yield
+            finally:
+                self.left = None
+
+    def around(self, owner, name):
+        """The function, which can end before and after its work."""
+        right = getattr(owner, name)
+
+        def watched(*args, **named):
+            if str(args[0]).endswith(".lock"):  # a kernel drops the locks of who is killed
+                return right(*args, **named)
+            self.point()
+            result = right(*args, **named)
+            self.point()
+            return result
+
+        return watched

@@ -28,7 +28,7 @@ def new_invitations(store: Store, number: int) -> list[Invitation]:
     """
     bundle = store.bundle
     if not bundle.codes:
-        allowed = "takes uploads without invitations; make a bundle with codes = true"
+        allowed = "use a bundle with codes = true; this one needs no invitations"
         raise StoreError.of("bundle", InWords("is of an open survey"), allowed)
     made = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
     links = (Link(bundle.addresses.shuffler, bundle.digest, code) for code in made)

@@ -88,7 +88,7 @@ def load_secret(path: Path) -> Secrets:
     try:
         return Secrets.of(path.read_bytes())
     except OSError:
-        allowed = "cannot be read; after the last release it is destroyed, and nothing is taken"
+        allowed = "it cannot be read; put it back, without it the store cannot be opened"
         raise StoreError.of("secret", str(path), allowed) from None
 
 

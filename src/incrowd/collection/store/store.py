@@ -104,7 +104,7 @@ class Store:
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
-            allowed = "was destroyed after the last release; nothing is taken any more"
+            allowed = "it was destroyed after the last release; make a new bundle to collect more"
             raise StoreError.of("secret", InWords("is gone"), allowed)
         return self.secrets
 

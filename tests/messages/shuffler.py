@@ -1,0 +1,114 @@
+"""What is said of a shuffler's folder, its store and the file about a collection."""
+
+import sqlite3
+from unittest import mock
+
+from sqlalchemy.exc import OperationalError
+
+from incrowd.cli import shuffler as commands
+from incrowd.collection.shuffler import setup
+from incrowd.collection.shuffler.config import Settings, load_settings
+from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.shuffler.invitations import new_invitations
+from incrowd.collection.shuffler.keeper import Keeper
+from incrowd.collection.store.errors import told
+from incrowd.collection.store.keys import Secrets, load_secret
+from incrowd.collection.store.store import Store
+from incrowd.collection.store.tables import opened
+from incrowd.collection.wire.bundle import as_time
+from tests.messages.shared import command, file
+from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
+from tests.oracles.make_vectors import bundle as made_bundle
+
+TERMS = {
+    "title": "Habits",
+    "questions": INVITED.wording.questions,
+    "period": "November 2026",
+    "opens": "2026-11-01T00:00:00Z",
+    "closes": "2026-11-30T23:59:59Z",
+    "disposes": "2026-12-31T00:00:00Z",
+    "codes": True,
+    "shuffler": "https://mix.example",
+    "collector": "https://count.example",
+    "key_configuration": CONFIGURATION.encoded.hex(),
+}
+SECRETS = Secrets.of(bytes(32))
+
+
+def terms(**changes):
+    return lambda _: make_bundle(PLAN, Terms(**TERMS | changes))
+
+
+def installed(folder, bundle=INVITED):
+    settings = Settings(folder=folder / "shuffler")
+    setup.install(settings, bundle, SHUFFLER)
+    return settings
+
+
+def twice(folder):
+    setup.install(installed(folder), INVITED, SHUFFLER)
+
+
+def another_bundle(folder):
+    Store(opened(installed(folder).url), None, OPEN)
+
+
+def without_secret(folder):
+    settings = installed(folder)
+    settings.secret_file.unlink()
+    setup.open_store(settings)
+
+
+def taking_without_secret(folder):
+    setup.open_store(installed(folder)).__class__._secrets(mock.Mock(secrets=None))
+
+
+def changed_release(folder):
+    """A signed release whose body is gone."""
+    bundle = made_bundle(wanted=None, codes=False)
+    settings = installed(folder, bundle)
+    store = setup.open_store(settings)
+    keeper = Keeper(store, settings, lambda: as_time(bundle.closes), lambda *_: False)
+    store.close((0,), 0)
+    with mock.patch("incrowd.collection.wire.release.Header.check"):
+        settings.releases.mkdir()
+        keeper._key.sign(b"")
+        store.release((0,), bytes(64 + 138))
+    keeper.look()
+
+
+def full(_):
+    cause = sqlite3.OperationalError("full")
+    cause.sqlite_errorname = "SQLITE_FULL"
+    with told():
+        raise OperationalError("INSERT", None, cause)
+
+
+def no_extra(_):
+    with mock.patch.dict("sys.modules", {"incrowd.cli.serving": None}):
+        commands._parts()
+
+
+CASES = {
+    "init: colluding": terms(codes=False),
+    "init: one host": terms(collector="https://mix.example/count"),
+    "init: a time": terms(opens="tomorrow"),
+    "init: a key is missing": lambda folder: Terms.load(file(folder, "c.toml", "title = 'a'")),
+    "init: a folder in use": twice,
+    "settings: port": lambda folder: load_settings(folder, {"INCROWD_SHUFFLER_PORT": "x"}),
+    "folder: empty": lambda folder: setup.open_store(Settings(folder=folder)),
+    "store: another bundle": another_bundle,
+    "store: secret": without_secret,
+    "store: secret is gone": taking_without_secret,
+    "store: secret of another length": lambda _: Secrets.of(b""),
+    "store: no secret": lambda folder: load_secret(folder / "store.key"),
+    "store: a changed row": lambda _: SECRETS.unbox(bytes(60), bytes(32)),
+    "store: full": full,
+    "release: changed": changed_release,
+    "invitations: open survey": lambda folder: new_invitations(
+        setup.open_store(installed(folder, OPEN)), 1
+    ),
+    "invitations: none": lambda folder: command("invitations", "0", "-o", folder / "c.csv"),
+    "run: port": lambda _: commands._listening("192.0.2.1", 80),
+    "run: extra": no_extra,
+}
