@@ -10,6 +10,7 @@ from incrowd.cli.names import as_typed
 from tests.messages import (
     answers,
     channels,
+    collector,
     commands,
     device,
     estimates,
@@ -36,6 +37,7 @@ TABLES = (
     wire,
     device,
     shuffler,
+    collector,
 )
 
 
