@@ -263,5 +263,12 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
             if epsilon < local:
                 certificate = certify(by.name, everything, crowd, epsilon)
                 return _guarantee(plan.survey, certificate, planned.delta, crowd, local)
+    return local_guarantee(plan, crowd)
+
+
+def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
+    """What the plan's noise gives if nobody mixes, or whoever mixes also reads."""
+    everything = sent_by(plan)
+    local = everything.local_epsilon
     certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
     return _guarantee(plan.survey, certificate, 0.0, max(crowd, 1), local)

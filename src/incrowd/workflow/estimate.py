@@ -14,7 +14,7 @@ from incrowd.estimation.results import Arrived, Estimates, Received
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.threads import in_order
-from incrowd.planner.planner import analysis_of, guarantee_for
+from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
@@ -84,10 +84,10 @@ def estimate(
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
     cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
-    they came over a network: the guarantee then allows for reports that were drawn again, and a
-    malicious sender fills all places. Raises ReportsError if the reports are of another plan or
-    fewer than the plan's crowd (unless accepted: then the guarantee is recomputed), TableError for
-    a table that cannot be made.
+    they came over a network: the guarantee then allows for reports that were drawn again, is the
+    local one if one party mixed and opened, and a malicious sender fills all places. Raises
+    ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
+    accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
@@ -101,12 +101,12 @@ def estimate(
     named = {id: candidates[id] for (id, *_) in wanted if candidates.get(id)}
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     found = {ids: readings(plan, reports, ids) for ids in shown}
-    places, tail = _most(received)
+    places = max((each.places for each in received), default=0)
     joints = _joints(plan, found, noise_only) if joined else ()
     return Estimates(
         plan=plan,
         arrived=arrived,
-        guarantee=_after_redraws(guarantee, tail),
+        guarantee=_as_received(plan, guarantee, received),
         tables=tuple(table_of(plan, found[ids], ids, noise_only, places) for ids in shown),
         words={id: _words(plan, reports, id, words) for id, words in named.items()},
         simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
@@ -127,16 +127,15 @@ def _joints(
     )
 
 
-def _most(received: Sequence[Received]) -> tuple[int, float]:
-    """The most reports of one sender, and the largest chance that she drew again."""
-    places = max((each.places for each in received), default=0)
-    return places, max((each.tail for each in received), default=0.0)
-
-
-def _after_redraws(guarantee: Guarantee, tail: float) -> Guarantee:
-    """What is promised if people drew again whose reports did not fit; tail: how likely it is."""
+def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received]) -> Guarantee:
+    """What is promised after a release: people may have drawn again whose reports did not fit, and
+    where one party mixed and opened nothing but the local guarantee is left."""
+    crowd = guarantee.crowd
+    if any(each.local_only for each in received):
+        guarantee, crowd = local_guarantee(plan, crowd), 1
+    tail = max((each.tail for each in received), default=0.0)
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
-    epsilon, delta = redrawn(*given, tail=tail, crowd=guarantee.crowd)
+    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd)
     alone = redrawn(*local, tail=tail, crowd=1).epsilon
     return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
 

@@ -64,7 +64,7 @@ def open_release(
     """
     signed.check(bundle)
     if output.exists():
-        raise ReportsError.of("-o", str(output), "it exists already; name a new folder")
+        raise ReportsError.of("path", str(output), "it exists already; name a new folder")
     output.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     made = Path(tempfile.mkdtemp(prefix=".incrowd-", dir=output.parent))
     try:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.accounting.analyses import LOCAL, analysis
+from incrowd.accounting.analyses import analysis
 from incrowd.accounting.redraws import redrawn
 from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import InWords, PlanError
+from incrowd.planner.planner import local_guarantee
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
 from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
@@ -53,11 +54,7 @@ def promised(bundle: Bundle) -> Promise:
     said, chance = plan.guarantee, tail(plan, bundle.slots)
     mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
     if mixed and bundle.local_only:
-        nobody = {"analysis": LOCAL.name, "epsilon": alone, "delta": 0.0, "certified_delta": 0.0}
-        said = said.model_copy(
-            update=nobody | {"proved": LOCAL.proved, "assumption": LOCAL.assumption}
-        )
-        mixed = False
+        said, mixed = local_guarantee(plan, said.crowd), False
     whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd if mixed else 1)
     local = redrawn(alone, 0.0, tail=chance, crowd=1).epsilon
     changes = {"epsilon": whole.epsilon, "delta": whole.delta, "local_epsilon": local}

@@ -1,0 +1,57 @@
+"""What is promised of reports that came over a network."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import incrowd
+from incrowd.accounting.redraws import redrawn
+from incrowd.estimation.results import Received
+from incrowd.plans.digests import digest_of
+from incrowd.reports.collection import Collection
+from tests.planner.conftest import yes_no_survey
+
+RECEIPT = Received(
+    bundle="b",
+    strata=("all",),
+    people=2000,
+    issued=None,
+    reports=2000,
+    rejected={},
+    opened_people=2000,
+    crowded=(),
+    places=1,
+    tail=0.0,
+    colluding=0,
+    local_only=False,
+)
+
+
+@pytest.fixture(scope="module")
+def collected():
+    plan = incrowd.plan(yes_no_survey(1, crowd=2000, privacy={"epsilon": 1.0}))
+    packed = np.random.default_rng(0).integers(0, 2, (2000, 1), np.uint8)
+    return plan, Collection(plan.digest, 0, 1, packed, id=digest_of([]))
+
+
+def promised(collected, **changes):
+    plan, reports = collected
+    received = [replace(RECEIPT, **changes)]
+    return incrowd.estimate(plan, [reports], received=received).guarantee
+
+
+def test_one_party_that_mixes_and_opens_promises_the_local_guarantee(collected):
+    plan, _ = collected
+    assert promised(collected) == plan.guarantee
+    alone = promised(collected, local_only=True)
+    assert alone.analysis == "local" and alone.delta == 0
+    assert alone.epsilon == alone.local_epsilon == plan.guarantee.local_epsilon > 1
+
+
+def test_reports_that_may_have_been_drawn_again_cost_what_the_formula_says(collected):
+    plan, _ = collected
+    found = promised(collected, tail=1e-6)
+    expected = redrawn(plan.guarantee.epsilon, plan.guarantee.delta, tail=1e-6, crowd=2000)
+    assert (found.epsilon, found.delta) == (expected.epsilon, expected.delta)
+    assert found.epsilon > 1
