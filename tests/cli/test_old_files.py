@@ -38,7 +38,7 @@ def test_an_old_ledger_counts_the_round_that_it_holds(tmp_path):
     """A second round of the same survey needs more noise than the first."""
     ledger = tmp_path / "ledger.json"
     shutil.copy(LEDGER, ledger)
-    done = run("plan", OLD / "survey.toml", "--ledger", ledger, "--json")
+    done = run("plan", OLD / "survey.toml", "--ledger", ledger, "--no-side-by-side", "--json")
     assert done.returncode == 0, done.stderr
     assert "without a digest" in done.stderr
     before = [message["noise"] for message in ESTIMATES["messages"]]

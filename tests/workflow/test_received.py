@@ -10,7 +10,6 @@ from incrowd.accounting.redraws import redrawn
 from incrowd.estimation.results import Received
 from incrowd.plans.digests import digest_of
 from incrowd.reports.collection import Collection
-from tests.planner.conftest import yes_no_survey
 
 RECEIPT = Received(
     bundle="b",
@@ -30,7 +29,9 @@ RECEIPT = Received(
 
 @pytest.fixture(scope="module")
 def collected():
-    plan = incrowd.plan(yes_no_survey(1, crowd=2000, privacy={"epsilon": 1.0}))
+    question = {"id": "smokes", "type": "yesno"}
+    raw = {"name": "s", "crowd": 2000, "privacy": {"epsilon": 1.0}, "question": [question]}
+    plan = incrowd.plan(incrowd.Survey.of(raw))
     packed = np.random.default_rng(0).integers(0, 2, (2000, 1), np.uint8)
     return plan, Collection(plan.digest, 0, 1, packed, id=digest_of([]))
 

@@ -29,10 +29,7 @@ COMMANDS = {
     "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
-    "shuffler": (
-        "shuffler:app",
-        "Take sealed reports from many people, mix them, and pass them on.",
-    ),
+    "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
     "invitations": ("invitations:invitations", "Make invitations, on the shuffler's side."),
     "collector": ("collector:app", "Make a collector's key; take and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),

@@ -17,7 +17,7 @@ from incrowd.errors import UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Take sealed reports from many people, mix them, and pass them on.
+    help="""Take sealed reports, mix them, pass them on.
 
     \b
     Example:
