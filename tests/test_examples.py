@@ -62,7 +62,7 @@ def test_health(tmp_path, capsys):
 
 
 def test_homepages(tmp_path, capsys):
-    """The noise of a count is about 10 people, and a site is visible from 4.75 times that."""
+    """The noise of a count is about 10 people; a site is told from zero at 4.75 times that."""
     made = example("homepages")
     found = made["main"](tmp_path, 20_000)
     places = made["homepages"](20_000)

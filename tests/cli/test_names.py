@@ -81,7 +81,7 @@ REFUSED = [
         "error: got 2.0; ",
         "error: --error: got 2.0; ",
     ),
-    (lambda f: incrowd.save_reports([], f / "file"), "path: got ", "error: -o: got "),
+    (lambda f: incrowd.save_estimates(None, f / "file.pdf"), "path: got ", "error: -o: got "),
     (lambda f: incrowd.load_words(f / "none"), "words: got ", "error: --words: got "),
     (
         lambda f: incrowd.note(f / "ledger", incrowd.plan(survey())),

@@ -71,7 +71,7 @@ ASKED = ("privacy", "delta", "--noise", 0.3, "--bits", 2, "--crowd", 120, "--eps
 
 def test_printed_guarantees_are_rounded_towards_the_weaker(made, call):
     facts = json.loads(call(*ASKED, "--json")[1])
-    delta = float(re.search(r"blanket +│ +0.7 │ +(\S+) ", call(*ASKED)[1])[1])
+    delta = float(re.search(r"shuffle +│ +0.7 │ +(\S+) ", call(*ASKED)[1])[1])
     assert facts["delta"] <= delta < facts["delta"] * 1.00001
     exact = Plan.load(made / "plan.json").messages[0].noise.q
     shown = float(re.search(r" (0\.\d+) ", call("plan", SURVEY, "--no-side-by-side")[1])[1])

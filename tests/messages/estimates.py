@@ -1,7 +1,6 @@
 """What is said of tables, of counts and of words that are looked for."""
 
 import numpy as np
-from incrowd.estimation.likelihood import maximise_likelihood
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
@@ -10,7 +9,7 @@ from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import estimate_joint, question_pair_decoder
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
-from incrowd.estimation.postprocessing import project_to_simplex
+from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
 from incrowd.estimation.readings import Reading, joint
 from incrowd.estimation.word_shares import estimate_words
 from tests.messages.shared import YESNO, estimated, made, options, survey

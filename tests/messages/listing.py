@@ -11,6 +11,7 @@ from tests.messages import (
     answers,
     channels,
     commands,
+    device,
     estimates,
     plans,
     sampling,
@@ -24,7 +25,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    shuffler,
+    *(device, shuffler),
 )
 
 

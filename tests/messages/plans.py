@@ -110,6 +110,9 @@ CASES = {
         Ledger().dumps().replace('"digest": "', '"digest": "0')
     ),
     "a ledger with a word for a number": ledger(lambda d: d["asked"][0].update(crowd="all")),
+    "a ledger with an impossible survey": ledger(
+        lambda d: d["asked"][0]["survey"].update(colluding=999)
+    ),
     "a plan that is noted twice": lambda _: noted(asked()),
     "a plan that does not cover the ledger": lambda _: noted(made()),
     "a plan that counts on more people": lambda _: noted(

@@ -231,6 +231,7 @@ class TestWords:
             delta=1e-6,
             crowd=10,
             assumption="All are alike.",
+            worst="nobody",
             local_epsilon=8.0,
             proved=False,
         )

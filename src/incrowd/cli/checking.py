@@ -12,6 +12,7 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.collection.collector.receipt import receipts_of
 from incrowd.presentation.card import markdown
 from incrowd.presentation.write import CARD_WRITERS, write_card
 from incrowd.reports.files import checked_ending
@@ -27,6 +28,8 @@ def verify(
 ) -> None:
     """Recompute a plan's certificate. Check that reports can come from the plan.
 
+    Of reports that came over a network their receipt is checked as well.
+
     Exit code 1 if the plan's promise does not hold, the reports cannot come from it, or they were
     made in a simulation and protect nobody.
 
@@ -39,8 +42,9 @@ def verify(
     with working("recomputing the certificate"):
         parts = incrowd.stream_reports(reports, check=True) if reports else None
         found = incrowd.verify(made, parts)
-    show.verification(made, found, json)
-    if not found.holds:
+        received = receipts_of(made, [reports], files=True) if reports else ()
+    show.verification(made, found, received, json)
+    if not found.holds or any(each.contradicted for each in received):
         raise typer.Exit(1)
 
 

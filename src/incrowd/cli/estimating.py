@@ -26,6 +26,7 @@ from incrowd.cli.options import (
     choice,
     keep,
 )
+from incrowd.collection.collector.receipt import receipts_beside, receipts_of
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
@@ -161,6 +162,7 @@ def estimate(
         candidates=_candidates(made, words or []),
         simultaneous=simultaneous,
         covariance=covariance,
+        received=receipts_beside(reports, made, counted.collections),
     )
     if output:
         incrowd.save_estimates(estimates, output)
@@ -228,6 +230,7 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
         )
     show.postprocessed(found, json)
+    show.receipts(receipts_of(made, reports))
 
 
 def compare(
@@ -257,3 +260,4 @@ def compare(
             accept_smaller_crowd=accept_smaller_crowd,
         )
     show.comparison(found, json)
+    show.receipts(receipts_of(made, [reports]))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from incrowd.errors import InWords, UsageError
 
 # The command -> where its function is, and what the list of all commands says of it.
 COMMANDS = {
@@ -22,12 +26,25 @@ COMMANDS = {
     "card": ("checking:card", "Write a page about a plan, for a review board."),
     "ledger": ("planning:ledger", "Note that a plan was carried out, and who came."),
     "verify": ("checking:verify", "Recompute a plan's certificate."),
+    "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
+    "collector": ("collector:app", "Make a collector's key; take and open releases."),
+    "open": ("open:open_sealed", "Open a release without a server."),
     "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
     "invitations": ("invitations:invitations", "Make invitations, one for each person."),
     "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
 }
+
+
+@contextmanager
+def needing_collect(name: str) -> Iterator[None]:
+    """For imports of the extra `collect`. Raises UsageError, about `name`, if it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        needed = InWords(f"needs {error.name}, which is not installed")
+        raise UsageError.of(name, needed, 'install "incrowd[collect]"') from None
 
 
 class Later(TyperCommand):
@@ -44,7 +61,8 @@ class Later(TyperCommand):
     def loaded(self) -> Any:
         """The command itself."""
         module, _, name = self.place.partition(":")
-        found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
+        with needing_collect(self.name or name):
+            found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(self.name)(found)

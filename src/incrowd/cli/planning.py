@@ -84,7 +84,7 @@ def plan(
     if reports_per_person is not None:
         read = with_budget(read, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
-    with working("searching the smallest noise") as status:
+    with working("looking for the smallest noise") as status:
         if solve and error is not None:
             made = incrowd.solve(read, solve, error=error, progress=status.update)
         else:

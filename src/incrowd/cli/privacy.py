@@ -193,7 +193,7 @@ def noise(
         raise UsageError.of("--eta", eta, "should lie strictly between 0 and 1")
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
-    with working("searching the smallest noise"):
+    with working("looking for the smallest noise"):
         channel = find(analysis, setting.sent, setting.crowd, wanted, target)
     _show(setting, channel, wanted, analysis, json)
 

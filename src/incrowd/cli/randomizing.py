@@ -64,7 +64,7 @@ def randomize(
     check_answers(answers)
     made = certified(plan)
     _check_reports_path(made, output)
-    with _device_key(device_key) as key:
+    with kept_key(device_key) as key:
         written = randomize_files(
             made,
             answers,
@@ -89,7 +89,7 @@ def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
 
 
 @contextmanager
-def _device_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
+def kept_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
     """The key in a file; a new one from the operating system if there is no such file.
 
     A new key is written before the reports that need it, and removed if there are none after all.

@@ -9,7 +9,7 @@ from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.estimation.postprocessed import Postprocessed
-from incrowd.estimation.results import Estimates
+from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
@@ -23,6 +23,7 @@ from incrowd.presentation.guarantees import (
     warnings,
 )
 from incrowd.presentation.number_text import finite
+from incrowd.presentation.receipts import receipt_facts, receipt_sentences
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,
@@ -53,7 +54,10 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
     for text in (*warnings(made.guarantee), *beyond_budget(made)):
         say(f"warning: {text}")
-    expectations = ((t.questions, t.standard_error, t.visible, t.as_good_as) for t in expected)
+    expectations = (
+        (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
+        for t in expected
+    )
     out.print(forecast_table(made.survey.crowd, expectations))
     say(VISIBLE)
     if others:
@@ -167,9 +171,11 @@ def estimates(found: Estimates, json: bool) -> None:
         out.print(terminal.terminal(found))
 
 
-def verification(made: Plan, found: Verification, json: bool) -> None:
-    """Whether a plan holds, and whether reports can come from it."""
-    if printed_as_json(json, _verification_facts(made, found), found.seed):
+def verification(made: Plan, found: Verification, received: Sequence[Received], json: bool) -> None:
+    """Whether a plan holds, whether reports can come from it, and what their receipts say."""
+    facts = _verification_facts(made, found)
+    facts |= {"receipts": list(map(receipt_facts, received))} if received else {}
+    if printed_as_json(json, facts, found.seed):
         return
     certificate, promised = found.certificate, made.guarantee
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
@@ -183,6 +189,14 @@ def verification(made: Plan, found: Verification, json: bool) -> None:
     say(guarantee_sentence(promised))
     for line in _reports_verified(found):
         say(line)
+    receipts(received)
+
+
+def receipts(received: Sequence[Received]) -> None:
+    """What the receipts say of reports that came over a network."""
+    for each in received:
+        for text in receipt_sentences(each):
+            say(text)
 
 
 def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:

@@ -14,11 +14,14 @@ from scipy.special import ndtri
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
+from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers, make_folder
 from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
+
+DEVICES = 2000
 
 
 def simulate(
@@ -92,16 +95,33 @@ def demo(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
     ] = Path("demo"),
+    live: Annotated[
+        bool, typer.Option("--live", help="Send everything over HTTP on this machine.")
+    ] = False,
+    people: Annotated[
+        int | None, typer.Option(help="How many devices send with --live; 2,000 by default.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Run the whole path on real data, and compare with the truth.
 
+    With --live a shuffler and a collector are started, and every person is a device that sends
+    over HTTP; then the page, the receipt, and what each party saw.
+
     \b
     Example:
       incrowd demo -o demo
+      incrowd demo --live --people 500
     """
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
+    if live:
+        with needing_collect("--live"):
+            from incrowd.cli import live as network
+        network.live(survey, answers, DEVICES if people is None else people, output, json)
+        return
+    if people is not None:
+        raise UsageError.of("people", people, "it is for --live alone; add that, or leave it out")
     make_folder(output)
     made = incrowd.plan(survey)
     write_text(output / "plan.json", made.dumps())

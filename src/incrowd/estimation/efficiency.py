@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def effective_sample(people: int, lost: float) -> float:
-    """n' = N / L: the estimate is as good as n' people asked openly; Vinterbo, proposition 3.1."""
+    """n' = N / L: so many people, asked without noise, tell as much; Vinterbo, proposition 3.1."""
     return people / lost
 
 

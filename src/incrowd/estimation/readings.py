@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,14 +31,24 @@ class Reading(NamedTuple):
 
 
 def table_of(
-    plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False
+    plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False, places: int = 0
 ) -> TableEstimate:
-    """One table, combined from all messages that hold it."""
-    tables = [_table(plan, reading, ids, noise_only) for reading in found]
+    """One table, combined from all messages that hold it.
+
+    places: how many reports of any message one malicious sender can send at most, if that is known;
+    else as many as an honest one.
+    """
+    tables = [_table(plan, reading, ids, noise_only, places) for reading in found]
     return combined(tables, [reading.weight for reading in found])
 
 
-def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
+def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, places: int) -> TableEstimate:
+    made, message = _estimated(plan, reading, ids, noise_only), reading.message
+    each = 1 if message.unlinked else message.copies  # what its influence is of
+    return replace(made, influence=made.influence * places / each) if places else made
+
+
+def _estimated(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
     questions = [plan.survey.question(id) for id in ids]
     counts, message = reading.counts, reading.message
     if message.unlinked:

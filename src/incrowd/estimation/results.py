@@ -25,6 +25,34 @@ class Arrived:
 
 
 @dataclass(frozen=True)
+class Received:
+    """What is known of reports that came over a network, from the receipt of their release.
+
+    bundle: short form of its digest. strata: whose reports. people, reports: as the shuffler
+    signed; reports are sealed ones, dummies included. issued: invitations sent out; None without
+    any. rejected: sealed reports by kind. opened_people: how many the reports can be of at most.
+    crowded: messages of which there are more reports than people times places: number, reports,
+    and that product. places: sealed reports of one person. tail: at most the chance that hers did
+    not fit and were drawn again. colluding: people who may, as was stated. local_only: whether
+    one party mixed and opened. contradicted: whether the shuffler signed other numbers as well.
+    """
+
+    bundle: str
+    strata: tuple[str, ...]
+    people: int
+    issued: int | None
+    reports: int
+    rejected: Mapping[str, int]
+    opened_people: int
+    crowded: tuple[tuple[int, int, int], ...]
+    places: int
+    tail: float
+    colluding: int
+    local_only: bool
+    contradicted: bool = False
+
+
+@dataclass(frozen=True)
 class Estimates(views.Notebook, views.Tabular):
     """Estimated tables of one plan.
 
@@ -33,7 +61,8 @@ class Estimates(views.Notebook, views.Tabular):
     where they were asked for (None if its set bits travel unlinked: no report holds two bits).
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
-    known as well (a demonstration): the true shares, one array for each table.
+    known as well (a demonstration): the true shares, one array for each table. received: what
+    the receipts say, if the reports came over a network.
     """
 
     plan: Plan
@@ -46,6 +75,7 @@ class Estimates(views.Notebook, views.Tabular):
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
+    received: tuple[Received, ...] = ()
 
     def __repr__(self) -> str:
         tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"

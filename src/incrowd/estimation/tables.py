@@ -92,8 +92,8 @@ class TableEstimate(Intervals, views.Tabular):
         return np.asarray(np.sqrt(self.noise_error**2 + sampling))
 
     @property
-    def as_good_as(self) -> float:
-        """How many people asked openly would tell as much, in squared error over all cells.
+    def effective_sample_size(self) -> float:
+        """How many people asked without noise would tell as much, in squared error over all cells.
 
         sum pi (1 - pi) / sum Var, Vinterbo, proposition 3.1 and lemma 4.5, with pi (1 - pi)
         estimated without bias. At most the number of people, up to the error of the estimate.

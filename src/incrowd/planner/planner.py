@@ -39,8 +39,8 @@ def make_plan(
     messages: tuple[Message, ...] = ()
     error = math.inf
     for way in _ways(survey, progress):
-        if messages and way.allocation.error >= error:
-            continue  # no noise makes it better than the limit says
+        if messages and way.allocation.error * by.below_limit >= error:
+            continue  # no noise makes it so much better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
         if not messages or expected_error(survey, tried) < error:
             messages, error = tried, expected_error(survey, tried)
@@ -176,11 +176,21 @@ def _distance(questions: Sequence[AnyQuestion]) -> int:
     return sum(question.distance for question in questions if question.randomizer is None)
 
 
+EARLIER_WORDS = {"anonymiser": "shuffler", "stands in more": "has more"}  # of older plans
+
+
+def in_todays_words(said: str) -> str:
+    """The assumption of a plan, as plans say it today."""
+    for earlier, today in EARLIER_WORDS.items():
+        said = said.replace(earlier, today)
+    return said
+
+
 def assumption(survey: Survey, assumed: str) -> str:
     """What the guarantee of a survey rests on: what its analysis assumes, and the survey itself."""
     said = [assumed]
     if survey.rows_per_person > 1:
-        said.append(f"No person stands in more than {survey.rows_per_person} rows of the answers.")
+        said.append(f"No person has more than {survey.rows_per_person} rows of the answers.")
     if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
         said.append(
             "Memoised responses are repeated in every round, which is covered for as long as a "

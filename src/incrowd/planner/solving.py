@@ -1,4 +1,4 @@
-"""The question turned round: which crowd, epsilon or delta gives a wanted error?"""
+"""Which crowd, epsilon or delta gives a wanted error."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.rappor import Rappor
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
-from incrowd.errors import IncrowdError, PrivacyError, Problem
+from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
 from incrowd.survey import AnyQuestion, Randomizer
 
-_TELLS = "never sends some report for some answer; keep all probabilities between 0 and 1"
+_TELLS = "some report gives an answer away; keep probabilities strictly between 0 and 1"
 
 
 @lru_cache(maxsize=1024)
@@ -33,7 +33,7 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
         made = _made(randomizer, len(question.answers))
         made.inverse  # noqa: B018  a device that cannot be inverted is an error now
         if made.epsilon == math.inf:
-            raise PrivacyError.of("channel", made, _TELLS)
+            raise PrivacyError.of("channel", InWords(made), _TELLS)
     except IncrowdError as error:
         place = f"question {question.id}, randomizer"
         problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]

@@ -108,11 +108,15 @@ class JointReport(_Message):
         return 1 if all(question.memoised for question in self.questions) else self.copies
 
     def people(self, accepted: int, declared: int) -> int:
-        """Who took part: accepted reports divided by copies, rounded down."""
-        return accepted // self.copies
+        """Who took part: accepted reports divided by copies, rounded down.
+
+        And no more than the collections say, if they do: a sender can fill the places of others.
+        """
+        people = accepted // self.copies
+        return min(people, declared) if declared else people
 
     def declared(self, people: int) -> int | None:
-        """Collections do not say who took part: the number of reports tells."""
+        """Collections need not say who took part: the number of reports tells."""
         return None
 
     def problems(self) -> Iterator[str]:

@@ -20,7 +20,7 @@ from incrowd.survey.wording import wording
 FORMAT: Final = "incrowd plan 2"
 OLD_FORMAT = "incrowd plan 1"  # its digest is from before RFC 8785, and names its reports
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
-_EDITED = f"it was edited after it was made. Edit the survey and {_REMAKE}"
+_EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
 _FILES = FileKind("plan", PlanFileError, _REMAKE)
 
 

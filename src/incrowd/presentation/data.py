@@ -18,6 +18,7 @@ from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
 
@@ -150,6 +151,8 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    if estimates.received:
+        facts["receipts"] = list(map(receipt_facts, estimates.received))
     return marked(facts, estimates.seed)
 
 
@@ -198,7 +201,7 @@ def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any
         "errors": item.table.errors,
         "level": item.table.level,
         "people": item.table.people,
-        "as_good_as": item.table.as_good_as,
+        "as_good_as": item.table.effective_sample_size,
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }

@@ -9,7 +9,7 @@ from typing import Any
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.presentation import guarantees
+from incrowd.presentation import guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.data import Cell, Shown, present_note, present_rows, shown
 from incrowd.presentation.number_text import digits, percent, short_percent
@@ -38,6 +38,7 @@ def page(estimates: Estimates) -> str:
         simulated="" if seed is None else simulation_warning(seed),
         estimates=estimates,
         guarantees=guarantees,
+        receipts=receipts,
         noise=message_texts(estimates.plan),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,

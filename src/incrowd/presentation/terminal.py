@@ -18,6 +18,7 @@ from incrowd.presentation import guarantees
 from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
 from incrowd.presentation.number_text import digits, percent, short_percent
 from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.receipts import UPLOADS, receipt_sentences
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, table
 
@@ -56,8 +57,11 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
         facts.add_row("Noise", text)
     for text in guarantees.warnings(guarantee):
         facts.add_row("Warning", Text(text, style="yellow"))
+    for received in estimates.received:
+        for text in receipt_sentences(received):
+            facts.add_row("Receipt", Text(text))
     persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
-    facts.add_row("People", persons)
+    facts.add_row("People", UPLOADS if estimates.received else persons)
     yield facts
 
 
@@ -125,12 +129,12 @@ def _figures(row: Cell | Word, places: int) -> Iterator[str]:
 
 
 def _note(item: Shown) -> str:
-    """How many people asked openly would tell as much; what is left out."""
+    """The effective sample size; what one sender can do; what is left out."""
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
     moved = f"a malicious sender moves a figure by {short_percent(item.table.influence)} at most"
-    return f"; as good as {item.table.as_good_as:,.0f} people asked openly; {moved}{note}"
+    return f"; effective sample size {item.table.effective_sample_size:,.0f}; {moved}{note}"
 
 
 def _grid(item: Shown) -> Table:

@@ -27,8 +27,9 @@ LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quie
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
 VISIBLE = (
-    "visible from: the smallest share that is told from zero half of the time (5% for any "
-    "false one in the table)"
+    "detectable share: the smallest share that is told from zero half of the time (5% for any "
+    "false one in the table); effective sample: how many people, asked without noise, would "
+    "tell as much"
 )
 
 
@@ -72,9 +73,9 @@ def beyond_budget(made: Plan) -> Iterator[str]:
 def forecast_table(crowd: int, expected: Iterable[Expected]) -> Table:
     """How sharp each table will be."""
     title = f"what {crowd:,} people will tell, if all answers are alike"
-    shown = table(title, "table", "standard error", "visible from", "as good as, asked openly")
-    for questions, error, visible, people in expected:
-        numbers = (short_percent(error), short_percent(visible), f"{people:,.0f} people")
+    shown = table(title, "table", "standard error", "detectable share", "effective sample")
+    for questions, error, detectable, people in expected:
+        numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")
         shown.add_row(Text(", ".join(questions)), *numbers)
     return shown
 

@@ -36,9 +36,10 @@ class Collection:
 
     packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report stands in byte i // 8 at
     place i % 8, padding bits are zero. id: a random name, so that nothing is counted twice.
-    people: who took part, where set bits travel unlinked and reports do not tell (counted with the
-    first part only). persons: what was taken as one person, "rows" or "ids". part: which part
-    this is. seed: None for real reports; a simulation names it.
+    people: who took part, which has to be said where set bits travel unlinked and reports do not
+    tell; elsewhere at most so many did (counted with the first part only). persons: what was taken
+    as one person, "rows" or "ids". part: which part this is. seed: None for real reports; a
+    simulation names it.
     """
 
     plan: str

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from incrowd.errors import ReportsError, UsageError
+from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
 from incrowd.reports.files import replaced
 
@@ -16,9 +16,11 @@ ENDING = ".parquet"
 def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
     """Write one collection as a file, several into a folder: message-1.parquet and so on.
 
-    Returns the files. Raises UsageError if they cannot be written, or if the folder holds
-    reports already: collections of two plans in one folder could not be told apart.
+    Returns the files. Raises UsageError if there are no reports, if they cannot be written, or if
+    the folder holds some already: those of two plans in one folder could not be told apart.
     """
+    if not reports:
+        raise UsageError.of("reports", InWords("no collection"), "name at least one")
     with new_files(path, len(reports)) as files:
         for collection, temporary in zip(reports, files.values(), strict=True):
             write_reports(collection, [collection.packed], temporary)

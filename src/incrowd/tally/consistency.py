@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError
-from incrowd.plans import JointReport, Message, Plan, UnlinkedBits
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.survey import Text
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 
@@ -101,8 +101,6 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
     """What cannot be in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
         yield "it counts fewer than 0 reports"
-    if counts.declared and isinstance(message, JointReport):
-        yield "it says how many people took part, which the reports tell"
     held = {ids for ids in tally.tables if message.holds(ids)}
     if set(counts.tables) != held:
         yield "it does not count the tables that the tally names"
@@ -133,10 +131,10 @@ def _adds_up(
     plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
 ) -> bool:
     """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
-    if table.min() < 0 or table.max() > max(counts.accepted, counts.declared * message.copies):
+    sets = counts.declared * message.copies if message.unlinked else 0
+    if table.min() < 0 or table.max() > max(counts.accepted, sets):
         return False
     if message.unlinked:
-        sets = counts.declared * message.copies
         return bool(table[0] == sets and table[1:].sum() == counts.accepted)
     if isinstance(plan.survey.question(ids[0]), Text):
         return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())

@@ -28,7 +28,7 @@ class MessageTally:
     """The counts of one message.
 
     accepted, rejected: reports that a client of the plan can have sent, and those that none can.
-    declared: people who took part, as the collections say, where set bits travel unlinked; else 0.
+    declared: people who took part, as the collections say; 0 if they need not, and do not.
     tables: joint counts by the questions' ids, as in `incrowd.tally.moments`; of a text question
     the counts in each cohort.
     """
@@ -48,7 +48,7 @@ class MessageTally:
         )
 
     def people(self, message: Message) -> int:
-        """Who took part: accepted reports divided by copies, rounded down, or as declared."""
+        """Who took part, as `incrowd.plans.Message.people` has it."""
         return message.people(self.accepted, self.declared)
 
 
@@ -94,6 +94,11 @@ class Tally:
         return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
 
     @property
+    def collections(self) -> frozenset[str]:
+        """The names of the collections of which parts were counted."""
+        return frozenset(part.rpartition(":")[0] for part in self.parts)
+
+    @property
     def without_tables(self) -> Tally:
         """How many reports there are of each message, and nothing of what they say."""
         messages = {n: replace(counts, tables={}) for n, counts in self.messages.items()}
@@ -126,7 +131,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     """
     message = check_origin(plan, part)
     packed = accepted(message, part.packed)
-    declared = message.declared(part.people or 0) or 0
+    declared = part.people or 0
     counts = MessageTally(
         accepted=len(packed),
         rejected=len(part) - len(packed),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from incrowd.accounting.redraws import redrawn
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids, joint, table_of
-from incrowd.estimation.results import Arrived, Estimates
+from incrowd.estimation.results import Arrived, Estimates, Received
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.compilation import load_compiler
@@ -84,6 +85,7 @@ def estimate(
     candidates: Mapping[str, Sequence[str]] | None = None,
     simultaneous: Method | None = None,
     covariance: bool = False,
+    received: Sequence[Received] = (),
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
@@ -91,7 +93,9 @@ def estimate(
     tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of unlinked bits there are neither.) Raises ReportsError if the reports
+    cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
+    they came over a network; then the guarantee allows for reports that were drawn again, and a
+    malicious sender fills all places. Raises ReportsError if the reports
     are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
     recomputed), TableError for a table that cannot be made.
     """
@@ -107,6 +111,7 @@ def estimate(
     named = {id: candidates[id] for (id, *_) in wanted if candidates.get(id)}
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     found = {ids: readings(plan, reports, ids) for ids in shown}
+    places = max((each.places for each in received), default=0)
     joints = tuple(
         None if plan.survey.question(ids[0]).unlinked else joint(plan, found[ids], ids, noise_only)
         for ids in (shown if joined else ())
@@ -114,14 +119,23 @@ def estimate(
     return Estimates(
         plan=plan,
         arrived=arrived,
-        guarantee=guarantee,
-        tables=tuple(table_of(plan, found[ids], ids, noise_only) for ids in shown),
+        guarantee=_after_redraws(guarantee, max((each.tail for each in received), default=0.0)),
+        tables=tuple(table_of(plan, found[ids], ids, noise_only, places) for ids in shown),
         words={id: _words(plan, reports, id, words) for id, words in named.items()},
         simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
         covariances=joints if covariance else (),
         seed=reports.seed,
         persons=reports.persons,
+        received=tuple(received),
     )
+
+
+def _after_redraws(guarantee: Guarantee, tail: float) -> Guarantee:
+    """What is promised if people drew again whose reports did not fit; tail: how likely it is."""
+    given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
+    epsilon, delta = redrawn(*given, tail=tail, crowd=guarantee.crowd)
+    alone = redrawn(*local, tail=tail, crowd=1).epsilon
+    return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
 
 
 def _intervals(table: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:

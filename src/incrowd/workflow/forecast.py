@@ -27,18 +27,18 @@ class TableForecast:
     """What to expect of one table when all its answers are alike.
 
     standard_error: of its largest cell, noise plus sampling, as a proportion. noise_error: of the
-    noise alone. visible: the smallest share that is told from zero, with every cell of the table
-    tested and 5% for any false alarm, half of the time. as_good_as: how many people asked openly
-    would tell as much in squared error (Vinterbo, section 4.1: the loss at s = 2 / (cells + 1),
-    its mean over uniformly random tables).
+    noise alone. minimum_detectable_share: the smallest share that is told from zero, with every
+    cell of the table tested and 5% for any false alarm, half of the time. effective_sample_size:
+    how many people asked without noise would tell as much in squared error (Vinterbo, section 4.1:
+    the loss at s = 2 / (cells + 1), its mean over uniformly random tables).
     """
 
     questions: tuple[str, ...]
     cells: int
     standard_error: float
     noise_error: float
-    visible: float
-    as_good_as: float
+    minimum_detectable_share: float
+    effective_sample_size: float
 
 
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
@@ -58,13 +58,13 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         cells=cells,
         standard_error=math.sqrt(expected_variance(plan.survey, plan.messages, ids) / people),
         noise_error=noise_error,
-        visible=float(ndtri(1 - FAMILY_ERROR / cells)) * noise_error,
-        as_good_as=effective_sample(people, _loss(plan, ids, cells, noise)),
+        minimum_detectable_share=float(ndtri(1 - FAMILY_ERROR / cells)) * noise_error,
+        effective_sample_size=effective_sample(people, _loss(plan, ids, cells, noise)),
     )
 
 
 def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
-    """People with noise for one person asked openly, in squared error over all cells.
+    """People with noise for one person asked without it, in squared error over all cells.
 
     1 + cells x noise / (1 - s), s the sum of squared shares; of overlapping answers, and of words
     that hardly anybody has, of one cell alone.

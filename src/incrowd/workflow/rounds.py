@@ -44,7 +44,7 @@ def note(
     if (reports is None) != as_planned:
         if reports is not None:
             allowed = "the reports tell who came; leave out as_planned=True"
-            raise UsageError.of("as_planned", as_planned, allowed)
+            raise UsageError.of("as_planned", True, allowed)
         allowed = (
             "name the reports that arrived, or their tally: a smaller crowd than planned leaks "
             "more, and later plans have to know; or, if as many came as planned, as_planned=True"

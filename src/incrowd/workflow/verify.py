@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from incrowd.accounting.certificates import Certificate
-from incrowd.planner.planner import analysis_of, assumption, recertify
+from incrowd.planner.planner import analysis_of, assumption, in_todays_words, recertify
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Plan
 from incrowd.tally.impossible import (
@@ -59,7 +59,7 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and promise.assumption in (assumption(plan.survey, said) for said in by.assumptions)
+        and in_todays_words(promise.assumption) == assumption(plan.survey, by.assumption)
     )
     if reports is None:
         return Verification(certificate, holds)

@@ -46,7 +46,8 @@ class Analysis(ABC):
     proved: whether it holds for every collection. shuffled: whether it counts on a shuffler and a
     crowd; if not, it promises delta = 0. scalable: whether it takes any schema and any crowd, so
     that it can be planned with. joint: leads from the claim to the assumption in one sentence.
-    crowds: which collections its formula speaks of, if not of all.
+    crowds: which collections its formula speaks of, if not of all. below_limit: the share of the
+    error in the large-crowd limit that a plan of a finite crowd may come down to.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Analysis(ABC):
     scalable: bool = True
     joint: str = "; this assumes: "
     crowds: str = ""
+    below_limit: float = 1.0
 
     @abstractmethod
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
@@ -136,11 +138,6 @@ class Analysis(ABC):
     def promised_delta(self, delta: float) -> float:
         """The delta of a promise, where the survey asks for `delta`."""
         return delta if self.shuffled else 0.0
-
-    @property
-    def assumptions(self) -> tuple[str, str]:
-        """The assumption, and its words in plans made before the shuffler had its name."""
-        return self.assumption, self.assumption.replace("shuffler", "anonymiser")
 
     @property
     def heading(self) -> str:

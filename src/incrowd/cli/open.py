@@ -1,0 +1,85 @@
+"""The command `open`: a release into collections, without a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.console import print_json, progress, say
+from incrowd.cli.options import AsJson
+from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.keys import destroy, load_private
+from incrowd.collection.collector.opening import cores
+from incrowd.collection.collector.receipt import received
+from incrowd.collection.collector.taking import read_start
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.errors import UsageError
+from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+
+
+def open_sealed(
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="Release, as the shuffler sent it.")
+    ],
+    bundle: Annotated[Path, typer.Option(help="The bundle that it belongs to.")],
+    key: Annotated[Path, typer.Option(help="The private key that `collector init` made.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")
+    ] = 0,
+    keep_key: Annotated[
+        bool, typer.Option("--keep-key", help="Keep the private key, for other strata.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Open a release without a server. Collections, the receipt and the bundle go into a folder.
+
+    The private key is destroyed when every stratum of the bundle is in the release, and all was
+    read again; see --keep-key.
+
+    \b
+    Example:
+      incrowd open 0.release --bundle bundle.json --key private.key -o reports
+      incrowd estimate plan.json reports
+    """
+    made = Bundle.parse(_read("bundle", bundle))
+    private = load_private(key, made)
+    signed, start = read_start(release)
+    with progress("opening, reports", signed.header.reports) as advance:
+        receipt = open_release(
+            release,
+            start,
+            signed,
+            made,
+            private,
+            output,
+            workers=workers or cores(),
+            advance=advance,
+        )
+    whole = len(signed.header.strata) == len(made.strata)
+    if whole and not keep_key:
+        destroy(key)
+    found = received(receipt, made)
+    if json:
+        print_json(
+            {"output": str(output), "key_destroyed": whole and not keep_key}
+            | {"receipt": receipt_facts(found)}
+        )
+        return
+    for text in receipt_sentences(found):
+        say(text)
+    say(f"wrote {output}")
+    if whole and not keep_key:
+        say(f"destroyed {key}: everything is opened")
+    else:
+        say(f"{key} is still there: destroy it when all strata are opened")
+
+
+def _read(name: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name another file"
+        raise UsageError.of(name, str(path), allowed) from None

@@ -1,0 +1,166 @@
+"""The collector as a service: takes releases over HTTP, opens them behind the scenes."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from incrowd.collection.clock import Clock, system
+from incrowd.collection.collector.config import Settings
+from incrowd.collection.collector.keeper import forget, open_waiting
+from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.receipt import note_contradictions
+from incrowd.collection.collector.taking import Taking, acknowledgement
+from incrowd.collection.wire import problem
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.errors import IncrowdError, ProtocolError
+
+RELEASE = "application/octet-stream"
+LOOK = 3600.0  # seconds between two looks whether the key can go
+_log = logging.getLogger("incrowd.collector")
+
+
+def application(
+    folder: Path,
+    bundle: Bundle,
+    private: X25519PrivateKey,
+    settings: Settings,
+    clock: Clock = system,
+) -> Starlette:
+    """The collector of one bundle, whose files are in a folder.
+
+    POST /release takes a release and answers with the SHA-256 of its signature and header, once
+    it is on the disk; the same again is answered alike. GET /health, /ready. What is taken is
+    opened while the application runs.
+    """
+    service = _Service(Places(folder), bundle, private, settings, clock)
+    return Starlette(
+        routes=[
+            Route("/release", service.release, methods=["POST"]),
+            Route("/health", service.health, methods=["GET"]),
+            Route("/ready", service.ready, methods=["GET"]),
+        ],
+        lifespan=service.lifespan,
+        exception_handlers={HTTPException: _refused},
+    )
+
+
+class _Service:
+    """The state of an application: whether there is something to open, and what last failed."""
+
+    def __init__(
+        self,
+        places: Places,
+        bundle: Bundle,
+        private: X25519PrivateKey,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
+        self.places, self.bundle, self.private = places, bundle, private
+        self.settings, self.clock = settings, clock
+        self.came, self.failed = asyncio.Event(), False
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """Opens what comes, and what had come before, until the application stops."""
+        opening = asyncio.create_task(self.opening())
+        yield
+        opening.cancel()
+        with suppress(asyncio.CancelledError):
+            await opening
+
+    async def opening(self) -> None:
+        """Open whatever waits, then wait for more."""
+        while True:
+            self.came.clear()
+            try:
+                await asyncio.to_thread(self.open_all)
+                self.failed = False
+            except (IncrowdError, OSError) as error:  # the release is still there: try again later
+                self.failed = True
+                _log.error("a release could not be opened: %s", error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK):
+                    await self.came.wait()
+
+    def open_all(self) -> None:
+        """Open what waits; destroy the key if that was all."""
+        for made in open_waiting(self.places, self.bundle, self.private, self.settings.workers):
+            _log.info("opened %s", made)
+        if forget(self.places, self.bundle, self.clock()):
+            _log.info("everything is opened; the private key is destroyed")
+
+    async def health(self, _: Request) -> Response:
+        """Whether it runs."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, _: Request) -> Response:
+        """Whether nothing that was taken failed to open."""
+        return PlainTextResponse("no\n" if self.failed else "ok\n", 503 if self.failed else 200)
+
+    async def release(self, request: Request) -> Response:
+        """Take a release."""
+        if request.headers.get("content-type") != RELEASE:
+            return _answer(problem.KINDS["media-type"], f"should be {RELEASE}")
+        try:
+            acknowledged = await self.taken(request)
+        except ProtocolError as error:
+            return await self.refused(error)
+        except (TimeoutError, ClientDisconnect):
+            return _answer(problem.KINDS["slow"])
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            _log.error("a release could not be kept: %s", error.strerror)
+            return _answer(problem.KINDS["full" if full else "fault"])
+        self.came.set()
+        return PlainTextResponse(acknowledged)
+
+    async def taken(self, request: Request) -> str:
+        """All of a release, as it arrives."""
+        with Taking(self.bundle, self.places) as taking:
+            stream = request.stream()
+            async for piece in _in_time(stream, self.settings.piece_seconds):
+                taking.add(piece)
+            return acknowledgement(await asyncio.to_thread(taking.done))
+
+    async def refused(self, error: ProtocolError) -> Response:
+        """Say what is wrong with a release, and note it where it proves that somebody cheats."""
+        kind = problem.kind_of(error)
+        if kind.name == "contradiction":
+            await asyncio.to_thread(note_contradictions, self.places, self.bundle)
+        _log.warning("a release was refused: %s", error)
+        return _answer(kind, str(error))
+
+
+async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
+    """Pieces, none of which takes longer. Raises TimeoutError."""
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                piece = await anext(stream)
+        except StopAsyncIteration:
+            return
+        yield piece
+
+
+def _answer(kind: problem.Kind, detail: str = "") -> Response:
+    headers = {"Retry-After": "60"} if kind.retry else {}
+    content = problem.document(kind, detail)
+    return Response(content, kind.status, headers, media_type=problem.MEDIA_TYPE)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """Another address, or another method."""
+    missing = isinstance(error, HTTPException) and error.status_code == 404
+    return _answer(problem.KINDS["no-resource" if missing else "method"])

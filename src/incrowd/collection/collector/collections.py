@@ -1,0 +1,163 @@
+"""Releases into collections that everything else reads, with the receipt and bundle beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from incrowd.collection.collector.opening import REPEATED, opened
+from incrowd.collection.collector.places import (
+    BUNDLE,
+    PRIVATE_FOLDER,
+    lasting,
+    settle,
+    settle_names,
+)
+from incrowd.collection.collector.receipt import (
+    Opened,
+    Receipt,
+    check,
+    check_files,
+    collection_name,
+    people_at_most,
+    receipt_of,
+    save_receipt,
+)
+from incrowd.collection.collector.repeats import repeated
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.release import Signed, check_body
+from incrowd.errors import ReportsError
+from incrowd.reports.collection import ID_BYTES, Collection, parts, write_reports
+from incrowd.reports.temporary import Bucket
+
+PIECE_REPORTS = 2048
+BUCKET_BYTES = 1 << 22
+WORTH_IT = 20_000  # reports that take a process as long to open as to begin
+Advance = Callable[[int], object]
+
+
+def open_release(
+    release: Path,
+    start: int,
+    signed: Signed,
+    bundle: Bundle,
+    private: X25519PrivateKey,
+    output: Path,
+    *,
+    workers: int,
+    advance: Advance = lambda _: None,
+) -> Receipt:
+    """Open a release into a new folder: a collection for each message, receipt and bundle.
+
+    release: a file whose body begins at byte `start`. The folder appears whole or not at all, and
+    only after all that is in it was read again and fits. advance: told how many sealed reports
+    were opened. Memory is bounded. Raises ProtocolError if it is not what was signed, and
+    ReportsError if the folder is there already, or if a process is lost.
+    """
+    signed.check(bundle)
+    if output.exists():
+        raise ReportsError.of("-o", str(output), "it exists already; name a new folder")
+    output.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    made = Path(tempfile.mkdtemp(prefix=".incrowd-", dir=output.parent))
+    try:
+        body = _body(release, start, signed, bundle)
+        receipt = _written(body, signed, bundle, private, made, workers, advance)
+        verify_opened(receipt, bundle, made)
+        made.rename(output)
+        settle_names(output.parent)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return receipt
+
+
+def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarray:
+    """The sealed reports, uint8, shape (reports, bytes), read from the disk as they are needed."""
+    length, digest = release.stat().st_size - start, b""
+    with release.open("rb") as file:
+        file.seek(start)
+        if length == signed.header.reports * bundle.sealed_length:
+            digest = hashlib.file_digest(file, "sha256").digest()
+    check_body(signed.header, bundle, length, digest)
+    return np.memmap(release, np.uint8, "r", start).reshape(-1, bundle.sealed_length)
+
+
+def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator[bytes]:
+    """Sealed reports behind each other, without some rows."""
+    for at in range(0, len(body), PIECE_REPORTS):
+        rows = body[at : at + PIECE_REPORTS]
+        first, last = np.searchsorted(without, (at, at + len(rows)))
+        yield np.delete(rows, without[first:last] - at, axis=0).tobytes()
+        advance(len(rows))
+
+
+def _written(
+    body: np.ndarray,
+    signed: Signed,
+    bundle: Bundle,
+    private: X25519PrivateKey,
+    folder: Path,
+    workers: int,
+    advance: Advance,
+) -> Receipt:
+    """Everything that belongs into the folder of a release."""
+    twice = repeated(body)
+    rejected, dummies = {REPEATED: len(twice)}, 0
+    with ExitStack() as stack:
+        widths = map(bundle.shape.width, range(len(bundle.plan.messages)))
+        buckets = [Bucket(folder, width) for width in widths]
+        for bucket in buckets:
+            stack.callback(bucket.close)
+        pieces = _pieces(body, twice, advance)
+        for piece in opened(pieces, bundle, private, min(workers, 1 + len(body) // WORTH_IT)):
+            for bucket, packed in zip(buckets, piece.packed, strict=True):
+                bucket.add(packed)
+            for kind, count in piece.rejected.items():
+                rejected[kind] = rejected.get(kind, 0) + count
+            dummies += piece.dummies
+        people = people_at_most(signed, dummies + sum(map(len, buckets)), bundle)
+        messages = _collections(buckets, bundle, people, folder)
+    receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
+    save_receipt(receipt, folder)
+    lasting(folder / BUNDLE, bundle.encoded)
+    return receipt
+
+
+def _collections(
+    buckets: Sequence[Bucket], bundle: Bundle, people: int, folder: Path
+) -> list[Opened]:
+    found = []
+    for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
+        empty = np.empty((0, bucket.width), np.uint8)
+        id, reports, path = (
+            os.urandom(ID_BYTES).hex(),
+            len(bucket),
+            folder / collection_name(number),
+        )
+        header = Collection(bundle.plan.digest, number, message.bits, empty, id=id, people=people)
+        write_reports(header, bucket.take(max(BUCKET_BYTES // bucket.width, 1)), path)
+        with path.open("r+b") as file:
+            settle(file)
+            file.seek(0)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found.append(Opened(id=id, reports=reports, sha256=digest))
+    return found
+
+
+def verify_opened(receipt: Receipt, bundle: Bundle, folder: Path) -> None:
+    """Raises unless receipt and collections, read again from the folder, are what was opened."""
+    check(receipt, bundle)
+    check_files(receipt, folder)
+    for number, message in enumerate(receipt.messages):
+        path = folder / collection_name(number)
+        reports = sum(map(len, parts(path, check=True)))
+        if reports != message.reports:
+            allowed = f"should hold {message.reports:,}; open the release again"
+            raise ReportsError.of("reports", f"{reports:,}", allowed)

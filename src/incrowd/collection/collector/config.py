@@ -1,0 +1,50 @@
+"""How a collector is run: a TOML file, and the environment above it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from incrowd.collection.collector.opening import cores
+from incrowd.errors import UsageError
+from incrowd.plans.message import place
+from incrowd.survey.toml import read_toml
+from incrowd.survey.wording import wording
+
+PREFIX = "INCROWD_COLLECTOR_"
+FILE = "collector.toml"
+
+
+class Settings(BaseModel):
+    """host, port: where it listens; a proxy with certificates stands before it. workers: processes
+    that open reports; by default one for each core. piece_seconds: the longest pause while a
+    release arrives.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8081, ge=0, lt=1 << 16)
+    workers: int = Field(default_factory=cores, ge=1, le=1024)
+    piece_seconds: float = Field(default=60.0, gt=0)
+
+
+def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Those of a collector's folder: its collector.toml, if any, then INCROWD_COLLECTOR_*.
+
+    Raises UsageError for what is no setting, and SurveyError for a file that is no TOML.
+    """
+    file = folder / FILE
+    content: dict[str, Any] = read_toml(file) if file.exists() else {}
+    said = {name: environment.get(PREFIX + name.upper()) for name in Settings.model_fields}
+    content |= {name: text for name, text in said.items() if text is not None}
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = place("collector", first["loc"])
+        raise UsageError.of(field, first["input"], wording(first)) from None

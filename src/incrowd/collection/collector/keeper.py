@@ -1,0 +1,85 @@
+"""What a collector does with the releases it has taken: opens them once, then destroys the key."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from incrowd.collection.collector.collections import Advance, open_release
+from incrowd.collection.collector.keys import destroy
+from incrowd.collection.collector.places import Places, lasting, starts_in
+from incrowd.collection.collector.receipt import note_contradictions
+from incrowd.collection.wire.bundle import Bundle, as_time
+from incrowd.errors import UsageError
+
+GRACE = timedelta(days=7)  # after the shuffler has deleted what was too small
+
+
+def keep_bundle(places: Places, path: Path | None) -> Bundle:
+    """The bundle of a collector's folder, put there first if a file is named.
+
+    Raises UsageError if there is none, or another one there; a folder is for one bundle.
+    """
+    try:
+        content = (path or places.bundle).read_bytes()
+        bundle = Bundle.parse(content)
+        if path and not places.bundle.exists():
+            lasting(places.bundle, content)
+        same = places.bundle.read_bytes() == content
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name what the shuffler made"
+        raise UsageError.of("bundle", str(error.filename), allowed) from None
+    if not same:
+        allowed = "the folder is of another bundle; name another folder"
+        raise UsageError.of("bundle", str(path), allowed)
+    return bundle
+
+
+def open_waiting(
+    places: Places,
+    bundle: Bundle,
+    private: X25519PrivateKey,
+    workers: int,
+    advance: Advance = lambda _: None,
+) -> list[Path]:
+    """Open every release that was taken and is not open yet; returns the folders made.
+
+    May be stopped and repeated at any point: a folder appears whole, and what is sealed goes only
+    when it is there.
+    """
+    made = []
+    for signed in starts_in(places.starts):
+        folder, release = places.opened(signed), places.waiting(signed)
+        if not folder.exists():
+            open_release(
+                release,
+                0,
+                signed,
+                bundle,
+                private,
+                folder,
+                workers=workers,
+                advance=advance,
+            )
+            made.append(folder)
+        release.unlink(missing_ok=True)
+    note_contradictions(places, bundle)
+    return made
+
+
+def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:
+    """Whether all releases that can come are open: of every stratum, or no more are made."""
+    known = starts_in(places.starts)
+    if not all(places.opened(signed).exists() for signed in known):
+        return False
+    released = {number for signed in known for number in signed.header.strata}
+    return len(released) == len(bundle.strata) or now >= as_time(bundle.disposes) + GRACE
+
+
+def forget(places: Places, bundle: Bundle, now: datetime) -> bool:
+    """Destroy the private key if nothing is left to open; whether it is gone."""
+    if is_complete(places, bundle, now) and places.private.exists():
+        destroy(places.private)
+    return not places.private.exists()

@@ -1,0 +1,156 @@
+"""Opening sealed reports, side by side in processes, in the order of the release."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import NamedTuple, cast
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.plaintext import Opened
+from incrowd.collection.wire.sealed import unseal
+from incrowd.errors import InWords, ProtocolError, ReportsError
+
+AHEAD = 4  # pieces that wait for each process
+# Why a sealed report is rejected: what its ProtocolError is about.
+UNREADABLE = {
+    "sealed.header": "another key",
+    "sealed.ciphertext": "does not open",
+    "plaintext": "not well-formed",
+}
+REPEATED = "repeated"
+KINDS = (*UNREADABLE.values(), REPEATED)
+
+
+class Piece(NamedTuple):
+    """What was in some sealed reports.
+
+    packed: of each message the reports, uint8, shape (reports, bytes). rejected: how many were, by
+    kind.
+    """
+
+    packed: tuple[np.ndarray, ...]
+    dummies: int
+    rejected: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Opens pieces of a release: sealed reports behind each other."""
+
+    bundle: Bundle
+    private: X25519PrivateKey
+
+    def __call__(self, sealed: bytes) -> Piece:
+        """What is in them, in their order."""
+        packed: list[list[bytes]] = [[] for _ in self.bundle.plan.messages]
+        dummies, rejected = 0, Counter[str]()
+        size = self.bundle.sealed_length
+        for at in range(0, len(sealed), size):
+            try:
+                found = self._opened(sealed[at : at + size])
+            except ProtocolError as error:
+                rejected[UNREADABLE[error.problems[0].field]] += 1
+                continue
+            if found.message is None:
+                dummies += 1
+            else:
+                packed[found.message].append(found.packed)
+        return Piece(tuple(map(self._matrix, range(len(packed)), packed)), dummies, dict(rejected))
+
+    def _opened(self, sealed: bytes) -> Opened:
+        bundle = self.bundle
+        return bundle.shape.read(unseal(sealed, self.private, bundle.key, bundle.digest))
+
+    def _matrix(self, message: int, packed: list[bytes]) -> np.ndarray:
+        width = self.bundle.shape.width(message)
+        return np.frombuffer(b"".join(packed), np.uint8).reshape(-1, width)
+
+
+def cores() -> int:
+    """How many processes can work at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def opened(
+    pieces: Iterable[bytes], bundle: Bundle, private: X25519PrivateKey, workers: int
+) -> Iterator[Piece]:
+    """What is in pieces of a release, in their order; with one worker in this process.
+
+    Each process has a thread here that gives it one piece at a time. Raises ReportsError if a
+    process is lost; nothing is then.
+    """
+    if workers == 1:
+        yield from map(Opener(bundle, private), pieces)
+        return
+    free: SimpleQueue[Connection] = SimpleQueue()
+
+    def work(piece: bytes) -> Piece:
+        pipe = free.get()
+        try:
+            pipe.send_bytes(piece)
+            return cast(Piece, pipe.recv())
+        finally:
+            free.put(pipe)
+
+    given = bundle.encoded, private.private_bytes_raw()
+    with ExitStack() as stack:
+        for _ in range(workers):
+            free.put(stack.enter_context(_process(*given)))
+        threads = ThreadPoolExecutor(workers)
+        stack.callback(threads.shutdown, cancel_futures=True)
+        try:
+            yield from _in_order(threads, work, pieces, AHEAD * workers)
+        except (EOFError, OSError):
+            found = InWords("a process that opened them was lost")
+            raise ReportsError.of("release", found, "nothing is; open it again") from None
+
+
+def _in_order(
+    threads: ThreadPoolExecutor,
+    work: Callable[[bytes], Piece],
+    pieces: Iterable[bytes],
+    most: int,
+) -> Iterator[Piece]:
+    """At most so many pieces are on their way."""
+    waiting: deque[Future[Piece]] = deque()
+    for piece in pieces:
+        waiting.append(threads.submit(work, piece))
+        if len(waiting) == most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+@contextmanager
+def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
+    """A process that opens what comes through a pipe, until the pipe is closed."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there, bundle, private), daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        here.close()
+        process.join()
+
+
+def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gave the work decides
+    work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(work(pipe.recv_bytes()))

@@ -1,0 +1,246 @@
+"""The receipt of a release: what the shuffler signed, and what was found when it was opened."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection as Some
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from incrowd.collection.collector.opening import KINDS
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, lasting, starts_in
+from incrowd.collection.wire.addresses import short
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.release import Signed, prove_cheating
+from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.estimation.results import Received
+from incrowd.plans import Plan
+from incrowd.plans.message import place
+from incrowd.plans.slots import tail
+from incrowd.reports.collection import load_header
+from incrowd.reports.folder import report_files
+from incrowd.survey.wording import wording
+
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Opened(_Strict):
+    """A collection beside the receipt: its random name, its reports, the SHA-256 of its file."""
+
+    id: str
+    reports: Count
+    sha256: str
+
+
+class Receipt(_Strict):
+    """What is known of one release, as it stands in receipt.json.
+
+    bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, issued,
+    used, reports and strata say again what the header does. rejected: sealed reports by kind.
+    opened_people: how many the opened plaintexts can be of at most. messages: in their order.
+    contradictions: starts of other releases of the same strata, signed by the same key.
+    """
+
+    format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
+    bundle: str
+    start: str
+    people: Count
+    issued: Count
+    used: Count
+    reports: Count
+    strata: list[str]
+    rejected: dict[str, Count]
+    dummies: Count
+    opened_people: Count
+    messages: list[Opened]
+    contradictions: list[str] = []
+
+    @property
+    def accepted(self) -> int:
+        """Sealed reports that were opened, dummies included."""
+        return self.dummies + sum(message.reports for message in self.messages)
+
+    @property
+    def signed(self) -> Signed:
+        """What the shuffler signed."""
+        return _start(self.start)
+
+
+def _start(text: str) -> Signed:
+    return Signed.parse(bytes.fromhex(text))[0]
+
+
+def people_at_most(signed: Signed, accepted: int, bundle: Bundle) -> int:
+    """Whose reports these are: no more than were stated, and none without a whole upload."""
+    return min(signed.header.people, accepted // bundle.places)
+
+
+def receipt_of(
+    signed: Signed,
+    bundle: Bundle,
+    rejected: dict[str, int],
+    dummies: int,
+    messages: list[Opened],
+    contradictions: list[str],
+) -> Receipt:
+    """The receipt of a release that was opened."""
+    header = signed.header
+    accepted = dummies + sum(message.reports for message in messages)
+    return Receipt(
+        bundle=bundle.digest.hex(),
+        start=signed.encoded.hex(),
+        people=header.people,
+        issued=header.issued,
+        used=header.used,
+        reports=header.reports,
+        strata=[bundle.strata[number] for number in header.strata],
+        rejected={kind: rejected.get(kind, 0) for kind in KINDS},
+        dummies=dummies,
+        opened_people=people_at_most(signed, accepted, bundle),
+        messages=messages,
+        contradictions=contradictions,
+    )
+
+
+def check(receipt: Receipt, bundle: Bundle) -> None:
+    """Raises ProtocolError unless the bundle's shuffler signed what the receipt says.
+
+    And ReportsError unless its numbers follow from what was signed and opened.
+    """
+    signed = receipt.signed
+    signed.check(bundle)
+    for other in map(_start, receipt.contradictions):
+        if not prove_cheating(signed, other, bundle.signer):
+            raise _edited()
+    counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
+    rejected = sum(receipt.rejected.values())
+    whole = receipt.accepted + rejected == receipt.reports
+    fits = len(receipt.messages) == len(bundle.plan.messages)
+    if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
+        raise _edited()
+
+
+def _edited() -> IncrowdError:
+    allowed = "it should follow from what was signed; open the release again"
+    return ReportsError.of("receipt", InWords("was edited"), allowed)
+
+
+def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundle]:
+    """The receipt in a folder and the bundle beside it, checked; plan: whose it should be.
+
+    Raises ReportsError if they cannot be read or do not belong together, else as `check`.
+    """
+    path = folder / RECEIPT
+    try:
+        receipt = Receipt.model_validate_json(path.read_bytes())
+        bundle = Bundle.parse((folder / BUNDLE).read_bytes())
+    except OSError as error:
+        raise _unusable(Path(error.filename), error.strerror or "it cannot be read") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = place("receipt", first["loc"])
+        raise ReportsError.of(field, first["input"], wording(first)) from None
+    try:
+        check(receipt, bundle)
+    except ValueError:  # no hexadecimal digits
+        raise _unusable(path, "it names no signed header") from None
+    if plan is not None and bundle.plan.digest != plan.digest:
+        raise _unusable(path, "it is of another plan")
+    return receipt, bundle
+
+
+def save_receipt(receipt: Receipt, folder: Path) -> None:
+    """Write receipt.json into a folder, whole, and onto the disk."""
+    lasting(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
+
+
+def note_contradictions(places: Places, bundle: Bundle) -> None:
+    """Put what proves that the shuffler cheats into the receipts of the releases it is about."""
+    for folder in sorted(places.opened_ones.glob("release-*")):
+        receipt, _ = load_receipt(folder)
+        others = [
+            other.encoded.hex()
+            for other in starts_in(places.contradictions)
+            if prove_cheating(receipt.signed, other, bundle.signer)
+        ]
+        if others != receipt.contradictions:
+            save_receipt(receipt.model_copy(update={"contradictions": others}), folder)
+
+
+def check_files(receipt: Receipt, folder: Path) -> None:
+    """Raises ReportsError unless the collections beside a receipt are those that it names."""
+    for number, message in enumerate(receipt.messages):
+        path = folder / collection_name(number)
+        try:
+            with path.open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == message.sha256
+        except OSError as error:
+            raise _unusable(path, error.strerror or "it cannot be read") from None
+        if not same:
+            raise _unusable(path, "it is not the file that was written when it was opened")
+
+
+def collection_name(message: int) -> str:
+    """The file of a message's collection."""
+    return f"message-{message + 1}.parquet"
+
+
+def received(receipt: Receipt, bundle: Bundle) -> Received:
+    """What pages say of a receipt."""
+    people, slots = receipt.opened_people, bundle.slots
+    return Received(
+        bundle=short(bundle.digest),
+        strata=tuple(receipt.strata),
+        people=receipt.people,
+        issued=receipt.issued if bundle.codes else None,
+        reports=receipt.reports,
+        rejected={kind: count for kind, count in receipt.rejected.items() if count},
+        opened_people=people,
+        crowded=tuple(
+            (number, message.reports, people * places)
+            for number, (message, places) in enumerate(zip(receipt.messages, slots, strict=True))
+            if message.reports > people * places
+        ),
+        places=bundle.places,
+        tail=tail(bundle.plan, slots),
+        colluding=bundle.colluding,
+        local_only=bundle.local_only,
+        contradicted=bool(receipt.contradictions),
+    )
+
+
+def receipts_beside(
+    paths: Some[str | Path], plan: Plan, ids: Some[str], files: bool = False
+) -> tuple[Received, ...]:
+    """What the receipts beside some reports say, of those whose collections were counted.
+
+    ids: the names of these collections. files: whether they are compared byte for byte. Raises as
+    `load_receipt` and `check_files`.
+    """
+    near = {path if path.is_dir() else path.parent for path in map(Path, paths)}
+    found = []
+    for folder in sorted(near):
+        if (folder / RECEIPT).exists():
+            receipt, bundle = load_receipt(folder, plan)
+            if not {message.id for message in receipt.messages}.isdisjoint(ids):
+                if files:
+                    check_files(receipt, folder)
+                found.append(received(receipt, bundle))
+    return tuple(found)
+
+
+def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:
+    """`receipts_beside` all reports in some files and folders."""
+    every = [load_header(file) for path in paths for file in report_files(path)]
+    return receipts_beside(paths, plan, {each.id for each in every}, files)
+
+
+def _unusable(path: Path, why: str) -> IncrowdError:
+    allowed = f"{why}; keep the folder as it was made, or open the release again"
+    return ReportsError.of("receipt", str(path), allowed)

@@ -1,0 +1,124 @@
+"""Taking a release: signature first, then the bytes as they come, then the digest of all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from incrowd.collection.collector.places import Places, lasting, new_file, put, starts_in
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.release import (
+    NUMBER_BYTES,
+    SIGNATURE_BYTES,
+    START,
+    Signed,
+    check_body,
+    prove_cheating,
+)
+from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.reports.locking import locked
+
+LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
+
+
+def acknowledgement(signed: Signed) -> str:
+    """What the shuffler is told of what lies here: SHA-256 of signature and header."""
+    return hashlib.sha256(signed.encoded).hexdigest()
+
+
+def take(pieces: Iterable[bytes], bundle: Bundle, places: Places) -> Signed:
+    """Take a release whose bytes come in pieces, as `Taking` does."""
+    with Taking(bundle, places) as taking:
+        for piece in pieces:
+            taking.add(piece)
+        return taking.done()
+
+
+def read_start(release: Path) -> tuple[Signed, int]:
+    """The start of a release in a file, and how many bytes it takes. Nothing is checked.
+
+    Raises UsageError if the file cannot be read, ProtocolError if it is too short.
+    """
+    try:
+        with release.open("rb") as file:
+            return Signed.parse(file.read(LONGEST_START))
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name a release"
+        raise UsageError.of("release", str(release), allowed) from None
+
+
+class Taking:
+    """A release on its way: `add` its pieces, then `done`. A context manager.
+
+    Nothing is kept before the signature is found to be by the bundle's key, and never more bytes
+    than the header states. What is here already is heard, and not kept again.
+    """
+
+    def __init__(self, bundle: Bundle, places: Places) -> None:
+        self.bundle, self.places = bundle, places
+        self.signed: Signed | None = None
+        self._start, self._length, self._body = b"", 0, hashlib.sha256()
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Taking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+            Path(self._file.name).unlink(missing_ok=True)
+
+    def add(self, piece: bytes) -> None:
+        """The next bytes. Raises ProtocolError as soon as no right release goes on like that."""
+        if self.signed is None:
+            self._start += piece
+            try:
+                self.signed, end = Signed.parse(self._start)
+            except ProtocolError:  # it is too short yet
+                return
+            self._begin(self.signed)
+            piece = self._start[end:]
+        self._length += len(piece)
+        self._body.update(piece)
+        if self._length > self.signed.header.reports * self.bundle.sealed_length:
+            check_body(self.signed.header, self.bundle, self._length, b"")
+        if self._file:
+            self._file.write(piece)
+
+    def _begin(self, signed: Signed) -> None:
+        signed.check(self.bundle)
+        if is_new(signed, self.bundle, self.places):
+            self._file = new_file(self.places.waiting(signed).parent)
+
+    def done(self) -> Signed:
+        """All bytes came, and are on the disk now. Raises ProtocolError if they are wrong ones."""
+        if self.signed is None:
+            self.signed, _ = Signed.parse(self._start)
+        signed = self.signed
+        check_body(signed.header, self.bundle, self._length, self._body.digest())
+        if self._file:
+            with locked(self.places.starts):
+                if is_new(signed, self.bundle, self.places):
+                    put(self._file, self.places.waiting(signed))
+                    lasting(self.places.start(signed), signed.encoded)
+        return signed
+
+
+def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
+    """Whether a release, whose signature is right, was not taken before.
+
+    Raises ProtocolError if another one of a stratum was: both starts are kept, they prove that the
+    shuffler cheats.
+    """
+    for known in starts_in(places.starts):
+        if known.header == signed.header:
+            return False
+        if prove_cheating(known, signed, bundle.signer):
+            for each in (known, signed):
+                lasting(places.contradictions / f"{acknowledgement(each)}.start", each.encoded)
+            allowed = "another release of a stratum was signed before; both are kept as a proof"
+            found = InWords(f"of stratum {signed.header.strata[0]}")
+            raise ProtocolError.of("contradiction", found, allowed)
+    return True

@@ -1,0 +1,41 @@
+"""A person's answers, as everything that she sends: drawn once, sealed, in one upload."""
+
+from __future__ import annotations
+
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.plaintext import filled
+from incrowd.collection.wire.upload import Upload, sealed_upload
+from incrowd.encoding.people import People
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.memory import Memory
+from incrowd.sampling.shuffle import permutation
+from incrowd.workflow.randomize import randomize_message
+
+
+def sealed_answers(
+    bundle: Bundle, person: People, *, code: bytes, stratum: int, memory: Memory | None = None
+) -> Upload:
+    """The upload of one person, with randomness of the operating system.
+
+    person: the encoded answers of exactly one. memory: of her device, for permanent responses.
+    """
+    keystream = Keystream.from_system()
+    made = plaintexts(bundle, person, keystream, memory)
+    order = permutation(bundle.places, keystream).tolist()
+    return sealed_upload(bundle, code, stratum, made, order)
+
+
+def plaintexts(
+    bundle: Bundle, person: People, keystream: Keystream, memory: Memory | None = None
+) -> list[bytes]:
+    """The plaintexts of one person, dummies included, before they are put in random order.
+
+    If there are more reports of some message than slots, all noise of all messages is drawn
+    again; what that costs is in the promise. Proof: docs/protocol.md, "Slots".
+    """
+    plan = bundle.plan
+    while True:
+        drawn = [randomize_message(plan, m, person, keystream, memory) for m in plan.messages]
+        reports = [[report.tobytes() for report in packed] for packed in drawn]
+        if all(len(one) <= n for one, n in zip(reports, bundle.slots, strict=True)):
+            return filled(bundle.shape, bundle.slots, reports)

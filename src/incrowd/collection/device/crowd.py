@@ -1,0 +1,97 @@
+"""A crowd played from a file of answers: every row is a device, with a connection of its own.
+
+For tests, measurements and demonstrations; real people send themselves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.collection.device.answering import sealed_answers
+from incrowd.collection.device.connection import Connection
+from incrowd.collection.device.sending import send
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.upload import upload_length
+from incrowd.encoding.people import People
+from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.sampling.memory import Memory
+
+AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What became of the uploads of a crowd.
+
+    people: who sent. stored, repeated: how many were taken. refused: how many not, by the type of
+    the problem. sealed_reports: in all uploads that were taken. bytes: of each. seconds: in all.
+    """
+
+    people: int
+    stored: int
+    repeated: int
+    refused: Mapping[str, int]
+    sealed_reports: int
+    bytes: int
+    seconds: float
+
+    @property
+    def uploads_per_second(self) -> float:
+        """Of those that were taken."""
+        return (self.stored + self.repeated) / max(self.seconds, 1e-9)
+
+
+def send_each(
+    bundle: Bundle,
+    people: People,
+    connection: Connection,
+    *,
+    codes: Sequence[bytes],
+    stratum: int = 0,
+    memory: Memory | None = None,
+    at_once: int = AT_ONCE,
+    progress: Callable[[int], None] | None = None,
+) -> Crowd:
+    """Send every row of the answers as one person's, some at a time.
+
+    codes: code fields, one for each row. memory: a secret for each row, for permanent responses.
+    progress: called with 1 after each. Who is refused is counted, and stops nobody else. Raises
+    UsageError unless there is a code for each row.
+    """
+    if len(codes) < people.number:
+        allowed = f"should be at least {people.number:,}, one for each row"
+        raise UsageError.of("codes", InWords(f"{len(codes):,} codes"), allowed)
+
+    def one(row: int) -> str:
+        person, own = people.take(np.array([row])), memory and memory[row : row + 1]
+        try:
+            made = sealed_answers(bundle, person, code=codes[row], stratum=stratum, memory=own)
+            found: str = send(made.encoded(bundle), bundle, connection)
+        except ProtocolError as error:
+            found = error.problems[0].field
+        if progress:
+            progress(1)
+        return found
+
+    begun = time.monotonic()
+    found = Counter(_all(one, people.number, at_once))
+    seconds = time.monotonic() - begun
+    stored, repeated = found.pop("stored", 0), found.pop("repeated", 0)
+    sealed = (stored + repeated) * bundle.places
+    length = upload_length(bundle)
+    return Crowd(people.number, stored, repeated, dict(found), sealed, length, seconds)
+
+
+def _all(one: Callable[[int], str], people: int, at_once: int) -> Iterator[str]:
+    with ThreadPoolExecutor(at_once) as pool:
+        try:
+            yield from pool.map(one, range(people))
+        except BaseException:  # an interrupt: nobody begins any more
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,107 @@
+"""What a bundle promises to whoever sends: worked out on the device, from the plan itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from incrowd.accounting.analyses import LOCAL, analysis
+from incrowd.accounting.redraws import redrawn
+from incrowd.collection.wire.addresses import short
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.errors import InWords, PlanError
+from incrowd.plans import Guarantee
+from incrowd.plans.slots import tail
+from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
+from incrowd.workflow.verify import verify
+
+Line = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What holds for what is sent, the noise that is drawn again counted in.
+
+    guarantee: that of the plan, or the local one if nobody else mixes. tail: at most the chance
+    that one person's reports do not fit into the slots.
+    """
+
+    guarantee: Guarantee
+    tail: float
+
+    @property
+    def sentence(self) -> str:
+        """In plain words."""
+        return guarantee_sentence(self.guarantee)
+
+    @property
+    def symbols(self) -> str:
+        """As an expert writes it."""
+        return guarantee_symbols(self.guarantee)
+
+
+def promised(bundle: Bundle) -> Promise:
+    """The promise of a bundle, its plan certified anew: a digest alone can be made by anybody.
+
+    Noise is drawn again where reports do not fit (docs/protocol.md, "Slots"): epsilon and delta
+    are those of `redrawn`. Raises PlanError if the plan does not keep what it says.
+    """
+    plan = bundle.plan
+    if not verify(plan).plan_holds:
+        allowed = "its noise is too small for what it promises; nothing should be sent"
+        raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
+    said, chance = plan.guarantee, tail(plan, bundle.slots)
+    mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
+    if mixed and bundle.local_only:
+        nobody = {"analysis": LOCAL.name, "epsilon": alone, "delta": 0.0, "certified_delta": 0.0}
+        said = said.model_copy(
+            update=nobody | {"proved": LOCAL.proved, "assumption": LOCAL.assumption}
+        )
+        mixed = False
+    whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd if mixed else 1)
+    local = redrawn(alone, 0.0, tail=chance, crowd=1).epsilon
+    changes = {"epsilon": whole.epsilon, "delta": whole.delta, "local_epsilon": local}
+    return Promise(said.model_copy(update=changes), chance)
+
+
+def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
+    """What a person should know before she sends, in lines of a title and a text."""
+    wording = bundle.wording
+    yield "Collection", f"{wording.title}, {bundle.period}"
+    if wording.introduction:
+        yield "Introduction", wording.introduction
+    yield "Bundle", f"{short(bundle.digest)} (compare it with what is printed)"
+    yield "Promise", promise.sentence
+    yield "In symbols", promise.symbols
+    yield "Released", _released(bundle)
+    yield "Who may send", _senders(bundle)
+    if bundle.local_only:
+        yield "Who mixes", _ONE_PARTY
+    if bundle.plan.memoised:
+        yield "Permanent responses", _PERMANENT
+    yield "Sent", f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
+
+
+def _released(bundle: Bundle) -> str:
+    small = {
+        "delete": "with fewer it is deleted unread",
+        "merge": "parts with fewer are released together, or deleted unread",
+    }[bundle.small_strata]
+    return (
+        f"after {bundle.closes}, to {bundle.addresses.collector}, if at least "
+        f"{bundle.least_people:,} people sent; {small} by {bundle.disposes}"
+    )
+
+
+def _senders(bundle: Bundle) -> str:
+    taken = f"{bundle.colluding:,} of them may work with the analyst: they are not counted on"
+    if bundle.codes:
+        return f"those who were invited; {taken}"
+    return f"anybody; {taken}, and who invents more people than that breaks the promise"
+
+
+_ONE_PARTY = "one party is shuffler and collector: only the local promise holds"
+_PERMANENT = (
+    "from the second time on that you answer these questions, what is promised is the local "
+    "guarantee alone: who sent when can be matched with responses that stay the same"
+)

@@ -1,0 +1,256 @@
+"""A whole collection on this machine: a shuffler, a collector and a crowd, each on its own.
+
+For demonstrations. Shuffler and collector are processes with folders of their own, and talk over
+HTTP on loopback; one party runs both, so that the bundle promises the local guarantee alone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from starlette.applications import Starlette
+
+from incrowd.collection.collector import app as collecting
+from incrowd.collection.collector import config as collector_config
+from incrowd.collection.collector.keeper import keep_bundle
+from incrowd.collection.collector.keys import load_private, new_key
+from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.receipt import Receipt, load_receipt
+from incrowd.collection.device.connection import Connection
+from incrowd.collection.device.crowd import Crowd, send_each
+from incrowd.collection.device.fetching import fetch
+from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.shuffler import app as mixing
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.shuffler.invitations import Invitation, issue, new_invitations
+from incrowd.collection.shuffler.setup import install, open_store
+from incrowd.collection.wire import text32
+from incrowd.collection.wire.addresses import Link
+from incrowd.collection.wire.bundle import TIME, Bundle, least_reserve
+from incrowd.collection.wire.upload import code_field
+from incrowd.encoding.people import People
+from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.plans import Plan
+from incrowd.presentation.guarantees import without_shuffler
+
+LOOPBACK = "127.0.0.1"
+LOOK = 0.2  # seconds between two looks whether something is due
+PATIENCE = 300.0
+FEWEST = 50
+CODE = re.compile(rb"(?=([%s]{16}))" % text32.ALPHABET.encode())
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What came of it. opened: the folder with the collections and the receipt.
+
+    codes_found: invitations that can be read anywhere in the files of shuffler and collector.
+    key_destroyed: whether the shuffler's key, without which its files say nothing, is gone.
+    """
+
+    bundle: Bundle
+    promise: Promise
+    crowd: Crowd
+    receipt: Receipt
+    opened: Path
+    codes_found: int
+    key_destroyed: bool
+
+
+def crowd_of(people: int) -> int:
+    """The crowd that so many uploads are enough for, with the reserve that a release needs.
+
+    Raises UsageError if they are too few to be mixed.
+    """
+    if people < FEWEST:
+        raise UsageError.of("people", people, f"should be at least {FEWEST}")
+    return people - least_reserve(people)
+
+
+def rehearse(
+    plan: Plan, people: People, folder: Path, *, advance: Callable[[int], None]
+) -> Rehearsed:
+    """Make the keys and the bundle, invite, let everybody send, release, open.
+
+    folder: empty, for the files of both. advance: called with 1 for every upload. Raises
+    ProtocolError if an upload is refused, ReportsError if no release is opened in some minutes.
+    """
+    with ExitStack() as running:
+        doors = [running.enter_context(_door()) for _ in range(2)]
+        shuffler, collector = folder / "shuffler", folder / "collector"
+        bundle = _bundle(plan, people.number, [_address(door) for door in doors], collector)
+        invitations = _installed(*bundle, shuffler, collector, people.number)
+        parts = [(_shuffler, shuffler, doors[0]), (_collector, collector, doors[1])]
+        processes = [running.enter_context(_process(*part)) for part in parts]
+        connection = Connection()
+        found = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
+        promise = promised(found)
+        codes = [code_field(each.code) for each in invitations]
+        crowd = send_each(found, people, connection, codes=codes, progress=advance)
+        _check_all_came(crowd)
+        opened = collector / "opened" / "release-0"
+        key = Settings(folder=shuffler).secret_file
+        _wait_for(lambda: (opened / "receipt.json").exists() and not key.exists(), processes)
+    receipt, _ = load_receipt(opened, plan)
+    return Rehearsed(
+        found, promise, crowd, receipt, opened, _readable(codes, folder), not key.exists()
+    )
+
+
+def what_each_saw(found: Rehearsed) -> Iterator[Line]:
+    """Who saw what, with the numbers of this run."""
+    crowd, receipt, places = found.crowd, found.receipt, found.bundle.places
+    opened = sum(message.reports for message in receipt.messages)
+    yield (
+        "Each device",
+        f"its own answers; {places:,} sealed reports left it, drawn once, dummies among them",
+    )
+    yield "The network", f"{crowd.people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
+    gone = "destroyed its own key" if found.key_destroyed else "STILL HAS its own key"
+    yield (
+        "The shuffler",
+        f"{receipt.used:,} senders with an invitation, {receipt.reports:,} sealed reports that it "
+        f"cannot open; it {gone} after the release",
+    )
+    yield (
+        "The collector",
+        f"{opened:,} reports and {receipt.dummies:,} dummies in one random order, "
+        f"{sum(receipt.rejected.values()):,} rejected; no sender, no time, no invitation",
+    )
+    yield "In their files", f"{found.codes_found:,} of the invitations can be read"
+    yield "Both together", without_shuffler(found.promise.guarantee)
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def _door() -> socket.socket:
+    return socket.create_server((LOOPBACK, 0), backlog=2048)
+
+
+def _address(door: socket.socket) -> str:
+    return f"http://{LOOPBACK}:{door.getsockname()[1]}"
+
+
+def _bundle(
+    plan: Plan, people: int, addresses: list[str], collector: Path
+) -> tuple[Bundle, Ed25519PrivateKey]:
+    """It is released as soon as everybody has sent."""
+    now = datetime.now(UTC)
+    closes = (now + timedelta(days=1)).strftime(TIME)
+    terms = Terms(
+        title=plan.survey.name,
+        questions={question.id: question.id for question in plan.survey.questions},
+        period="a demonstration",
+        opens=(now - timedelta(minutes=1)).strftime(TIME),
+        closes=closes,
+        disposes=closes,
+        wanted=people,
+        codes=True,
+        local_only=True,
+        shuffler=addresses[0],
+        collector=addresses[1],
+        key_configuration=new_key(Places(collector)).encoded.hex(),
+    )
+    made = make_bundle(plan, terms)
+    return made.bundle, made.private
+
+
+def _installed(
+    bundle: Bundle, private: Ed25519PrivateKey, shuffler: Path, collector: Path, people: int
+) -> list[Invitation]:
+    settings = Settings(folder=shuffler)
+    install(settings, bundle, private)
+    keep_bundle(Places(collector), settings.bundle_file)
+    store = open_store(settings)
+    made = new_invitations(store, people)
+    issue(store, made)
+    store.engine.dispose()
+    return made
+
+
+def _shuffler(folder: Path, door: socket.socket) -> None:
+    settings = Settings(folder=folder, pause=LOOK)
+    store = open_store(settings)
+    _serve(mixing.application(store, store.bundle, settings), door)
+
+
+def _collector(folder: Path, door: socket.socket) -> None:
+    places = Places(folder)
+    bundle = keep_bundle(places, None)
+    private = load_private(places.private, bundle)
+    settings = collector_config.Settings(workers=1)
+    _serve(collecting.application(folder, bundle, private, settings), door)
+
+
+def _serve(application: Starlette, door: socket.socket) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    config = uvicorn.Config(application, access_log=False, log_config=None, server_header=False)
+    uvicorn.Server(config).run([door])
+
+
+def _end_with_parent() -> None:
+    """However the demonstration ends, its services do."""
+    parent = multiprocessing.parent_process()
+    assert parent, "services are processes of a demonstration"
+    parent.join()
+    os._exit(1)
+
+
+@contextmanager
+def _process(
+    serve: Callable[[Path, socket.socket], None], folder: Path, door: socket.socket
+) -> Iterator[multiprocessing.process.BaseProcess]:
+    """A part in a process of its own, which is stopped in the end."""
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, door))
+    process.start()
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.join(10.0)
+        process.kill()
+        process.join()
+
+
+# --- what came of it -----------------------------------------------------------------------------
+
+
+def _check_all_came(crowd: Crowd) -> None:
+    for kind, number in crowd.refused.items():
+        found = InWords(f"{number:,} of {crowd.people:,} uploads were refused ({kind})")
+        raise ProtocolError.of("uploads", found, "nothing is released; try again")
+
+
+def _wait_for(
+    ready: Callable[[], bool], processes: list[multiprocessing.process.BaseProcess]
+) -> None:
+    end = time.monotonic() + PATIENCE
+    while not ready():
+        if time.monotonic() > end or not all(process.is_alive() for process in processes):
+            found = InWords("was not opened")
+            allowed = "a service ended, or was too slow; try again with fewer people"
+            raise ReportsError.of("release", found, allowed)
+        time.sleep(LOOK)
+
+
+def _readable(codes: list[bytes], folder: Path) -> int:
+    """How many of the codes stand in any file."""
+    known, found = set(codes), set[bytes]()
+    for file in folder.rglob("*"):
+        if file.is_file():
+            found |= known.intersection(CODE.findall(file.read_bytes()))
+    return len(found)

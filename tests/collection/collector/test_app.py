@@ -1,0 +1,246 @@
+"""The collector as a service: what it answers, what it keeps, when the key goes."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from incrowd.collection.collector import keeper, keys
+from incrowd.collection.collector.app import application
+from incrowd.collection.collector.config import Settings, load_settings
+from incrowd.collection.collector.receipt import load_receipt
+from incrowd.collection.collector.taking import acknowledgement
+from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.wire.release import Signed
+from incrowd.errors import IncrowdError, UsageError
+from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
+from tests.oracles import make_vectors
+
+BEFORE = as_time(INVITED.opens)
+OCTETS = {"Content-Type": "application/octet-stream"}
+
+
+def served(places, talk, bundle=INVITED, now=BEFORE, **settings):
+    """Runs a conversation with the application, from its start to its stop."""
+
+    async def conversation():
+        made = Settings(**{"workers": 1} | settings)
+        service = application(places.root, bundle, RECEIVER, made, lambda: now)
+        transport = httpx.ASGITransport(service)
+        async with (
+            service.router.lifespan_context(service),
+            httpx.AsyncClient(transport=transport, base_url="http://collector") as client,
+        ):
+            return await talk(client)
+
+    return asyncio.run(conversation())
+
+
+def post(data, headers=OCTETS):
+    async def talk(client):
+        return await client.post("/release", content=data, headers=headers)
+
+    return talk
+
+
+async def until(holds):
+    for _ in range(500):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
+    data = release(sealed)
+    signed, _ = Signed.parse(data)
+    folder = keyed.opened(signed)
+
+    async def talk(client):
+        first = await client.post("/release", content=data, headers=OCTETS)
+        await until(lambda: not keyed.private.exists())
+        again = await client.post("/release", content=data, headers=OCTETS)
+        return first, again
+
+    for answer in served(keyed, talk):
+        assert (answer.status_code, answer.text) == (200, acknowledgement(signed))
+    receipt, bundle = load_receipt(folder, INVITED.plan)
+    assert (receipt.opened_people, bundle.digest) == (PEOPLE, INVITED.digest)
+    assert not keyed.waiting(signed).exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "name"),
+    [
+        (lambda data: bytes(64) + data[64:], 403, "signature"),
+        (lambda data: data[:-1], 422, "release"),
+        (lambda data: b"", 422, "release"),
+        (lambda data: data + b"x", 422, "release"),
+    ],
+)
+def test_a_wrong_release_is_answered_by_its_kind(keyed, sealed, change, status, name):
+    answer = served(keyed, post(change(release(sealed))))
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == f"urn:incrowd:problem:{name}"
+    assert keyed.private.exists() and not keyed.opened_ones.exists()
+
+
+def test_a_contradiction_stands_in_the_receipt_of_what_was_opened(keyed, sealed):
+    data, other = release(sealed), release(sealed[::-1])
+
+    async def talk(client):
+        await client.post("/release", content=data, headers=OCTETS)
+        await until(lambda: not keyed.private.exists())
+        return await client.post("/release", content=other, headers=OCTETS)
+
+    answer = served(keyed, talk)
+    assert answer.status_code == 409
+    assert answer.json()["type"] == "urn:incrowd:problem:contradiction"
+    receipt, _ = load_receipt(keyed.opened(Signed.parse(data)[0]))
+    assert receipt.contradictions == [Signed.parse(other)[0].encoded.hex()]
+
+
+def test_other_addresses_methods_and_media_types(keyed):
+    async def talk(client):
+        return [
+            await client.get("/"),
+            await client.get("/release"),
+            await client.post("/release", content=b"x", headers={"Content-Type": "text/plain"}),
+            await client.get("/health"),
+            await client.get("/ready"),
+        ]
+
+    assert [answer.status_code for answer in served(keyed, talk)] == [404, 405, 415, 200, 200]
+
+
+def test_a_slow_sender_is_cut_off(keyed, sealed):
+    async def slowly():
+        yield release(sealed)[:500]
+        await asyncio.sleep(5)
+
+    answer = served(keyed, post(slowly()), piece_seconds=0.05)
+    assert answer.status_code == 408 and answer.json()["type"].endswith("slow")
+    assert list(keyed.root.rglob(".incrowd-*")) == []
+
+
+def test_a_full_disk_is_said_and_the_same_bytes_are_taken_later(keyed, sealed, monkeypatch):
+    data = release(sealed)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", full)
+        answer = served(keyed, post(data))
+    assert (answer.status_code, answer.headers["retry-after"]) == (507, "60")
+    assert served(keyed, post(data)).status_code == 200
+
+
+def test_what_was_taken_before_a_stop_is_opened_after_it(keyed, sealed, monkeypatch):
+    """The process ends when it has taken a release and not opened it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(keeper, "open_release", lambda *_, **__: (_ for _ in ()).throw(OSError(5)))
+        assert served(keyed, post(release(sealed))).status_code == 200
+    assert not keyed.opened_ones.exists() and keyed.private.exists()
+
+    async def wait(_):
+        await until(lambda: not keyed.private.exists())
+
+    served(keyed, wait)
+    assert keyed.opened(Signed.parse(release(sealed))[0]).exists()
+
+
+def test_what_cannot_be_opened_is_not_ready(keyed, sealed, monkeypatch):
+    def broken(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("incrowd.collection.collector.app.open_waiting", broken)
+
+    async def talk(client):
+        await asyncio.sleep(0.1)
+        return await client.get("/ready")
+
+    assert served(keyed, talk).status_code == 503
+
+
+def test_the_key_stays_while_strata_may_come(keyed, sealed):
+    two = make_vectors.bundle(strata=("a", "b"))
+    data = release(sealed, two)
+    signed, _ = Signed.parse(data)
+
+    async def talk(client):
+        await client.post("/release", content=data, headers=OCTETS)
+        await until(keyed.opened(signed).exists)
+
+    served(keyed, talk, two)
+    assert keyed.private.exists()
+    late = as_time(two.disposes) + keeper.GRACE
+    assert not keeper.is_complete(keyed, two, late - timedelta(seconds=1))
+    assert keeper.forget(keyed, two, late) and not keyed.private.exists()
+
+
+def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
+    """A second name of the same file tells what is left of it."""
+    other = tmp_path / "other"
+    other.hardlink_to(keyed.private)
+    keys.destroy(keyed.private)
+    assert len(other.read_bytes()) == 32
+    assert other.read_bytes() != RECEIVER.private_bytes_raw()
+
+
+def test_keys_are_made_once_and_are_for_nobody_else(places):
+    made = keys.new_key(places, 7)
+    assert places.private.stat().st_mode & 0o777 == 0o600
+    assert bytes.fromhex(places.public.read_text()) == made.encoded
+    with pytest.raises(UsageError, match="one key is for one bundle"):
+        keys.new_key(places, 7)
+    bundle = make_vectors.bundle(key_configuration=made.encoded.hex())
+    assert keys.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
+    with pytest.raises(UsageError, match="not the key that people seal for"):
+        keys.load_private(places.private, INVITED)
+
+
+def test_a_folder_is_for_one_bundle(keyed, tmp_path):
+    assert keeper.keep_bundle(keyed, None).digest == INVITED.digest
+    other = tmp_path / "b.json"
+    other.write_bytes(make_vectors.OPEN.encoded)
+    with pytest.raises(UsageError, match="another bundle"):
+        keeper.keep_bundle(keyed, other)
+
+
+def test_settings_come_from_the_file_then_the_environment(tmp_path):
+    (tmp_path / "collector.toml").write_text('port = 9000\nhost = "::1"\n')
+    found = load_settings(tmp_path, {"INCROWD_COLLECTOR_PORT": "9001"})
+    assert (found.host, found.port) == ("::1", 9001)
+    for environment in ({"INCROWD_COLLECTOR_WORKERS": "0"}, {"INCROWD_COLLECTOR_PORT": "x"}):
+        with pytest.raises(IncrowdError, match=r"collector\."):
+            load_settings(tmp_path, environment)
+
+
+def test_nothing_of_the_sender_is_kept_or_logged(keyed, sealed, caplog):
+    """No address, no time of arrival, no header of the request."""
+    caplog.set_level("DEBUG")
+    before = datetime.now(UTC)
+
+    async def talk(client):
+        mark = {"User-Agent": "marked-agent", "X-Forwarded-For": "203.0.113.77", **OCTETS}
+        await client.post("/release", content=release(sealed), headers=mark)
+        bad = release(sealed, key=Ed25519PrivateKey.generate())
+        await client.post("/release", content=bad, headers=mark)
+        await until(lambda: not keyed.private.exists())
+
+    served(keyed, talk)
+    ours = "".join(
+        record.getMessage() for record in caplog.records if record.name.startswith("incrowd")
+    )
+    kept = b"".join(path.read_bytes() for path in keyed.root.rglob("*") if path.is_file())
+    for mark in ("marked-agent", "203.0.113.77", str(before.year) + "-" + f"{before.month:02}-"):
+        assert mark not in ours
+    assert b"marked-agent" not in kept and b"203.0.113.77" not in kept
+    receipt = json.loads(next(keyed.opened_ones.rglob("receipt.json")).read_text())
+    assert not [key for key in receipt if "time" in key or "date" in key]

@@ -1,0 +1,176 @@
+"""The device takes the pinned bundle alone, certifies its plan, and says what is promised."""
+
+import json
+import math
+from dataclasses import replace
+
+import httpx
+import pytest
+
+import incrowd
+from incrowd.accounting.redraws import redrawn
+from incrowd.collection.device.fetching import fetch
+from incrowd.collection.device.promising import promised, terms
+from incrowd.collection.wire.addresses import Link
+from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
+from incrowd.errors import PlanError, ProtocolError
+from incrowd.plans.digests import canonical
+from incrowd.plans.slots import slots, tail
+from tests.conftest import second_round, unlinked_survey, with_less_noise
+from tests.oracles import make_vectors
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link
+
+
+def bundle_of(plan, **changes):
+    ids = {question.id: "?" for question in plan.survey.questions}
+    wording = {"language": "en", "title": "T", "introduction": "Hello.", "questions": ids}
+    about = {"plan": plan, "slots": slots(plan), "colluding": plan.survey.colluding}
+    return make_vectors.bundle(**about | {"wording": wording} | changes)
+
+
+def test_the_pinned_bundle_is_taken():
+    assert fetch(link(INVITED), connection(Shuffler(INVITED))).digest == INVITED.digest
+
+
+def cheating(changes):
+    return Bundle.parse(canonical(json.loads(INVITED.encoded) | changes).encode())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cheating({"shuffler_key": "00" * 32}),
+        cheating({"key_configuration": "08" + INVITED.key_configuration[2:]}),
+        cheating({"reserve": 21}),
+        OPEN,
+    ],
+    ids=["another key of the shuffler", "another key id", "another rule", "another bundle"],
+)
+def test_a_bundle_for_one_victim_is_refused(other, home, answers):
+    """It is right in itself, and not the one that the link pins."""
+    shuffler = Shuffler(other)
+    with pytest.raises(ProtocolError, match="not the one that the link names"):
+        incrowd_device = device(Shuffler(INVITED), home)
+        fetch(incrowd_device.link, connection(shuffler))
+    assert shuffler.bodies == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", INVITED.encoded + b"\n", INVITED.encoded[:-1], b"\xff" * 1000]
+)
+def test_what_is_no_bundle_is_not_even_parsed(content):
+    answer = httpx.Response(200, content=content)
+    with pytest.raises(ProtocolError, match="its SHA-256 should be"):
+        fetch(link(INVITED), connection(Shuffler(INVITED, faults=[answer])))
+
+
+def test_an_endless_bundle_is_not_read_to_its_end():
+    read = []
+
+    def endless():
+        while True:
+            read.append(1)
+            yield bytes(1 << 20)
+
+    answer = httpx.Response(200, content=endless())
+    with pytest.raises(ProtocolError, match="its SHA-256"):
+        fetch(link(INVITED), connection(Shuffler(INVITED, faults=[answer])))
+    assert len(read) <= (MOST_BYTES >> 20) + 2
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_no_bundle(status):
+    answers = [httpx.Response(status)] * 99
+    with pytest.raises(ProtocolError, match=str(status)):
+        fetch(link(INVITED), connection(Shuffler(INVITED, faults=answers)))
+
+
+def test_a_link_may_lead_to_a_copy_and_uploads_go_where_the_bundle_says(home, answers):
+    shuffler = Shuffler(OPEN)
+    copy = Link("https://copy.example", OPEN.digest)
+    one = incrowd_device(copy, home, shuffler)
+    one.send(answers)
+    assert [request.url.host for request in shuffler.requests] == ["copy.example", "mix.example"]
+
+
+def incrowd_device(found, home, shuffler):
+    from incrowd.collection.device import Device
+
+    return Device.of(str(found), home, connection=connection(shuffler))
+
+
+# --- what is promised ----------------------------------------------------------------------------
+
+
+def test_a_plan_with_too_little_noise_is_refused(home):
+    plan = incrowd.plan(unlinked_survey(list("abcdefgh")))
+    assert promised(bundle_of(plan)).guarantee.proved
+    with pytest.raises(PlanError, match="does not keep its promise"):
+        device(Shuffler(bundle_of(with_less_noise(plan))), home)
+
+
+def test_noise_that_is_drawn_again_is_in_the_promise():
+    """By the closed form, with the tail of the slots; without such messages nothing changes."""
+    plan = incrowd.plan(unlinked_survey(list("abcdefgh"), crowd=2000))
+    found = promised(bundle_of(plan))
+    crowd, chance = plan.guarantee.crowd, tail(plan, slots(plan))
+    assert 0 < chance <= 1e-9 / 2000 and found.tail == chance
+    epsilon = plan.guarantee.epsilon - crowd * math.log1p(-chance)
+    delta = plan.guarantee.delta / (1 - chance) ** crowd
+    assert found.guarantee.epsilon == pytest.approx(epsilon, rel=1e-15)
+    assert found.guarantee.epsilon > plan.guarantee.epsilon
+    assert found.guarantee.delta == pytest.approx(delta, rel=1e-14)
+    assert found.guarantee.delta > plan.guarantee.delta
+    assert (
+        found.guarantee.local_epsilon
+        == redrawn(plan.guarantee.local_epsilon, 0.0, tail=chance, crowd=1).epsilon
+    )
+    assert "crowd of 2,000" in found.symbols
+
+
+def test_joint_reports_cost_nothing():
+    survey = {"name": "s", "crowd": 500, "privacy": {"epsilon": 1.0, "delta": 1e-5}}
+    plan = incrowd.plan(incrowd.Survey.of(survey | {"question": [{"id": "a", "type": "yesno"}]}))
+    assert promised(bundle_of(plan)).guarantee == plan.guarantee
+
+
+def test_one_party_promises_the_local_guarantee_alone():
+    survey = {"name": "s", "crowd": 500, "privacy": {"epsilon": 1.0, "delta": 1e-5}}
+    plan = incrowd.plan(incrowd.Survey.of(survey | {"question": [{"id": "a", "type": "yesno"}]}))
+    found = promised(bundle_of(plan, local_only=True))
+    assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
+    assert found.guarantee.epsilon == plan.guarantee.local_epsilon > plan.guarantee.epsilon
+    assert "even with a name on it" in found.sentence
+    assert "Who mixes" in dict(terms(bundle_of(plan, local_only=True), found))
+
+
+def test_the_terms_say_who_may_send_and_what_happens_to_few():
+    for bundle, who, small in (
+        (INVITED, "invited", "deleted unread"),
+        (OPEN, "invents more people", "deleted"),
+        (replace_small(OPEN), "anybody", "released together"),
+    ):
+        said = dict(terms(bundle, promised(bundle)))
+        assert who in said["Who may send"] and small in said["Released"]
+        assert f"{bundle.least_people:,} people" in said["Released"]
+        assert f"{bundle.places} sealed reports" in said["Sent"]
+
+
+def replace_small(bundle):
+    return bundle.model_copy(update={"small_strata": "merge"})
+
+
+def test_permanent_responses_promise_less_from_the_second_time_on():
+    plan = second_round()
+    said = dict(terms(bundle_of(plan), promised(bundle_of(plan))))
+    assert "local guarantee alone" in said["Permanent responses"]
+
+
+def test_the_example_is_nobodys(home, answers):
+    """It is made from the plan's digest: the same before and after, on every device."""
+    shuffler = Shuffler(OPEN)
+    one = device(shuffler, home)
+    before = one.example
+    one.send(answers)
+    assert one.example == before == replace(one, memory=None).example
+    assert {each.question for each in before} <= {q.id for q in OPEN.plan.survey.questions}

@@ -1,0 +1,146 @@
+"""The demonstration over a network: what it says is what was sent, opened and estimated."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import incrowd
+from incrowd.collection import rehearsal
+from incrowd.collection.collector.receipt import load_receipt
+from incrowd.collection.wire.release import Signed
+from incrowd.encoding.people import People
+from tests.conftest import run, unlinked_survey
+
+PEOPLE = 120
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What `demo --live --json` prints, and where it wrote."""
+    folder = tmp_path_factory.mktemp("live")
+    done = run("demo", "--live", "--people", PEOPLE, "--json", "-o", folder / "demo")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), folder / "demo"
+
+
+def test_everybody_is_counted_once(shown):
+    facts, folder = shown
+    receipt, bundle = load_receipt(folder / "reports")
+    assert facts["people"] == receipt.people == receipt.opened_people == PEOPLE
+    assert facts["sealed_reports"] == receipt.reports == PEOPLE * bundle.places
+    assert facts["rejected"] == 0 and facts["uploads_per_second"] > 0
+    assert facts["receipt"] | {"people": PEOPLE, "reports": receipt.reports} == facts["receipt"]
+    assert receipt.issued == receipt.used == PEOPLE and receipt.contradictions == []
+
+
+def test_the_signature_is_one_of_the_shuffler(shown):
+    facts, folder = shown
+    receipt, bundle = load_receipt(folder / "reports")
+    assert facts["receipt"]["signature_valid"] is True and receipt.signed.is_of(bundle.signer)
+    other = Signed(bytes(64), receipt.signed.header)
+    assert not other.is_of(bundle.signer)
+
+
+def test_the_tables_are_those_of_the_reports(shown):
+    """`estimate` on what was written gives the same tables."""
+    facts, folder = shown
+    done = run("estimate", folder / "plan.json", folder / "reports", "--json")
+    assert done.returncode == 0, done.stderr
+    again = json.loads(done.stdout)
+    for one, other in zip(facts["tables"], again["tables"], strict=True):
+        bare = [{k: v for k, v in cell.items() if k != "truth"} for cell in one["cells"]]
+        assert bare == other["cells"] and one["questions"] == other["questions"]
+    assert facts["guarantee"]["crowd"] == PEOPLE - 20
+
+
+def test_nothing_of_the_senders_is_left(shown):
+    """No invitation stands in any file; the store's key is gone; no process, no folder stays."""
+    facts, folder = shown
+    assert facts["codes_found"] == 0 and facts["key_destroyed"] is True
+    assert {file.name for file in folder.iterdir()} == {"plan.json", "report.html", "reports"}
+    page = (folder / "report.html").read_text()
+    assert "Receipt of stratum" in page
+
+
+def test_what_each_saw_is_said(tmp_path):
+    done = run("demo", "--live", "--people", 60, "-o", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    for who in ("Each device", "The network", "The shuffler", "The collector", "Both together"):
+        assert f"{who}: " in text
+    assert re.search(r"60 uploads of \d+ bytes each", text) and "Receipt of stratum" in done.stderr
+
+
+def test_a_code_in_a_file_would_be_found(tmp_path):
+    code = b"0123456789ABCDEF"
+    (tmp_path / "log").write_bytes(b"x" + code + b"\0")
+    assert rehearsal._readable([code, b"G" * 16], tmp_path) == 1
+
+
+def test_answers_that_travel_unlinked_arrive_with_dummies(tmp_path):
+    """A random number of reports, one length of all uploads; the estimate is within 5 errors."""
+    options = list("abcd")
+    plan = incrowd.plan(unlinked_survey(options, crowd=180, epsilon=4.0, delta=1e-3))
+    said = np.repeat(options, [120, 40, 25, 15])
+    people = People.of(plan.survey, pa.table({"home": said}))
+    ticks = []
+    found = rehearsal.rehearse(plan, people, tmp_path, advance=ticks.append)
+    assert found.receipt.dummies > 0 and found.receipt.people == len(ticks) == 200
+    assert found.crowd.sealed_reports == found.receipt.reports == 200 * found.bundle.places
+    estimates = incrowd.estimate(plan, incrowd.load_reports(found.opened))
+    (table,) = estimates.tables
+    away = np.abs(table.estimate - np.array([120, 40, 25, 15]) / 200)
+    assert (away < 5 * table.standard_error).all()
+
+
+def test_services_end_with_whoever_started_them(tmp_path):
+    """Killed while it runs: shuffler and collector do not stay."""
+    command = [sys.executable, "-c", "from incrowd.cli import main; main()", "demo", "--live"]
+    place = ["--people", "4000", "-o", str(tmp_path / "demo")]
+    process = subprocess.Popen([*command, *place], stderr=subprocess.DEVNULL)
+    try:
+        children = waited(lambda: services(process.pid))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        waited(lambda: not any(map(alive, children)))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def services(pid):
+    """The processes that one started, as soon as there are both."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True
+    ).stdout
+    found = [
+        int(line.split()[0]) for line in listed.splitlines() if "multiprocessing.spawn" in line
+    ]
+    return found if len(found) == 2 else None
+
+
+def alive(pid):
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
+
+
+def waited(found, seconds=60):
+    end = time.monotonic() + seconds
+    while not (result := found()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return result
+
+
+def test_the_plan_is_for_whom_a_release_needs():
+    for people in (50, 500, 2000, 2001, 20190):
+        crowd = rehearsal.crowd_of(people)
+        assert crowd + rehearsal.least_reserve(crowd) <= people
+    assert rehearsal.crowd_of(2000) == 1980

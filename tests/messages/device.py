@@ -1,0 +1,185 @@
+"""What a device says: of bundles, of answers that say no, of what it remembers, of its command."""
+
+import importlib
+from unittest import mock
+
+import httpx
+
+from incrowd.collection import rehearsal
+from incrowd.collection.device.crowd import Crowd, send_each
+from incrowd.collection.device.device import Device, checked_code, stratum_number
+from incrowd.collection.device.fetching import fetch
+from incrowd.collection.device.memory import Memory
+from incrowd.collection.device.promising import promised
+from tests.messages.shared import answers_file, command, file
+from tests.messages.workflow import less_noise
+from tests.oracles import make_vectors
+from tests.oracles.make_vectors import ANSWERS
+from tests.oracles.shuffler import (
+    CODE,
+    INVITED,
+    OPEN,
+    Shuffler,
+    connection,
+    link,
+    said,
+)
+from tests.oracles.shuffler import device as made
+
+
+def refused(answer, act=lambda one: one.send(ANSWERS[0], keep=True)):
+    """A device that gets that answer; it has sent before if it is to withdraw."""
+
+    def call(folder):
+        shuffler = Shuffler(OPEN)
+        one = made(shuffler, folder / "home", whole=5.0)
+        if act is Device.withdraw:
+            one.send(ANSWERS[0], keep=True)
+        shuffler.faults += [answer] * 99
+        return act(one)
+
+    return call
+
+
+def twice(folder):
+    one = made(Shuffler(OPEN), folder / "home")
+    return [one.send(ANSWERS[0]) for _ in range(2)]
+
+
+def remembered(name, content):
+    """A memory with something else in it."""
+
+    def call(folder):
+        one = made(Shuffler(INVITED), folder, code=CODE)
+        if content is None:
+            (folder / name).mkdir()
+        else:
+            (folder / name).write_bytes(content)
+        return one.send(ANSWERS[0])
+
+    return call
+
+
+def kept_in_a_folder(folder):
+    memory = Memory(folder)
+    memory.keep(OPEN, b"")
+    (path,) = folder.glob("*.upload")
+    path.unlink()
+    path.mkdir()
+    memory.kept(OPEN)
+
+
+def two_rows(folder):
+    one = made(Shuffler(OPEN), folder / "home")
+    return one._upload(make_vectors.pa.table({"smokes": ["yes", "no"]}), None, "", None)
+
+
+def noisy(_):
+    """A bundle whose plan promises more than it keeps."""
+    plan = less_noise()
+    ids = {question.id: "?" for question in plan.survey.questions}
+    wording = {"language": "en", "title": "T", "questions": ids}
+    slots = make_vectors.slots(plan)
+    return promised(
+        make_vectors.bundle(
+            plan=plan, wording=wording, slots=slots, colluding=plan.survey.colluding
+        )
+    )
+
+
+def send(*arguments):
+    """The command, against a shuffler that is played."""
+
+    def call(folder):
+        played = connection(Shuffler(INVITED))
+        words = [answers_file(folder) if word == "ANSWERS" else word for word in arguments]
+        with mock.patch("incrowd.cli.send.Connection", lambda **_: played):
+            command("send", link(INVITED), *words, "--memory", folder / "home")
+
+    return call
+
+
+def codes(content):
+    def call(folder):
+        path = file(folder, "codes.csv", content) if content is not None else folder / "none"
+        send("ANSWERS", "--each-row", "--codes", path)(folder)
+
+    return call
+
+
+def without(_):
+    """The extra is not installed."""
+    absent = ModuleNotFoundError("No module named 'httpx'", name="httpx")
+    with mock.patch.object(importlib, "import_module", side_effect=absent):
+        command("send", "--help")
+
+
+def elsewhere(_):
+    return fetch(link(INVITED), connection(Shuffler(OPEN)))
+
+
+def alone(_):
+    return connection(Shuffler(OPEN, faults=["lost"] * 99)).ask("GET", "https://mix.example/bundle")
+
+
+class Late:
+    """A service that ended before its release was opened."""
+
+    def is_alive(self):
+        return False
+
+
+def refused_uploads(_):
+    return rehearsal._check_all_came(Crowd(9, 8, 0, {"closed": 1}, 8, 1, 1.0))
+
+
+class Nobody:
+    number = 3
+
+
+CASES = {
+    "another bundle": elsewhere,
+    "no bundle": lambda _: fetch(
+        link(OPEN), connection(Shuffler(OPEN, faults=[httpx.Response(404)]))
+    ),
+    "a plan that does not hold": noisy,
+    "no answer": alone,
+    "closed": refused(said("closed")),
+    "a used code": refused(said("code-used")),
+    "an unknown code": refused(said("code-unknown")),
+    "not open": refused(said("not-open")),
+    "busy": refused(said("busy")),
+    "a fault of a proxy": refused(httpx.Response(502)),
+    "sent elsewhere": refused(httpx.Response(307)),
+    "another length": refused(said("length")),
+    "withdrawn too late": refused(said("not-found"), Device.withdraw),
+    "withdrawn twice": refused(said("method"), Device.withdraw),
+    "nothing to withdraw": lambda folder: made(Shuffler(OPEN), folder).withdraw(),
+    "answered twice": twice,
+    "two rows": two_rows,
+    "no code": lambda _: checked_code(INVITED, ""),
+    "no stratum": lambda _: stratum_number(make_vectors.OPEN, None),
+    "another stratum": lambda _: stratum_number(make_vectors.OPEN, "west"),
+    "an edited memory": remembered("answered", b"x\n"),
+    "a memory in another encoding": remembered("answered", b"\xff"),
+    "a memory that is a folder": remembered("answered", None),
+    "a kept upload that is a folder": kept_in_a_folder,
+    "a memory below a file": lambda folder: Memory(file(folder, "file") / "home").note(OPEN),
+    "a memory in a file": lambda folder: Memory(file(folder, "file")).keep(OPEN, b""),
+    "too few codes": lambda _: send_each(INVITED, Nobody, connection(Shuffler(OPEN)), codes=[]),
+    "a crowd that is too small": lambda _: rehearsal.crowd_of(20),
+    "a crowd that is refused": refused_uploads,
+    "a release that is not opened": lambda _: rehearsal._wait_for(lambda: False, [Late()]),
+    "commands: devices without a network": lambda folder: command(
+        "demo", "--people", "500", "-o", folder
+    ),
+    "commands: more devices than data": lambda folder: command(
+        "demo", "--live", "--people", "20191", "-o", folder
+    ),
+    "commands: answers": send(),
+    "commands: another short form": send("--show", "--short", "0000-0000"),
+    "commands: no file of codes": codes(None),
+    "commands: codes without their column": codes("a,b\n1,2\n"),
+    "commands: codes in another encoding": codes(b"code\n\xff\n"),
+    "commands: what is not installed": without,
+}

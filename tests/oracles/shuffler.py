@@ -1,0 +1,108 @@
+"""A shuffler that is played: what it has stored, and faults that happen once each, in order."""
+
+from dataclasses import dataclass, field
+
+import httpx
+
+from incrowd.collection.device.connection import Connection, Patience, open_client
+from incrowd.collection.device.device import Device
+from incrowd.collection.wire import problem
+from incrowd.collection.wire.addresses import Link
+from incrowd.collection.wire.upload import parse_upload
+from tests.oracles import make_vectors
+
+OPEN = make_vectors.bundle(codes=False)
+INVITED = make_vectors.INVITED
+CODE = make_vectors.keys()["code"]["text"]
+
+
+def said(name, **headers):
+    kind = problem.KINDS[name]
+    return httpx.Response(kind.status, content=problem.document(kind), headers=headers)
+
+
+def travelling(answer):
+    """The answer with a body that has yet to come, as from a network."""
+    if not answer.is_closed:
+        return answer
+    headers = {k: v for k, v in answer.headers.items() if k != "content-length"}
+    return httpx.Response(answer.status_code, headers=headers, content=iter([answer.content]))
+
+
+@dataclass
+class Shuffler:
+    """faults: "lost" before it is handled, "unanswered" after; or an answer in its place."""
+
+    bundle: object
+    faults: list = field(default_factory=list)
+    closed: bool = False
+    stored: dict = field(default_factory=dict)
+    requests: list = field(default_factory=list)
+
+    def __call__(self, request):
+        self.requests.append(request)
+        fault = self.faults.pop(0) if self.faults else None
+        if fault == "lost":
+            raise httpx.ConnectError("no route", request=request)
+        if isinstance(fault, httpx.Response):
+            return travelling(fault)
+        answer = self.handled(request)
+        if fault == "unanswered":
+            raise httpx.ReadTimeout("late", request=request)
+        return travelling(answer)
+
+    def handled(self, request):
+        if request.url.path.endswith("/bundle"):
+            return httpx.Response(200, content=self.bundle.encoded)
+        body = request.read()
+        upload = parse_upload(body, self.bundle)
+        if request.method == "DELETE":
+            return self.withdrawn(upload, body)
+        if self.closed:
+            return said("closed")
+        if self.stored.get(upload.code, None) == body or body in self.stored.values():
+            return httpx.Response(200)
+        if self.bundle.codes and upload.code in self.stored:
+            return said("code-used")
+        self.stored[upload.code if self.bundle.codes else len(self.stored)] = body
+        return httpx.Response(201)
+
+    def withdrawn(self, upload, body):
+        if self.closed:
+            return said("not-found")
+        self.stored = {key: data for key, data in self.stored.items() if data != body}
+        return httpx.Response(204)
+
+    @property
+    def bodies(self):
+        """What came to it, as uploads."""
+        return [r.content for r in self.requests if r.method in ("POST", "DELETE")]
+
+
+class Clock:
+    """Time that passes when somebody waits."""
+
+    def __init__(self):
+        self.time, self.pauses = 0.0, []
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.time += seconds
+
+
+def connection(shuffler, clock=None, **patience):
+    clock = clock or Clock()
+    client = open_client(httpx.MockTransport(shuffler))
+    return Connection(client, Patience(**patience), now=clock.now, sleep=clock.sleep)
+
+
+def link(bundle, code=""):
+    return Link(bundle.addresses.shuffler, bundle.digest, code)
+
+
+def device(shuffler, folder, clock=None, code="", **patience):
+    found = link(shuffler.bundle, code)
+    return Device.of(found, folder, connection=connection(shuffler, clock, **patience))
