@@ -1,0 +1,100 @@
+"""The commands of a shuffler: a folder is made, looked at, and invites people."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from incrowd.cli.app import app
+from incrowd.collection.shuffler import checks, setup
+from incrowd.collection.shuffler.config import Settings, load_settings
+from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.wire.addresses import Link, short
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.wire.upload import code_field
+from tests.collection.shuffler.conftest import INVITED, upload
+from tests.oracles.make_vectors import CONFIGURATION, VECTORS
+
+TERMS = f"""
+title = "Habits"
+period = "November 2026"
+opens = "2026-11-01T00:00:00Z"
+closes = "2026-11-30T23:59:59Z"
+disposes = "2026-12-31T00:00:00Z"
+codes = true
+shuffler = "https://mix.example"
+collector = "https://count.example"
+key_configuration = "{CONFIGURATION.encoded.hex()}"
+[questions]
+""" + "\n".join(f'{id} = "About {id}?"' for id in INVITED.wording.questions)
+
+
+def command(*words):
+    """What a command says in JSON."""
+    found = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False)
+    assert found.exit_code == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    terms = tmp_path / "collection.toml"
+    terms.write_text(TERMS)
+    made = tmp_path / "shuffler"
+    return made, command("shuffler", "init", VECTORS / "plan.json", terms, made)
+
+
+def test_init_makes_a_bundle_that_its_link_pins(folder):
+    made, said = folder
+    bundle = Bundle.parse((made / "bundle.json").read_bytes())
+    assert Link.parse(said["link"]) == Link("https://mix.example", bundle.digest)
+    assert said["least_people"] == bundle.least_people and said["epsilon"] >= 46
+    secret = [made / "store.key", made / "signing.key", made / "store.sqlite"]
+    assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
+
+
+def test_two_bundles_have_two_signing_keys(tmp_path):
+    terms = tmp_path / "collection.toml"
+    terms.write_text(TERMS)
+    made = [make_bundle(INVITED.plan, Terms.load(terms)).bundle for _ in range(2)]
+    assert made[0].shuffler_key != made[1].shuffler_key
+
+
+def test_an_invitation_can_be_used_once(folder, tmp_path):
+    made, _ = folder
+    output, page = tmp_path / "codes.csv", tmp_path / "codes.html"
+    said = command("invitations", "3", "-o", output, "--shuffler", made, "--page", page)
+    assert said["issued"] == 3
+    assert output.stat().st_mode & 0o777 == page.stat().st_mode & 0o777 == 0o600
+    rows = list(csv.DictReader(output.open()))
+    store = setup.open_store(Settings(folder=made))
+    codes = [code_field(row["code"]) for row in rows]
+    assert [Link.parse(row["link"]).code.encode() for row in rows] == codes
+    shown = page.read_text()
+    assert all(row["code"] in shown for row in rows) and short(store.bundle.digest) in shown
+    tags = [store.secrets.code_tag(code) for code in codes]
+    assert not any(code in (made / "store.sqlite").read_bytes() for code in codes)
+    prepared = [store.prepare(upload(store.bundle, n)) for n in range(2)]
+    used = [type(each)(0, tags[0], each.rows) for each in prepared]
+    assert [outcome.value for outcome in store.accept(used)] == ["stored", "code-used"]
+    store.engine.dispose()
+
+
+def test_check_finds_what_others_can_read(folder):
+    made, _ = folder
+    settings = load_settings(made, {})
+    store = setup.open_store(settings)
+    (made / "store.key").chmod(0o644)
+    found = {each.subject: each for each in checks.check(settings, store)}
+    assert not found["permissions of store.key"].good
+    assert found["permissions of signing.key"].good
+    assert not found["the store's key"].good, "it is on the disk of the database"
+    assert {"swap", "clock", "disk"} <= found.keys()
+    store.engine.dispose()
+
+
+def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path):
+    (tmp_path / "shuffler.toml").write_text("port = 1\npause = 3.5\n")
+    found = load_settings(tmp_path, {"INCROWD_SHUFFLER_PORT": "2"})
+    assert (found.port, found.pause) == (2, 3.5)
