@@ -183,9 +183,8 @@ NOT_YET_USED = {
     "collection.wire",
 }
 ENTRY_POINT = {"incrowd.cli.main"}
-ORACLES = {  # what tests of other things need: exact small cases, a worker that is lost
+ORACLES = {  # what tests of other things need: exact small cases
     "incrowd.accounting.enumeration.enumerate_one",
-    "incrowd.tally.spark.count_frame",
 }
 CALLED_BY_FRAMEWORKS = {"command", "callback", "register", "validator", "serializer"}
 

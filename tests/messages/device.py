@@ -60,13 +60,22 @@ def remembered(name, content):
     return call
 
 
-def kept_in_a_folder(folder):
+def with_a_folder(folder):
+    """A memory with a folder where the upload should be."""
     memory = Memory(folder)
     memory.keep(OPEN, b"")
     (path,) = folder.glob("*.upload")
     path.unlink()
     path.mkdir()
-    memory.kept(OPEN)
+    return memory
+
+
+def kept_in_a_folder(folder):
+    with_a_folder(folder).kept(OPEN)
+
+
+def keep_over_a_folder(folder):
+    with_a_folder(folder).keep(OPEN, b"")
 
 
 def two_rows(folder):
@@ -163,6 +172,7 @@ CASES = {
     "an edited memory": remembered("answered", b"x\n"),
     "a memory in another encoding": remembered("answered", b"\xff"),
     "a memory that is a folder": remembered("answered", None),
+    "an upload in the place of a folder": keep_over_a_folder,
     "a kept upload that is a folder": kept_in_a_folder,
     "a memory below a file": lambda folder: Memory(file(folder, "file") / "home").note(OPEN),
     "a memory in a file": lambda folder: Memory(file(folder, "file")).keep(OPEN, b""),
@@ -170,16 +180,17 @@ CASES = {
     "a crowd that is too small": lambda _: rehearsal.crowd_of(20),
     "a crowd that is refused": refused_uploads,
     "a release that is not opened": lambda _: rehearsal._wait_for(lambda: False, [Late()]),
-    "commands: devices without a network": lambda folder: command(
-        "demo", "--people", "500", "-o", folder
-    ),
-    "commands: more devices than data": lambda folder: command(
+}
+
+COMMANDS = {  # of the command line
+    "devices without a network": lambda folder: command("demo", "--people", "500", "-o", folder),
+    "more devices than data": lambda folder: command(
         "demo", "--live", "--people", "20191", "-o", folder
     ),
-    "commands: answers": send(),
-    "commands: another short form": send("--show", "--short", "0000-0000"),
-    "commands: no file of codes": codes(None),
-    "commands: codes without their column": codes("a,b\n1,2\n"),
-    "commands: codes in another encoding": codes(b"code\n\xff\n"),
-    "commands: what is not installed": without,
+    "answers": send(),
+    "another short form": send("--show", "--short", "0000-0000"),
+    "no file of codes": codes(None),
+    "codes without their column": codes("a,b\n1,2\n"),
+    "codes in another encoding": codes(b"code\n\xff\n"),
+    "what is not installed": without,
 }

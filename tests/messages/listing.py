@@ -10,6 +10,7 @@ from incrowd.cli.names import as_typed
 from tests.messages import (
     answers,
     channels,
+    collector,
     commands,
     device,
     estimates,
@@ -24,8 +25,19 @@ from tests.messages import (
 from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
-    *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(device, shuffler),
+    surveys,
+    answers,
+    plans,
+    channels,
+    sampling,
+    tallies,
+    estimates,
+    workflow,
+    commands,
+    wire,
+    device,
+    shuffler,
+    collector,
 )
 
 

@@ -174,13 +174,10 @@ def failing(_):
 
 
 def losing_a_part(folder):
+    session = mock.MagicMock()
+    session.sparkContext.defaultParallelism = 2
     with mock.patch.object(spark, "_collected", lambda *_: []):
-        spark.count_files(made(), mock.MagicMock(), [reports_file(folder)], [])
-
-
-def no_column(folder):
-    header = reports()[0]
-    spark.count_frame(made(), mock.MagicMock(dtypes=[("id", "bigint")]), header, [])
+        spark.count_files(made(), session, [reports_file(folder)], [])
 
 
 def busy(folder):
@@ -254,5 +251,4 @@ CASES = {
     "Spark that does not start": start(JAVA_HOME="/java"),
     "a computation of Spark that fails": failing,
     "a part that Spark loses": losing_a_part,
-    "a data frame without reports": no_column,
 }

@@ -6,13 +6,11 @@ of a single partition is tested without it.
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -25,7 +23,7 @@ import pytest
 import incrowd
 from incrowd.errors import ReportsError, UsageError
 from incrowd.reports import collection
-from incrowd.reports.collection import Collection, load_header, row_groups
+from incrowd.reports.collection import Collection, row_groups
 from incrowd.tally import spark
 from incrowd.tally.files import as_text, of_text
 from incrowd.tally.tally import Tally
@@ -91,38 +89,6 @@ def test_places_shared_out_in_any_way_give_one_tally(plans, reports, kind):
     assert same(reduce(add, found), whole)
     with pytest.raises(ReportsError, match="come twice"):
         reduce(add, [*found, found[0]])
-
-
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("rows", [100, 1 << 20])
-def test_rows_shared_out_in_any_way_give_one_tally(plans, reports, kind, rows, monkeypatch):
-    monkeypatch.setattr(spark, "group_rows", lambda width: rows)
-    plan, path = plans[kind], reports[kind]
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        whole, header = expected(plan, file), load_header(file)
-        nothing = Tally(plan.digest, whole.tables)
-        column = pa.array(list(map(bytes, collection.load_collection(file).packed)), pa.binary())
-        cuts = [column.slice(0, 7), column.slice(7, 0), column.slice(7, 900), column.slice(907)]
-        empty = replace(header, people=header.people and 0)
-        found = [spark.count_part(plan, header, nothing)]
-        for part in ([], cuts[:2], cuts[2:]):
-            batches = (pa.RecordBatch.from_arrays([one], ["report"]) for one in part)
-            found += tallies(spark._count_rows(plan, nothing, empty, batches))
-        assert same(replace(reduce(add, found), parts=whole.parts), whole)
-
-
-def test_rows_of_another_length_are_rejected(plans, reports):
-    plan, path = plans["bits"], reports["bits"]
-    header = load_header(path)
-    rows = [*map(bytes, collection.load_collection(path).packed[:50]), b"", None, b"a", b"abc"]
-    batch = pa.RecordBatch.from_pydict({"report": pa.array(rows, pa.binary())})
-    nothing = Tally(plan.digest, plan.survey.wanted)
-    (found,) = tallies(spark._count_rows(plan, nothing, header, iter([batch])))
-    part = replace(header, packed=collection.load_collection(path).packed[:50])
-    right = spark.count_part(plan, part, nothing).messages[0]
-    assert (found.messages[0].accepted, found.messages[0].rejected) == (50, 4)
-    for ids, counts in right.tables.items():
-        assert np.array_equal(found.messages[0].tables[ids], counts)
 
 
 def without(monkeypatch, *modules):
@@ -207,23 +173,11 @@ class TestCluster:
             whole = expected(plan, path, counts)
             assert same(spark.count_files(plan, session, [path], whole.tables, counts), whole)
 
-    @pytest.mark.parametrize("kind", list(KINDS))
-    def test_a_frame_gives_the_tally_of_one_process(self, session, plans, reports, kind, tmp_path):
-        plan, path = plans[kind], reports[kind]
-        for number, file in enumerate(sorted(path.iterdir()) if path.is_dir() else [path]):
-            copy = shutil.copy(file, tmp_path / f"{number}.parquet")
-            whole, frame = expected(plan, file), session.read.parquet(str(copy))
-            found = spark.count_frame(plan, frame.repartition(5), load_header(file), whole.tables)
-            assert same(replace(found, parts=whole.parts), whole)
-            assert found.parts == {f"{load_header(file).id}:0"}
-            with pytest.raises(ReportsError, match="come twice"):
-                found + found
-
     def test_one_session_at_a_time(self, session, plans, reports):
         with pytest.raises(UsageError, match="another Spark session is running"):
             count_on_spark(plans["bits"], [reports["bits"]])
 
-    def test_wrong_files_and_frames_are_refused(self, session, plans, reports, tmp_path):
+    def test_wrong_files_are_refused(self, session, plans, reports, tmp_path):
         plan, path = plans["bits"], reports["bits"]
         wanted = plan.survey.wanted
         with pytest.raises(ReportsError, match="come twice"):
@@ -232,11 +186,6 @@ class TestCluster:
             spark.count_files(plans["text"], session, [path], wanted)
         with pytest.raises(ReportsError, match="No such file"):
             spark.count_files(plan, session, [tmp_path / "none.parquet"], wanted)
-        header = load_header(path)
-        with pytest.raises(ReportsError, match="need a binary column 'report'"):
-            spark.count_frame(plan, session.range(5), header, wanted)
-        with pytest.raises(ReportsError, match="another plan"):
-            spark.count_frame(plans["text"], session.range(5), header, wanted)
 
     def test_a_file_that_is_lost_on_the_way(self, session, plans, reports, tmp_path):
         """Its end is there when the driver looks, its reports are not when a worker comes."""
@@ -246,47 +195,36 @@ class TestCluster:
         with pytest.raises(ReportsError, match=r"could not be counted: reports: got .*r\.parquet"):
             spark._collected(session.range(1), work)
 
-    def test_a_lost_worker_changes_nothing(self, session, plans, tmp_path):
-        """One of two executors is killed while it counts. The frame makes the same reports for
-        the same numbers, slowly. Wrong: what tasks leave behind when they begin, added up."""
+    def test_a_lost_worker_changes_nothing(self, session, plans, tmp_path, monkeypatch):
+        """One of two executors is killed while it counts. 60 row groups in four tasks, each of
+        which is slow. Wrong: what tasks leave behind when they begin, added up."""
         from pyspark import cloudpickle
 
         cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker finds this file
-        plan, folder = plans["bits"], str(tmp_path)
-        header = Collection(plan.digest, 0, plan.messages[0].bits, packed_of(0)[:0], id="x")
+        plan, begun, file = plans["bits"], tmp_path / "begun", tmp_path / "r.parquet"
+        begun.mkdir()
+        monkeypatch.setattr(collection, "group_rows", lambda width: 500)
+        packed = np.concatenate([packed_of(number) for number in range(30)])
+        made = Collection(plan.digest, 0, plan.messages[0].bits, packed, id="y")
+        incrowd.save_reports([made], file)
+        count_places = spark._count_places
 
-        def slow(batches):
+        def slow(plan, nothing, places, batches):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    Path(folder, f"{number} {time.time_ns()}").touch()
-                    time.sleep(0.3)
-                    rows = list(map(bytes, packed_of(number)))
-                    yield pa.RecordBatch.from_pydict({"report": pa.array(rows, pa.binary())})
+                    Path(begun, f"{number} {time.time_ns()}").touch()
+                    time.sleep(0.1)
+                    one = pa.RecordBatch.from_pydict({"id": [number]})
+                    yield from count_places(plan, nothing, places, iter([one]))
 
-        frame = session.range(0, 40, 1, 20).mapInArrow(slow, "report binary")
-        killer = Killer(session, lambda: len(list(tmp_path.iterdir())) >= 6)
-        found = spark.count_frame(plan, frame, header, plan.survey.wanted)
+        monkeypatch.setattr(spark, "_count_places", slow)
+        killer = Killer(session, lambda: len(list(begun.iterdir())) >= 6)
+        found = spark.count_files(plan, session, [file], plan.survey.wanted)
         assert killer.killed()
-        packed = np.concatenate([packed_of(number) for number in range(40)])
-        whole = incrowd.count(plan, replace(header, packed=packed))
-        assert same(found, whole)
-        begun = [int(path.name.split()[0]) for path in tmp_path.iterdir()]
-        assert len(begun) > 40 and set(begun) == set(range(40))
-
-    def test_a_worker_lost_while_it_reads_files(self, session, plans, tmp_path, monkeypatch):
-        """600 row groups in 150 partitions; killed when the first are counted."""
-        plan = plans["bits"]
-        monkeypatch.setattr(collection, "group_rows", lambda width: 500)
-        packed = np.concatenate([packed_of(number) for number in range(300)])
-        made = Collection(plan.digest, 0, plan.messages[0].bits, packed, id="y")
-        incrowd.save_reports([made], tmp_path / "r.parquet")
-        killer = Killer(
-            session, lambda: any(0 < stage.numCompletedTasks < 100 for stage in stages(session))
-        )
-        found = spark.count_files(plan, session, [tmp_path / "r.parquet"], plan.survey.wanted)
-        assert killer.killed()
-        whole = expected(plan, tmp_path / "r.parquet")
-        assert len(whole.parts) == 600 and same(found, whole)
+        whole = expected(plan, file)
+        assert len(whole.parts) == 60 and same(found, whole)
+        numbers = [int(path.name.split()[0]) for path in begun.iterdir()]
+        assert len(numbers) > 60 and set(numbers) == set(range(60))
 
 
 def packed_of(number):

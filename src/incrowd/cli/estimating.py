@@ -167,6 +167,10 @@ def estimate(
     if output:
         incrowd.save_estimates(estimates, output)
         say(f"wrote {output}")
+    _show(estimates, output, json)
+
+
+def _show(estimates: incrowd.Estimates, output: Path | None, json: bool) -> None:
     with beside(output):
         show.estimates(estimates, json)
     _say_without_joint(estimates)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from incrowd.cli import show
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson
 from incrowd.collection.collector.collections import open_release
@@ -16,7 +17,8 @@ from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.estimation.results import Received
+from incrowd.presentation.receipts import receipt_facts
 
 
 def open_sealed(
@@ -48,30 +50,25 @@ def open_sealed(
     private = load_private(key, made)
     signed, start = read_start(release)
     with progress("opening, reports", signed.header.reports) as advance:
+        many = workers or cores()
         receipt = open_release(
-            release,
-            start,
-            signed,
-            made,
-            private,
-            output,
-            workers=workers or cores(),
-            advance=advance,
+            release, start, signed, made, private, output, workers=many, advance=advance
         )
-    whole = len(signed.header.strata) == len(made.strata)
-    if whole and not keep_key:
+    gone = len(signed.header.strata) == len(made.strata) and not keep_key
+    if gone:
         destroy(key)
-    found = received(receipt, made)
+    _show(received(receipt, made), output, key, gone, json)
+
+
+def _show(found: Received, output: Path, key: Path, gone: bool, json: bool) -> None:
+    """What was opened, and what became of the key."""
     if json:
-        print_json(
-            {"output": str(output), "key_destroyed": whole and not keep_key}
-            | {"receipt": receipt_facts(found)}
-        )
+        facts = {"output": str(output), "key_destroyed": gone, "receipt": receipt_facts(found)}
+        print_json(facts)
         return
-    for text in receipt_sentences(found):
-        say(text)
+    show.receipts([found])
     say(f"wrote {output}")
-    if whole and not keep_key:
+    if gone:
         say(f"destroyed {key}: everything is opened")
     else:
         say(f"{key} is still there: destroy it when all strata are opened")

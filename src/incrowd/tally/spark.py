@@ -16,31 +16,23 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from incrowd.errors import InWords, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.reports.collection import (
-    COLUMN,
-    Collection,
-    as_matrix,
-    group_rows,
     load_header,
     load_part,
-    regrouped,
     row_groups,
 )
 from incrowd.reports.folder import report_files
 from incrowd.tally.acceptance import check_origin
 from incrowd.tally.files import as_text, of_text
-from incrowd.tally.tally import Ids, Kind, Tally, count, count_part
+from incrowd.tally.tally import Ids, Kind, Tally, count
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +40,7 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 TALLY = "tally"
+TASKS_EACH = 2  # of a core: some row groups each; more would cost more than what a lost one does
 THIS_MACHINE = "local[*]"
 NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
 OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
@@ -72,7 +65,8 @@ def count_files(
     for file in files:
         check_origin(plan, load_header(file))
     places = [(str(file), number) for file in files for number in range(row_groups(file))]
-    numbers = session.range(0, len(places), 1, len(places))
+    tasks = min(len(places), TASKS_EACH * session.sparkContext.defaultParallelism)
+    numbers = session.range(0, len(places), 1, tasks)
     found = _collected(numbers, partial(_count_places, plan, nothing, places))
     total = sum(found, nothing)
     if len(total.parts) != len(places):
@@ -80,31 +74,6 @@ def count_files(
             "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
         )
     return total
-
-
-def count_frame(
-    plan: Plan,
-    frame: DataFrame,
-    header: Collection,
-    tables: Iterable[Ids],
-    kind: Kind = "singles",
-) -> Tally:
-    """Count a data frame with a binary column `report`: the reports of one message.
-
-    header: the collection without its reports, as `incrowd.reports.collection.load_header` reads
-    it from a file, or made by hand; its `id` is what keeps the frame from being counted twice.
-    The rows have to be the same whenever Spark computes them. Reports of another length, or none
-    at all in a row, are rejected. Raises ReportsError if the header is of another plan or there
-    is no such column.
-    """
-    check_origin(plan, header)
-    if dict(frame.dtypes).get(COLUMN) != "binary":
-        columns = ", ".join(map(" ".join, frame.dtypes)) or "no columns"
-        raise ReportsError.of("reports", columns, f"they need a binary column {COLUMN!r}")
-    nothing = Tally(plan.digest, tuple(tables), kind)
-    empty = replace(header, packed=header.packed[:0])
-    work = partial(_count_rows, plan, nothing, replace(empty, people=header.people and 0))
-    return sum(_collected(frame.select(COLUMN), work), count_part(plan, empty, nothing))
 
 
 @contextmanager
@@ -160,32 +129,6 @@ def _count_places(
     numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
     parts = (load_part(*places[number]) for number in numbers)
     yield _as_batch(count(plan, parts, nothing.tables, nothing.kind))
-
-
-def _count_rows(plan: Plan, nothing: Tally, header: Collection, batches: Batches) -> Batches:
-    """The tally of the reports in a partition; it names no part."""
-    wrong = 0
-
-    def fitting() -> Iterator[np.ndarray]:
-        nonlocal wrong
-        for batch in batches:
-            packed = _of_width(batch.column(0), header.packed.shape[1])
-            wrong += batch.num_rows - len(packed)
-            yield packed
-
-    total = replace(count_part(plan, header, nothing), parts=frozenset())
-    for packed in regrouped(fitting(), group_rows(header.packed.shape[1])):
-        counted = count_part(plan, replace(header, packed=packed), nothing)
-        total += replace(counted, parts=frozenset())
-    (number, counts), *_ = total.messages.items()
-    rejected = replace(counts, rejected=counts.rejected + wrong)
-    yield _as_batch(replace(total, messages={number: rejected}))
-
-
-def _of_width(column: pa.BinaryArray, width: int) -> np.ndarray:
-    """The reports of the right length: uint8, shape (reports, width)."""
-    right = column.filter(pc.equal(pc.binary_length(column), width))
-    return as_matrix(right.cast(pa.binary(width)))
 
 
 def _as_batch(tally: Tally) -> pa.RecordBatch:

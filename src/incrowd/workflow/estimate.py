@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from incrowd.accounting.redraws import redrawn
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Ids, joint, table_of
+from incrowd.estimation.readings import Ids, Reading, joint, table_of
 from incrowd.estimation.results import Arrived, Estimates, Received
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
-from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.threads import in_order
 from incrowd.planner.planner import analysis_of, guarantee_for
 from incrowd.planner.sources import check_tables, readings
@@ -26,7 +25,6 @@ from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
 
 Reports = Collection | Iterable[Collection]
-FEW_PARTS = 6  # which numpy counts in about the time that loading numba takes
 
 
 def count(
@@ -45,7 +43,7 @@ def count(
     """
     analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
-    return tallied(plan, _many(parts), check_tables(plan, tables), kind, in_order)
+    return tallied(plan, parts, check_tables(plan, tables), kind, in_order)
 
 
 def count_on_spark(
@@ -67,14 +65,6 @@ def count_on_spark(
         return count_files(plan, session, paths, wanted, kind)
 
 
-def _many(parts: Iterable[Collection]) -> Iterator[Collection]:
-    """The same parts; when there are many, machine code is loaded, which counts much faster."""
-    for number, part in enumerate(parts):
-        if number == FEW_PARTS:
-            load_compiler()
-        yield part
-
-
 def estimate(
     plan: Plan,
     reports: Reports | Tally,
@@ -94,10 +84,10 @@ def estimate(
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
     cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
-    they came over a network; then the guarantee allows for reports that were drawn again, and a
-    malicious sender fills all places. Raises ReportsError if the reports
-    are of another plan or fewer than the plan's crowd (unless accepted: then the guarantee is
-    recomputed), TableError for a table that cannot be made.
+    they came over a network: the guarantee then allows for reports that were drawn again, and a
+    malicious sender fills all places. Raises ReportsError if the reports are of another plan or
+    fewer than the plan's crowd (unless accepted: then the guarantee is recomputed), TableError for
+    a table that cannot be made.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
@@ -111,15 +101,12 @@ def estimate(
     named = {id: candidates[id] for (id, *_) in wanted if candidates.get(id)}
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     found = {ids: readings(plan, reports, ids) for ids in shown}
-    places = max((each.places for each in received), default=0)
-    joints = tuple(
-        None if plan.survey.question(ids[0]).unlinked else joint(plan, found[ids], ids, noise_only)
-        for ids in (shown if joined else ())
-    )
+    places, tail = _most(received)
+    joints = _joints(plan, found, noise_only) if joined else ()
     return Estimates(
         plan=plan,
         arrived=arrived,
-        guarantee=_after_redraws(guarantee, max((each.tail for each in received), default=0.0)),
+        guarantee=_after_redraws(guarantee, tail),
         tables=tuple(table_of(plan, found[ids], ids, noise_only, places) for ids in shown),
         words={id: _words(plan, reports, id, words) for id, words in named.items()},
         simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
@@ -128,6 +115,22 @@ def estimate(
         persons=reports.persons,
         received=tuple(received),
     )
+
+
+def _joints(
+    plan: Plan, found: Mapping[Ids, Sequence[Reading]], noise_only: bool
+) -> tuple[JointEstimate | None, ...]:
+    """The cells of every table together; none where set bits travel unlinked."""
+    return tuple(
+        None if plan.survey.question(ids[0]).unlinked else joint(plan, each, ids, noise_only)
+        for ids, each in found.items()
+    )
+
+
+def _most(received: Sequence[Received]) -> tuple[int, float]:
+    """The most reports of one sender, and the largest chance that she drew again."""
+    places = max((each.places for each in received), default=0)
+    return places, max((each.tail for each in received), default=0.0)
 
 
 def _after_redraws(guarantee: Guarantee, tail: float) -> Guarantee:

@@ -10,12 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.collection.collector.places import Places, starts_in
-from incrowd.collection.collector.taking import Taking, acknowledgement, take
+from incrowd.collection.collector.taking import Taking, acknowledgement
 from incrowd.collection.wire.release import prove_cheating
 from incrowd.errors import ProtocolError
 from tests.collection.collector.conftest import INVITED, release
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
+
+
+def take(pieces, bundle, places):
+    with Taking(bundle, places) as taking:
+        for piece in pieces:
+            taking.add(piece)
+        return taking.done()
 
 
 def files(places):

@@ -89,7 +89,7 @@ def opened(
     """What is in pieces of a release, in their order; with one worker in this process.
 
     Each process has a thread here that gives it one piece at a time. Raises ReportsError if a
-    process is lost; nothing is then.
+    process is lost; nothing is written then.
     """
     if workers == 1:
         yield from map(Opener(bundle, private), pieces)
@@ -114,7 +114,7 @@ def opened(
             yield from _in_order(threads, work, pieces, AHEAD * workers)
         except (EOFError, OSError):
             found = InWords("a process that opened them was lost")
-            raise ReportsError.of("release", found, "nothing is; open it again") from None
+            raise ReportsError.of("release", found, "nothing was written; use the same again") from None
 
 
 def _in_order(

@@ -14,7 +14,7 @@ from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, lasting
 from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, prove_cheating
-from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.message import place
@@ -141,7 +141,7 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
         receipt = Receipt.model_validate_json(path.read_bytes())
         bundle = Bundle.parse((folder / BUNDLE).read_bytes())
     except OSError as error:
-        raise _unusable(Path(error.filename), error.strerror or "it cannot be read") from None
+        raise _unusable(Path(error.filename), unreadable(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
         field = place("receipt", first["loc"])
@@ -181,7 +181,7 @@ def check_files(receipt: Receipt, folder: Path) -> None:
             with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == message.sha256
         except OSError as error:
-            raise _unusable(path, error.strerror or "it cannot be read") from None
+            raise _unusable(path, unreadable(error)) from None
         if not same:
             raise _unusable(path, "it is not the file that was written when it was opened")
 

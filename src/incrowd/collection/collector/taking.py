@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,14 +25,6 @@ LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
 def acknowledgement(signed: Signed) -> str:
     """What the shuffler is told of what lies here: SHA-256 of signature and header."""
     return hashlib.sha256(signed.encoded).hexdigest()
-
-
-def take(pieces: Iterable[bytes], bundle: Bundle, places: Places) -> Signed:
-    """Take a release whose bytes come in pieces, as `Taking` does."""
-    with Taking(bundle, places) as taking:
-        for piece in pieces:
-            taking.add(piece)
-        return taking.done()
 
 
 def read_start(release: Path) -> tuple[Signed, int]:
@@ -118,7 +109,7 @@ def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
         if prove_cheating(known, signed, bundle.signer):
             for each in (known, signed):
                 lasting(places.contradictions / f"{acknowledgement(each)}.start", each.encoded)
-            allowed = "another release of a stratum was signed before; both are kept as a proof"
+            allowed = "should be the one that was taken before; both are kept"
             found = InWords(f"of stratum {signed.header.strata[0]}")
             raise ProtocolError.of("contradiction", found, allowed)
     return True

@@ -1,0 +1,148 @@
+"""What is said by a collector: of keys, folders, releases, receipts and settings."""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+
+from incrowd.cli.open import _read
+from incrowd.collection.collector import collections, keys, receipt
+from incrowd.collection.collector.config import load_settings
+from incrowd.collection.collector.keeper import keep_bundle
+from incrowd.collection.collector.opening import opened
+from incrowd.collection.collector.places import Places, lasting
+from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
+from incrowd.collection.collector.taking import Taking, read_start
+from incrowd.collection.wire.release import Signed, sign
+from incrowd.reports.collection import Collection, write_reports
+from tests.messages.shared import command, file, made
+from tests.messages.wire import BODY, HEADER, RELEASES
+from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
+
+START = bytes.fromhex(RELEASES["right"]["start"])
+
+
+def folder_of(folder, bundle=INVITED):
+    """A folder with a receipt, a bundle and empty collections."""
+    signed, _ = Signed.parse(START)
+    messages = []
+    for number, message in enumerate(INVITED.plan.messages):
+        path = folder / receipt.collection_name(number)
+        empty = np.empty((0, -(-message.bits // 8)), np.uint8)
+        header = Collection(INVITED.plan.digest, number, message.bits, empty, id="x", people=0)
+        write_reports(header, [], path)
+        digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
+        messages.append(receipt.Opened(id="x", reports=0, sha256=digest))
+    rejected = {"does not open": HEADER.reports}
+    found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
+    save_receipt(found, folder)
+    lasting(folder / "bundle.json", bundle.encoded)
+    return found
+
+
+def edited(**changes):
+    def call(folder):
+        save_receipt(folder_of(folder).model_copy(update=changes), folder)
+        load_receipt(folder)
+
+    return call
+
+
+def without(name):
+    def call(folder):
+        found = folder_of(folder)
+        (folder / name).unlink()
+        load_receipt(folder)
+        check_files(found, folder)
+
+    return call
+
+
+def of_another_file(folder):
+    found = folder_of(folder)
+    file(folder, receipt.collection_name(0), b"x")
+    check_files(found, folder)
+
+
+def of_fewer_reports(folder):
+    found = folder_of(folder)
+    first, *rest = found.messages
+    more = first.model_copy(update={"reports": 3})
+    with mock.patch.object(collections, "check"):
+        told = found.model_copy(update={"messages": [more, *rest]})
+        collections.verify_opened(told, INVITED, folder)
+
+
+def of_another_plan(folder):
+    folder_of(folder)
+    load_receipt(folder, made())
+
+
+def no_text(folder):
+    folder_of(folder)
+    load_receipt(file(folder, "receipt.json", "{}").parent)
+
+
+def key_twice(folder):
+    for _ in range(2):
+        keys.new_key(Places(folder))
+
+
+def another_bundle(folder):
+    lasting(folder / "bundle.json", INVITED.encoded)
+    keep_bundle(Places(folder), file(folder, "other.json", OPEN.encoded))
+
+
+def contradicted(folder):
+    other = sign(replace(HEADER, issued=HEADER.issued + 1), SHUFFLER).encoded
+    for start in (START, other):
+        with Taking(INVITED, Places(folder)) as taking:
+            taking.add(start + BODY)
+            taking.done()
+
+
+def opened_twice(folder):
+    signed, start = Signed.parse(START)
+    path = file(folder, "r", START + BODY)
+    collections.open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1)
+
+
+def lost(_):
+    with mock.patch("incrowd.collection.collector.opening._process") as process:
+        process().__enter__().recv.side_effect = EOFError
+        list(opened([b""], INVITED, RECEIVER, 2))
+
+
+def setting(folder):
+    load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
+
+
+def no_extra(folder):
+    with mock.patch.dict("sys.modules", {"uvicorn": None}):
+        command("collector", "run", folder)
+
+
+CASES = {
+    "key: twice": key_twice,
+    "key: none": lambda folder: keys.load_private(folder / "none", INVITED),
+    "key: short": lambda folder: keys.load_private(file(folder, "k", b"abc"), INVITED),
+    "key: of another": lambda folder: keys.load_private(file(folder, "k", bytes(32)), INVITED),
+    "bundle: none": lambda folder: keep_bundle(Places(folder), None),
+    "bundle: another": another_bundle,
+    "bundle: not there": lambda folder: _read("bundle", folder / "none"),
+    "release: none": lambda folder: read_start(folder / "none"),
+    "release: contradiction": contradicted,
+    "release: opened twice": opened_twice,
+    "release: a lost process": lost,
+    "receipt: numbers": edited(people=24),
+    "receipt: no start": edited(start="zz"),
+    "receipt: no proof": edited(contradictions=[START.hex()]),
+    "receipt: no receipt": no_text,
+    "receipt: none": without("receipt.json"),
+    "receipt: no collection": without("message-1.parquet"),
+    "receipt: another collection": of_another_file,
+    "receipt: fewer reports": of_fewer_reports,
+    "receipt: another plan": of_another_plan,
+    "settings": setting,
+    "no extra": no_extra,
+}
