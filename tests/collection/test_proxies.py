@@ -1,0 +1,211 @@
+"""The proxies of deploy/, for real: nothing that they write names who sent, whatever fails.
+
+A sender has an address of its own on the loopback network, which is looked for in every file and
+every line that the proxy writes. Each test has a wrong variant, in which it must be found.
+"""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+SENDER = "127.0.0.77"
+MARK = "Mark-of-a-sender"
+PATIENCE = 15.0
+MEBIBYTE = 1 << 20
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs 127.0.0.77 on loopback")
+
+
+class Heard(ThreadingHTTPServer):
+    """In the place of a service: keeps the heads of what the proxy passes on."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Listening)
+        self.heads = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Listening(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.server.heads.append(str(self.headers))
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_DELETE = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        return door.getsockname()[1]
+
+
+def program(name):
+    found = shutil.which(name)
+    if not found:
+        pytest.skip(f"{name} is not installed: its logs are not read here")
+    return found
+
+
+def ask(port, method, path, body=b"", length=None, host="mix.example", cut=False):
+    """The status of one request by the sender. cut: reset the connection in its middle."""
+    with socket.create_connection(("127.0.0.1", port), 10, (SENDER, 0)) as line:
+        length = len(body) if length is None else length
+        head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
+        head += f"Content-Type: application/octet-stream\r\nUser-Agent: {MARK}\r\n"
+        head += f"X-Forwarded-For: {MARK}\r\nCookie: a={MARK}\r\nConnection: close\r\n\r\n"
+        try:
+            line.sendall(head.encode() + body)
+            if cut:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                return None
+            return int(line.recv(4096).split()[1])
+        except ConnectionError:  # the rest of its body is not wanted
+            return 413
+
+
+def garbage(port):
+    """What is no HTTP, before any site is chosen."""
+    with socket.create_connection(("127.0.0.1", port), 10, (SENDER, 0)) as line:
+        line.sendall(b"\x16\x03\x01 this is no request\r\n\r\n")
+        line.recv(4096)
+
+
+def provoke(port, heard, path, host):
+    """Everything that a proxy likes to write about; returns the statuses."""
+    found = [ask(port, "POST", path, b"x" * 900_000, host=host)]
+    found += [ask(port, "GET", "/metrics", host=host)]
+    garbage(port)
+    ask(port, "POST", path, b"half", length=1000, host=host, cut=True)
+    if path == "/upload":
+        found.append(ask(port, "POST", path, b"y" * 4 * MEBIBYTE, host=host))
+    heard.shutdown()
+    heard.server_close()
+    found.append(ask(port, "POST", path, b"z", host=host))
+    time.sleep(0.3)
+    return found
+
+
+@contextmanager
+def running(command, folder, port):
+    """A proxy's process, and all that it writes in its folder."""
+    with open(folder / "output", "wb") as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+    try:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                said = (folder / "output").read_text()
+                assert time.monotonic() < end and process.poll() is None, said
+                time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def traces(folder, configuration):
+    """Files that name the sender, or hold what it sent; the configuration itself does not count."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path != configuration]
+    marks = (SENDER.encode(), MARK.encode(), b"x" * 1000)
+    return [path.name for path in files if any(mark in path.read_bytes() for mark in marks)]
+
+
+def without_tls(text, port, backend):
+    """The same, on this machine: another port, no certificate, the service of the test."""
+    text = re.sub(r"listen 443 ssl;", f"listen 127.0.0.1:{port};", text)
+    text = re.sub(r"^\s*ssl_\w+ .*;\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"127\.0\.0\.1:808\d", f"127.0.0.1:{backend}", text)
+
+
+def with_nginx(folder, role, change=lambda text: text):
+    nginx, heard, port = program("nginx"), Heard(), free_port()
+    folder.mkdir(parents=True)
+    text = without_tls((DEPLOY / f"nginx-{role}.conf").read_text(), port, heard.server_port)
+    text = re.sub(r"pid .*;", f"pid {folder}/pid;\ndaemon off;", text)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    places = "".join(f"    {kind}_temp_path {folder}/{kind};\n" for kind in kinds)
+    text = text.replace("http {\n", "http {\n" + places, 1).replace("FOLDER", str(folder))
+    configuration = folder / "nginx.conf"
+    configuration.write_text(change(text).replace("FOLDER", str(folder)))
+    command = [nginx, "-p", str(folder), "-c", str(configuration), "-e", str(folder / "start.log")]
+    path, host = ("/upload", "mix.example") if role == "shuffler" else ("/release", "count.example")
+    with running(command, folder, port):
+        statuses = provoke(port, heard, path, host)
+    return statuses, heard.heads, traces(folder, configuration)
+
+
+@pytest.mark.parametrize("role", ["shuffler", "collector"])
+def test_nginx_writes_nothing_about_who_sends(role, tmp_path):
+    statuses, heads, found = with_nginx(tmp_path / "n", role)
+    expected = [201, 404, 413, 502] if role == "shuffler" else [201, 404, 502]
+    assert statuses == expected
+    assert found == []
+    assert len(heads) >= 1
+    assert not any(SENDER in head for head in heads), "its address is passed on"
+    assert role == "collector" or not any(MARK in head for head in heads)
+
+
+def test_nginx_with_its_access_log_off_alone_names_the_sender(tmp_path):
+    """The wrong variant: what people do, and what the configuration says that it is not enough."""
+
+    def change(text):
+        return text.replace("error_log /dev/null emerg;", "error_log FOLDER/error.log;")
+
+    assert with_nginx(tmp_path / "n", "shuffler", change)[2] == ["error.log"]
+
+
+def test_nginx_with_a_smaller_buffer_would_write_uploads_to_its_disk(tmp_path):
+    """The other wrong variant: it is seen in the file, which nginx removes at once."""
+    text = (DEPLOY / "nginx-shuffler.conf").read_text()
+    sizes = re.findall(r"client_(?:max_body|body_buffer)_size (\w+);", text)
+    assert len(sizes) == 2 and sizes[0] == sizes[1]
+    assert not re.search(r"^\s*(log_format|access_log (?!off))", text, re.MULTILINE)
+
+
+def with_caddy(folder, role, change=lambda text: text):
+    caddy, heard, port = program("caddy"), Heard(), free_port()
+    folder.mkdir(parents=True)
+    text = (DEPLOY / f"Caddyfile.{role}").read_text()
+    site = re.search(r"^(\w+\.example) \{", text, re.MULTILINE)[1]
+    text = text.replace(f"{site} {{", f"http://{site}:{port} {{", 1)
+    text = re.sub(r"127\.0\.0\.1:808\d", f"127.0.0.1:{heard.server_port}", text)
+    configuration = folder / "Caddyfile"
+    configuration.write_text(change(text))
+    command = [caddy, "run", "--adapter", "caddyfile", "--config", str(configuration)]
+    path = "/upload" if role == "shuffler" else "/release"
+    with running(["env", f"HOME={folder}", *command], folder, port):
+        statuses = provoke(port, heard, path, site)
+    return statuses, heard.heads, traces(folder, configuration)
+
+
+@pytest.mark.parametrize("role", ["shuffler", "collector"])
+def test_caddy_writes_nothing_about_who_sends(role, tmp_path):
+    statuses, heads, found = with_caddy(tmp_path / "c", role)
+    assert (statuses[0], statuses[1], statuses[-1]) == (201, 404, 502)
+    assert found == []
+    assert not any(SENDER in head for head in heads), "its address is passed on"
+
+
+def test_caddy_without_leaving_out_its_loggers_names_the_sender(tmp_path):
+    def change(text):
+        return re.sub(r"^\s*exclude .*\n", "", text, flags=re.MULTILINE)
+
+    assert with_caddy(tmp_path / "c", "shuffler", change)[2] == ["output"]
