@@ -15,7 +15,7 @@ from incrowd.collection.collector.receipt import check_files, load_receipt, save
 from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.wire.release import Signed, sign
 from incrowd.reports.collection import Collection, write_reports
-from tests.messages.shared import command, file, made
+from tests.messages.shared import file, made
 from tests.messages.wire import BODY, HEADER, RELEASES
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
 
@@ -117,11 +117,6 @@ def setting(folder):
     load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
 
 
-def no_extra(folder):
-    with mock.patch.dict("sys.modules", {"uvicorn": None}):
-        command("collector", "run", folder)
-
-
 CASES = {
     "key: twice": key_twice,
     "key: none": lambda folder: keys.load_private(folder / "none", INVITED),
@@ -144,5 +139,4 @@ CASES = {
     "receipt: fewer reports": of_fewer_reports,
     "receipt: another plan": of_another_plan,
     "settings": setting,
-    "no extra": no_extra,
 }

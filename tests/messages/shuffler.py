@@ -84,11 +84,6 @@ def full(_):
         raise OperationalError("INSERT", None, cause)
 
 
-def no_extra(_):
-    with mock.patch.dict("sys.modules", {"incrowd.cli.serving": None}):
-        commands._parts()
-
-
 CASES = {
     "init: colluding": terms(codes=False),
     "init: one host": terms(collector="https://mix.example/count"),
@@ -110,5 +105,4 @@ CASES = {
     ),
     "invitations: none": lambda folder: command("invitations", "0", "-o", folder / "c.csv"),
     "run: port": lambda _: commands._listening("192.0.2.1", 80),
-    "run: extra": no_extra,
 }

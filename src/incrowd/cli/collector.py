@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.console import print_json, say
+from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
 from incrowd.collection.clock import system
 from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import is_complete, keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import Places
-from incrowd.errors import UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,13 +73,10 @@ def run(
     Example:
       incrowd collector run collector --bundle bundle.json
     """
-    try:
+    with needing_collect("collector run"):
         import uvicorn
 
         from incrowd.collection.collector.app import application
-    except ImportError as error:
-        allowed = f"it needs the extra `collect` ({error}); use pip install 'incrowd[collect]'"
-        raise UsageError.of("collector", "run", allowed) from None
     places, settings = Places(folder), load_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():

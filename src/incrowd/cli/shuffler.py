@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli.console import print_json, say
+from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, PlanFile, certified
 from incrowd.errors import UsageError
 
@@ -134,11 +135,8 @@ def check(folder: Folder, json: AsJson = False) -> None:
 
 def _parts() -> Any:
     """What needs the extra `collect`. Raises UsageError without it."""
-    try:
+    with needing_collect("shuffler"):
         from incrowd.cli import serving
-    except ImportError as error:
-        allowed = f"it needs the extra `collect` ({error}); use pip install 'incrowd[collect]'"
-        raise UsageError.of("shuffler", str(error.name), allowed) from None
     return serving
 
 
