@@ -10,9 +10,10 @@ from incrowd.collection.collector import collections, keys, receipt
 from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
-from incrowd.collection.collector.places import Places, lasting
+from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.collector.taking import Taking, read_start
+from incrowd.collection.durable import lasting
 from incrowd.collection.wire.release import Signed, sign
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import file, made

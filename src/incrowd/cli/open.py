@@ -11,10 +11,11 @@ from incrowd.cli import show
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.keys import destroy, load_private
+from incrowd.collection.collector.keys import load_private
 from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
+from incrowd.collection.durable import destroy
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received

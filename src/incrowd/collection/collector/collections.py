@@ -14,13 +14,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.collector.opening import REPEATED, opened
-from incrowd.collection.collector.places import (
-    BUNDLE,
-    PRIVATE_FOLDER,
-    lasting,
-    settle,
-    settle_names,
-)
+from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
     Opened,
     Receipt,
@@ -32,6 +26,7 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.collector.repeats import repeated
+from incrowd.collection.durable import PRIVATE_FOLDER, lasting, settle, settle_names
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, check_body
 from incrowd.errors import ReportsError

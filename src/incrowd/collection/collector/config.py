@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.collection.collector.opening import cores
-from incrowd.errors import UsageError
-from incrowd.plans.message import place
-from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import wording
+from incrowd.collection.settings import load
 
 PREFIX = "INCROWD_COLLECTOR_"
 FILE = "collector.toml"
@@ -38,13 +34,4 @@ def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> 
 
     Raises UsageError for what is no setting, and SurveyError for a file that is no TOML.
     """
-    file = folder / FILE
-    content: dict[str, Any] = read_toml(file) if file.exists() else {}
-    said = {name: environment.get(PREFIX + name.upper()) for name in Settings.model_fields}
-    content |= {name: text for name, text in said.items() if text is not None}
-    try:
-        return Settings.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = place("collector", first["loc"])
-        raise UsageError.of(field, first["input"], wording(first)) from None
+    return load(Settings, folder / FILE, PREFIX, environment)

@@ -8,9 +8,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.collector.collections import Advance, open_release
-from incrowd.collection.collector.keys import destroy
-from incrowd.collection.collector.places import Places, lasting, starts_in
+from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import note_contradictions
+from incrowd.collection.durable import destroy, lasting
 from incrowd.collection.wire.bundle import Bundle, as_time
 from incrowd.errors import UsageError
 

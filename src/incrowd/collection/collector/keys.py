@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from incrowd.collection.collector.places import Places, lasting, settle, settle_names
+from incrowd.collection.collector.places import Places
+from incrowd.collection.durable import lasting
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.sealed import KEY_BYTES, KeyConfiguration
 from incrowd.errors import InWords, UsageError
@@ -40,12 +40,3 @@ def load_private(path: Path, bundle: Bundle) -> X25519PrivateKey:
         allowed = "it is not the key that people seal for; use the one that the bundle names"
         raise UsageError.of("key", str(path), allowed)
     return private
-
-
-def destroy(path: Path) -> None:
-    """Overwrite a key and remove it. (Flash memory and copies elsewhere may still hold it.)"""
-    with path.open("r+b") as file:
-        file.write(os.urandom(path.stat().st_size))
-        settle(file)
-    path.unlink()
-    settle_names(path.parent)

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.collection.collector.opening import KINDS
-from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, lasting, starts_in
+from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
+from incrowd.collection.durable import lasting
 from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, prove_cheating

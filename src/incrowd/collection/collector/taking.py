@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import BinaryIO
 
-from incrowd.collection.collector.places import Places, lasting, new_file, put, starts_in
+from incrowd.collection.collector.places import Places, starts_in
+from incrowd.collection.durable import lasting, new_file, put
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import (
     NUMBER_BYTES,

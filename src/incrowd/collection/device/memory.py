@@ -5,21 +5,19 @@ Digests and what is sealed, never an answer and never a time.
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, lasting
 from incrowd.collection.wire.bundle import Bundle, as_time
 from incrowd.collection.wire.upload import parse_upload
 from incrowd.errors import UsageError, unreadable
 from incrowd.reports.locking import rewrite
 
-PRIVATE_FOLDER, PRIVATE = 0o700, 0o600
 DIGITS = 64
 LINE = re.compile(rf"[0-9a-f]{{{DIGITS}}} [0-9a-f]{{{DIGITS}}}")
 KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.(\d{{8}}T\d{{6}}Z)\.upload")
@@ -85,17 +83,10 @@ class Memory:
         Raises UsageError if it cannot be written.
         """
         self._make()
-        temporary = self.folder / f".{secrets.token_hex(8)}"
         try:
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as f:
-                f.write(upload)
-                f.flush()
-                os.fsync(f.fileno())
-            temporary.replace(self._kept(bundle))
+            lasting(self._kept(bundle), upload)
         except OSError as error:
             raise self._unwritten(error) from None
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def kept(self, bundle: Bundle) -> bytes | None:
         """The upload that is kept for a bundle. Raises ProtocolError if the file was damaged."""

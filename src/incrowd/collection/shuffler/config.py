@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from incrowd.errors import UsageError
-from incrowd.plans.message import place
-from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import wording
+from incrowd.collection.settings import load
 
 PREFIX = "INCROWD_SHUFFLER_"
 FILE = "shuffler.toml"
@@ -69,15 +65,4 @@ def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> 
 
     Raises UsageError for what is no setting, and SurveyError for a file that is no TOML.
     """
-    file = folder / FILE
-    content: dict[str, Any] = read_toml(file) if file.exists() else {}
-    names = Settings.model_fields.keys() - {"folder"}
-    said = {name: environment.get(PREFIX + name.upper()) for name in names}
-    content |= {name: text for name, text in said.items() if text is not None}
-    try:
-        return Settings.model_validate(content | {"folder": folder})
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = place("shuffler", first["loc"])
-        shown = "" if "database" in first["loc"] else first["input"]  # it can hold a password
-        raise UsageError.of(field, shown, wording(first)) from None
+    return load(Settings, folder / FILE, PREFIX, environment, folder=folder)

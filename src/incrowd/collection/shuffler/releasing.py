@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.store.keys import PRIVATE, sync_folder
+from incrowd.collection.durable import PRIVATE, settle_names
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire.release import Header, Signed, sign
 from incrowd.sampling.keystream import Keystream
@@ -50,7 +50,7 @@ def make(
     signed = sign(header, key)
     signed.check(store.bundle)
     part.replace(body_file(folder, signed))
-    sync_folder(folder)
+    settle_names(folder)
     store.release(strata, signed.encoded)
 
 

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, write_private
 from incrowd.collection.shuffler.closing import is_over
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.store.errors import StoreError
-from incrowd.collection.store.keys import load_secret, new_secret, write_private
+from incrowd.collection.store.keys import load_secret, new_secret
 from incrowd.collection.store.store import Store
 from incrowd.collection.store.tables import opened
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
-
-FOLDER_MODE = 0o700
 
 
 def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
@@ -28,12 +27,12 @@ def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> N
         if path.exists():
             allowed = "it is there already; a bundle has a folder of its own, name a new one"
             raise UsageError.of("folder", str(path), allowed)
-    settings.folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    settings.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     write_private(settings.signing_file, private.private_bytes_raw())
     new_secret(settings.secret_file)
     Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()
     if settings.database is None:
-        os.chmod(Path(settings.url.removeprefix("sqlite:///")), 0o600)
+        os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
     write_private(settings.bundle_file, bundle.encoded)
 
 

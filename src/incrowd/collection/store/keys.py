@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,13 +19,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from incrowd.collection.durable import write_private
 from incrowd.collection.store.errors import StoreError
 from incrowd.errors import InWords
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 32
-PRIVATE = 0o600
 LABEL = b"incrowd store 1 "
 
 
@@ -90,35 +89,3 @@ def load_secret(path: Path) -> Secrets:
     except OSError:
         allowed = "it cannot be read; put it back, without it the store cannot be opened"
         raise StoreError.of("secret", str(path), allowed) from None
-
-
-def destroy(path: Path) -> None:
-    """Overwrite a file on its place and remove it; nothing happens if it is gone.
-
-    Flash memory and copying file systems keep older blocks: such a file belongs on a volume in
-    memory, or on one whose own key is thrown away.
-    """
-    with suppress(FileNotFoundError), path.open("r+b", buffering=0) as file:
-        file.write(os.urandom(max(path.stat().st_size, KEY_BYTES)))
-        os.fsync(file.fileno())
-    path.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a new file of mode 0600, and let it reach the disk. Raises FileExistsError."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    with open(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Let the names in a folder reach the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
