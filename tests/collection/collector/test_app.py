@@ -9,6 +9,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from incrowd.collection import durable
 from incrowd.collection.collector import keeper, keys
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.config import Settings, load_settings
@@ -188,7 +189,7 @@ def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
     """A second name of the same file tells what is left of it."""
     other = tmp_path / "other"
     other.hardlink_to(keyed.private)
-    keys.destroy(keyed.private)
+    durable.destroy(keyed.private)
     assert len(other.read_bytes()) == 32
     assert other.read_bytes() != RECEIVER.private_bytes_raw()
 

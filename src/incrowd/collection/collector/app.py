@@ -7,6 +7,7 @@ import errno
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock, system
 from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.keeper import forget, open_waiting
@@ -27,6 +29,7 @@ from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import IncrowdError, ProtocolError
 
 RELEASE = "application/octet-stream"
+_answer = partial(answer, retry_after=60)
 LOOK = 3600.0  # seconds between two looks whether the key can go
 _log = logging.getLogger("incrowd.collector")
 
@@ -52,7 +55,7 @@ def application(
             Route("/ready", service.ready, methods=["GET"]),
         ],
         lifespan=service.lifespan,
-        exception_handlers={HTTPException: _refused},
+        exception_handlers={HTTPException: no_such},
     )
 
 
@@ -152,15 +155,3 @@ async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterato
         except StopAsyncIteration:
             return
         yield piece
-
-
-def _answer(kind: problem.Kind, detail: str = "") -> Response:
-    headers = {"Retry-After": "60"} if kind.retry else {}
-    content = problem.document(kind, detail)
-    return Response(content, kind.status, headers, media_type=problem.MEDIA_TYPE)
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    """Another address, or another method."""
-    missing = isinstance(error, HTTPException) and error.status_code == 404
-    return _answer(problem.KINDS["no-resource" if missing else "method"])

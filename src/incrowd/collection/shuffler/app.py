@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock
 from incrowd.collection.clock import system as system_clock
 from incrowd.collection.shuffler.config import Settings
@@ -31,7 +32,6 @@ from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 MEDIA_TYPE = "application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
-RETRY_AFTER = 5  # seconds
 DONE = {Outcome.STORED: 201, Outcome.REPEATED: 200}
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -67,7 +67,7 @@ def application(
             Route("/health", _guarded(desk.health), methods=["GET"]),
             Route("/ready", _guarded(desk.ready), methods=["GET"]),
         ],
-        exception_handlers={HTTPException: _no_such},
+        exception_handlers={HTTPException: no_such},
         lifespan=running,
     )
     app.state.keeper = keeper
@@ -169,12 +169,6 @@ class Desk:
         return Response("ready\n", media_type="text/plain")
 
 
-def answer(kind: Kind) -> Response:
-    """A problem document. It holds nothing of what was sent."""
-    headers = {"Retry-After": str(RETRY_AFTER)} if kind.retry else {}
-    return Response(problem.document(kind), kind.status, headers, problem.MEDIA_TYPE)
-
-
 def _guarded(handler: Handler) -> Handler:
     """Every error becomes an answer, and no traceback of a request is written anywhere."""
 
@@ -197,9 +191,3 @@ def _guarded(handler: Handler) -> Handler:
 def _said(error: Exception) -> str:
     """What a log may hold: our own words, which name no row, or only the type."""
     return str(error) if isinstance(error, IncrowdError) else type(error).__name__
-
-
-async def _no_such(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    kinds = {404: "no-resource", 405: "method"}
-    return answer(KINDS[kinds.get(status, "fault")])
