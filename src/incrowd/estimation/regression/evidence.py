@@ -36,8 +36,8 @@ class Evidence(ABC):
         """Of the score, by noise and sampling or by noise alone."""
 
     @abstractmethod
-    def information_variance(self, beta: np.ndarray, along: np.ndarray) -> float:
-        """Of the information in a direction, v' A v."""
+    def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Of the information v' A v in some directions, the rows of `along`."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,26 @@ class Table(Evidence):
         return mean, mean * expit(-height)
 
     def _scores(self, beta: np.ndarray) -> np.ndarray:
-        return self.design.x * (self.design.y - self._mean(beta)[0])
+        return np.asarray(self.design.x * (self.design.y - self._mean(beta)[0]))
 
     def score(self, beta: np.ndarray) -> np.ndarray:
-        return self._scores(beta) @ self.shares
+        """A sum over the cells."""
+        return np.asarray(self._scores(beta) @ self.shares)
 
     def information(self, beta: np.ndarray) -> np.ndarray:
-        return (self.design.x * (self._mean(beta)[1] * self.shares)) @ self.design.x.T
+        """A sum over the cells."""
+        weights = self._mean(beta)[1] * self.shares
+        return np.asarray((self.design.x * weights) @ self.design.x.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
+        """D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
         scores = self._scores(beta)
-        return scores @ self.joint.covariance @ scores.T
+        return np.asarray(scores @ self.joint.covariance @ scores.T)
 
-    def information_variance(self, beta: np.ndarray, along: np.ndarray) -> float:
+    def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Linear in the shares as well."""
         weights = self._mean(beta)[1] * (along @ self.design.x) ** 2
-        return float(weights @ self.joint.covariance @ weights)
+        return np.asarray(((weights @ self.joint.covariance) * weights).sum(axis=1))
 
     def gain(self, beta: np.ndarray) -> float:
         """What the score is the gradient of: the log-likelihood, with the unbiased shares."""

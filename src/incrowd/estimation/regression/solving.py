@@ -31,7 +31,7 @@ class Strata:
     @property
     def people(self) -> float:
         """Of all strata."""
-        return sum(part.people for part in self.parts)
+        return float(sum(part.people for part in self.parts))
 
     def weighted(self) -> list[tuple[float, Evidence]]:
         """The share of the people who are in each stratum."""
@@ -47,18 +47,18 @@ class Strata:
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
         """Of the score. If people are a sample, so is how many of them are in each stratum."""
-        within = sum(w**2 * part.covariance(beta) for w, part in self.weighted())
+        within = np.asarray(sum(w**2 * part.covariance(beta) for w, part in self.weighted()))
         if not self.sampled:
-            return np.asarray(within)
+            return within
         means = [(w, part.score(beta)) for w, part in self.weighted()]
         between = sum(w * np.outer(mean, mean) for w, mean in means)
         return np.asarray(within + between / self.people)
 
-    def information_error(self, beta: np.ndarray, along: np.ndarray) -> float:
-        """The standard error of the information in a direction."""
+    def information_errors(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """The standard errors of the information in some directions."""
         pairs = self.weighted()
-        variance = sum(w**2 * part.information_variance(beta, along) for w, part in pairs)
-        return float(np.sqrt(max(variance, 0.0)))
+        variances = sum(w**2 * part.information_variances(beta, along) for w, part in pairs)
+        return np.asarray(np.sqrt(np.maximum(variances, 0)))
 
 
 def linear_root(strata: Strata, size: int) -> np.ndarray:
@@ -101,7 +101,7 @@ def _cut(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray | Non
 def gain(strata: Strata, beta: np.ndarray) -> float:
     """The mean log-likelihood of tables."""
     pairs = strata.weighted()
-    return sum(w * part.gain(beta) for w, part in pairs if isinstance(part, Table))
+    return float(sum(w * part.gain(beta) for w, part in pairs if isinstance(part, Table)))
 
 
 def sandwich(strata: Strata, beta: np.ndarray) -> np.ndarray:
@@ -126,21 +126,21 @@ class Weakest:
 
 
 def weakest(strata: Strata, beta: np.ndarray) -> Weakest:
-    """Each coefficient by itself, and the principal directions of all (coefficients on one scale)."""
+    """Each coefficient by itself, and the principal directions of all of them on one scale."""
     information = strata.information(beta)
-    size = len(information)
-    diagonal = np.diagonal(information)
-    found = [_looked_at(strata, beta, information, along) for along in np.eye(size)]
-    if all(each.enough for each in found):
-        scale = 1 / np.sqrt(diagonal)
-        _, directions = np.linalg.eigh(scale[:, None] * information * scale)
-        found += [_looked_at(strata, beta, information, scale * along) for along in directions.T]
-    return min(found, key=lambda each: each.information / max(each.error, 1e-300))
+    found = _weakest_of(strata, beta, information, np.eye(len(information)))
+    if not found.enough:
+        return found
+    scale = 1 / np.sqrt(np.diagonal(information))
+    _, directions = np.linalg.eigh(scale[:, None] * information * scale)
+    return _weakest_of(strata, beta, information, directions.T * scale)
 
 
-def _looked_at(
+def _weakest_of(
     strata: Strata, beta: np.ndarray, information: np.ndarray, along: np.ndarray
 ) -> Weakest:
-    value, error = float(along @ information @ along), strata.information_error(beta, along)
-    scaled = np.abs(along) * np.sqrt(np.abs(np.diagonal(information)))
-    return Weakest(int(np.argmax(scaled)), value, error)
+    values = ((along @ information) * along).sum(axis=1)
+    errors = strata.information_errors(beta, along)
+    place = int(np.argmin(values / np.maximum(errors, 1e-300)))
+    parts = np.abs(along[place]) * np.sqrt(np.abs(np.diagonal(information)))
+    return Weakest(int(np.argmax(parts)), float(values[place]), float(errors[place]))
