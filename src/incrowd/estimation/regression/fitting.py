@@ -22,6 +22,10 @@ from incrowd.estimation.regression.solving import (
 from incrowd.estimation.tables import NOISE_ONLY
 
 MORE = "collect more reports, or put answers together"
+NOT_FOUND = (
+    "the coefficients run away: some of the predictors together leave hardly a doubt of {outcome} "
+    f"(separation); {MORE}, or use fewer predictors"
+)
 
 
 def table_of_stratum(model: Model, stratum: Levels, joint: JointEstimate) -> Table:
@@ -38,7 +42,7 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> 
     parts = [table_of_stratum(model, *each) for each in strata]
     sampled = strata[0][1].errors != NOISE_ONLY
     if model.family == "logistic" and (reason := _separated(model, strata, parts)):
-        return _no_fit(reason)
+        return no_fit(reason)
     return fit(model, Strata(parts, sampled))
 
 
@@ -48,14 +52,11 @@ def fit(model: Model, strata: Strata) -> Fit:
     root = linear_root if model.family == "linear" else logistic_root
     beta = root(strata, len(names))
     if beta is None:
-        return _no_fit(
-            f"the coefficients run away: some of the predictors together leave hardly a doubt of "
-            f"{model.outcome.name} (separation); {MORE}, or use fewer predictors"
-        )
+        return no_fit(NOT_FOUND.format(outcome=model.explained))
     least = weakest(strata, beta)
     if not least.enough:
         known = f"is {least.information:.3g} with a standard error of {least.error:.2g}"
-        return _no_fit(
+        return no_fit(
             f"too little is known of {names[least.coefficient]}: the information about it {known}, "
             f"and cannot be told from zero; {MORE}, or use fewer predictors"
         )
@@ -63,7 +64,18 @@ def fit(model: Model, strata: Strata) -> Fit:
     return Fit(coefficients(names, beta, covariance), covariance)
 
 
-def _no_fit(reason: str) -> Fit:
+def left_out(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> float:
+    """The share of people who are no part of the model, for they did not answer."""
+    if not model.optional:
+        return 0.0
+    parts = [table_of_stratum(model, *each) for each in strata]
+    people = sum(part.people for part in parts)
+    each = (part.people * part.share(part.design.counted * 1.0)[0] for part in parts)
+    return 1 - sum(each) / people
+
+
+def no_fit(reason: str) -> Fit:
+    """Why there are no coefficients."""
     return Fit((), np.zeros((0, 0)), reason)
 
 
@@ -98,7 +110,7 @@ def _separated(
             variance = sum(w**2 * v for w, (_, v) in zip(weights, each, strict=True))
             error = float(np.sqrt(max(variance, 0.0)))
             if share <= BEYOND_NOISE * error:
-                found = f"{group.name} {said} {model.outcome.name}"
+                found = f"{group.name} {said} {model.explained}"
                 reason = (
                     f"the share of people {found} is {share:.4g} with a standard error of "
                     f"{error:.2g}, and cannot be told from zero (separation); {MORE}"

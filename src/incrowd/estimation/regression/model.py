@@ -66,6 +66,17 @@ class Model:
         return (Term(), *found)
 
     @property
+    def explained(self) -> str:
+        """The outcome as people read it: of a logistic model what the odds are of."""
+        named = self.outcome.name == self.outcome.question.id and self.family == "logistic"
+        return self.outcome.term(self.outcome.levels[1]) if named else self.outcome.name
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The levels that others are compared with."""
+        return tuple(each.term(each.levels[each.reference]) for each in self.predictors)
+
+    @property
     def optional(self) -> bool:
         """Whether some people are left out, for they did not answer."""
         return not all(each.counted.all() for each in (self.outcome, *self.predictors))

@@ -64,7 +64,8 @@ class Strata:
 def linear_root(strata: Strata, size: int) -> np.ndarray:
     """Least squares: the score is linear. Meaningless if the information is singular."""
     start = np.zeros(size)
-    return np.linalg.lstsq(strata.information(start), strata.score(start), rcond=None)[0]
+    found = np.linalg.lstsq(strata.information(start), strata.score(start), rcond=None)
+    return np.asarray(found[0])
 
 
 def logistic_root(strata: Strata, size: int) -> np.ndarray | None:
