@@ -10,14 +10,14 @@ from typing import get_args
 import numpy as np
 
 from incrowd.errors import UsageError
-from incrowd.estimation.covariance import MOST_CELLS
+from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import expected_counts
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Model
+from incrowd.estimation.regression.model import Family, Levels, Model
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
@@ -168,6 +168,7 @@ def _check_likelihood(plan: Plan, model: Model) -> None:
 
 # --- the three methods -----------------------------------------------------------------------
 
+TableStrata = list[tuple[Levels, JointEstimate]]
 Found = tuple[Fit, float]  # and the share of people who are left out
 
 
@@ -175,7 +176,7 @@ def _by_table(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
     found = readings(plan, counted, check_tables(plan, [model.ids])[0])
-    strata = [({}, level_table(model.randomized, found, noise_only))]
+    strata: TableStrata = [({}, level_table(model.randomized, found, noise_only))]
     return fit_tables(model, strata), left_out(model, strata)
 
 

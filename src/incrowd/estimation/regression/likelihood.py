@@ -55,7 +55,7 @@ class Stratum:
     @property
     def groups(self) -> int:
         """The cells of the predictors; the outcome has two levels and comes first."""
-        return self.law.shape[1] // 2
+        return int(self.law.shape[1] // 2)
 
     def gradients(self, beta: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P of each pattern, and its gradient by the coefficients and by `free`, the logarithms of

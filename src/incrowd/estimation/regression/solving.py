@@ -18,7 +18,7 @@ MOST_STEPS = 100
 MOST_CUTS = 40
 CLOSE = 1e-10  # of a step, in units of coefficients
 LARGEST = 25.0  # of a logistic coefficient: odds of e^25 are nobody's
-BEYOND_NOISE = 3.0  # standard errors above zero for what is divided by
+BEYOND_NOISE = 2.0  # standard errors above zero, for what is divided by or whose logarithm is taken
 
 
 @dataclass(frozen=True)
