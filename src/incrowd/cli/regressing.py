@@ -30,7 +30,7 @@ from incrowd.estimation.regression.model import Family
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regressions
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.terminal_tables import table
+from incrowd.presentation.terminal_tables import LIGHT, table
 from incrowd.survey.questions import TABLE_SEPARATOR
 from incrowd.workflow.regress import METHODS
 
@@ -163,7 +163,8 @@ def _show(found: incrowd.Regression, json: bool) -> None:
         return
     say(guarantee_sentence(found.guarantee))
     if found.estimable:
-        shown = table(regressions.title(found), *regressions.headings(found))
+        look = {"padding": (0, 2, 0, 0), **LIGHT}
+        shown = table(regressions.title(found), *regressions.headings(found), **look)
         for row in regressions.rows(found):
             shown.add_row(*row)
         out.print(shown)

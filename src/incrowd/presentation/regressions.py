@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
-from incrowd.estimation.regression.model import INTERCEPT
 from incrowd.estimation.regression.results import Regression
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
@@ -42,9 +41,9 @@ def title(found: Regression) -> str:
 def headings(found: Regression) -> tuple[str, ...]:
     """The columns of the table."""
     if found.expected:
-        return ("term", "standard error")
-    odds = ("odds ratio", "its 95% interval") if found.family == "logistic" else ()
-    return ("term", "estimate", "standard error", "95% interval", *odds)
+        return ("term", "error")
+    odds = ("odds ratio", "95% interval") if found.family == "logistic" else ()
+    return ("term", "estimate", "error", "95% interval", *odds)
 
 
 def rows(found: Regression) -> list[tuple[str, ...]]:
@@ -62,7 +61,7 @@ def rows(found: Regression) -> list[tuple[str, ...]]:
 
 
 def _text(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
 def _between(low: float, high: float) -> str:
@@ -73,7 +72,7 @@ def notes(found: Regression) -> list[str]:
     """What has to be said below."""
     if not found.estimable:
         return [f"cannot be estimated: {found.reason}"]
-    said = [f"compared with {', '.join(found.references)}", f"errors: {found.errors}"]
+    said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
     if found.expected:
         return [*said, "all answers are taken to be alike: rare answers make it less sharp"]
     if found.left_out:
@@ -113,18 +112,15 @@ def regression_table(found: Regression) -> pa.Table:
 def forest_plot(found: Regression) -> Markup:
     """Point and interval of each coefficient as an <svg> element; odds ratios on their own scale.
 
-    The intercept is left out: it is compared with nothing.
+    The intercept, which comes first, is left out: it is compared with nothing.
     """
     from incrowd.presentation.charts import drawn  # drawing is slow to import
 
-    odds = found.odds_ratios
-    ends = [(o.ratio, o.low, o.high) for o in odds] or [
-        (c.estimate, c.low, c.high) for c in found.coefficients
-    ]
+    odds, shown = found.odds_ratios[1:], found.coefficients[1:]
+    ends = [(o.ratio, o.low, o.high) for o in odds] or [(c.estimate, c.low, c.high) for c in shown]
     values = [
         {"term": each.term, "estimate": middle, "low": low, "high": high}
-        for each, (middle, low, high) in zip(found.coefficients, ends, strict=True)
-        if each.term != INTERCEPT
+        for each, (middle, low, high) in zip(shown, ends, strict=True)
     ]
     labels = min(max(cell_len(str(each["term"])) for each in values) * 7 + 26, MOST_LABELS)
     return drawn(
@@ -133,10 +129,21 @@ def forest_plot(found: Regression) -> Markup:
         values=values,
         labels=labels,
         plot=WIDTH - labels,
+        domain=_domain([value for each in ends for value in each], bool(odds)),
         across="odds ratio" if odds else f"difference of {found.outcome}",
         nothing=1 if odds else 0,
+        ticks=[step * 10.0**power for power in range(-12, 12) for step in (1, 2, 5)],
         scale="log" if odds else "linear",
     )
+
+
+def _domain(ends: Sequence[float], log: bool) -> list[float]:
+    """All that is drawn, and where nothing differs, with a little room at both ends."""
+    low, high = min(ends), max(ends)
+    if log:
+        return [min(low, 1.0) / 1.1, max(high, 1.0) * 1.1]
+    room = 0.03 * (max(high, 0.0) - min(low, 0.0)) or 0.01
+    return [min(low, 0.0) - room, max(high, 0.0) + room]
 
 
 def page(found: Regression) -> str:
