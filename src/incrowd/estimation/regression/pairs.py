@@ -79,18 +79,21 @@ class Pairs(Evidence):
         return np.asarray(self.lift @ square @ self.lift.T)
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """(V - B) / (k N) of each message by its squared weight, and B / N if people are a sample.
+        """(V - B) / (k N) of each message by its squared weight, (B - t t') / N if people are a
+        sample.
 
-        V: the mean of s s' over its reports; B: that of t t' over people. Both less what the mean
-        score adds, which is zero at the root of a single stratum.
+        V: the mean of s s' over its reports; B: what estimates E[t t']; t: its mean score.
         """
-        own = self.score(beta)
-        found = -np.outer(own, own) / self.people * self.sampled
+        found = np.zeros((len(beta), len(beta)))
+        slopes = self.lift.T @ beta
         for w, sent, moments in zip(self._shares, self.sent, self._moments, strict=True):
-            v, b = self._score_squares(sent, self.lift.T @ beta)
-            each = w**2 * (v - b) / sent.copies + self.sampled * w * b
+            v, b = self._score_squares(sent, slopes)
+            mean = moments.with_outcome - moments.square @ slopes
+            each = w**2 * (v - b) / sent.copies
+            if self.sampled:
+                each = each + w * (b - np.outer(mean, mean))
             found += self.lift @ each @ self.lift.T / moments.people
-        return np.asarray(found)
+        return found
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
         """At most: of the k reports of a person no more than the sampling is counted in full.
