@@ -89,8 +89,8 @@ def regress(
         keep(output, plan, *(reports or []))
     check_reports(*(reports or []))
     if bool(reports) == forecast:
-        allowed = "name them, or use --forecast" if not reports else "leave them out, or --forecast"
-        raise UsageError.of("REPORTS", reports or MISSING, allowed)
+        allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"
+        raise UsageError.of("REPORTS", str(reports[0]) if reports else MISSING, allowed)
     made = certified(plan)
     asked = {
         "outcome": outcome,
