@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import get_args
@@ -15,7 +14,7 @@ from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Levels, Model
+from incrowd.estimation.regression.model import Family, Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
@@ -60,7 +59,7 @@ def regress(
     TableError for questions that do not travel together, ReportsError as `estimate`.
     """
     model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
-    method = _method(plan, model, method)
+    method = _method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
     counted = count(plan, parts, tables=[ids], kind="pairs")
@@ -82,11 +81,14 @@ def regress(
     )
 
 
-def _method(plan: Plan, model: Model, method: Method | None) -> Method:
-    """The method that was asked for, or that is possible. Raises UsageError for another."""
+def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+    """The method that was asked for, or that is possible.
+
+    Raises UsageError for another, TableError for a table that no memory holds.
+    """
     if method is None:
         linear = model.family == "linear" and _only_pairs(model)
-        return "pairs" if linear and not _fits_a_table(model) else "table"
+        method = "pairs" if linear and not _fits_a_table(model) else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
     if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
@@ -96,7 +98,9 @@ def _method(plan: Plan, model: Model, method: Method | None) -> Method:
         )
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
-        _check_likelihood(plan, model)
+        _check_likelihood(plan, model, noise_only)
+    if method != "pairs" and not _fits_a_table(model):
+        raise too_large(model)
     return method
 
 
@@ -106,20 +110,18 @@ def _only_pairs(model: Model) -> bool:
 
 
 def _fits_a_table(model: Model) -> bool:
-    cells = math.prod(len(variable.levels) for variable in model.randomized)
-    bits = [variable.question.bits for variable in model.randomized]
-    return cells <= MOST_CELLS and math.prod(1 + b + b * (b - 1) // 2 for b in bits) <= MOST_COUNTS
+    return model.cells <= MOST_CELLS and model.counts <= MOST_COUNTS
 
 
-def _check_likelihood(plan: Plan, model: Model) -> None:
+def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that has no likelihood here."""
     held = sources(plan, model.ids)
-    fits = model.family == "logistic" and not model.optional
+    fits = model.family == "logistic" and not model.optional and not noise_only
     whole = all(variable.name == variable.question.id for variable in model.randomized)
     if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
         allowed = (
-            "it needs a logistic model of whole questions that everybody answers, and one report "
-            "of each person; use method='table'"
+            "it needs a logistic model of whole questions that everybody answers, one report of "
+            "each person, and has errors of noise and sampling; use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 

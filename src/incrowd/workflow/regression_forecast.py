@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from incrowd.estimation.covariance import MOST_CELLS
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import Shares, check_shares, expected_counts
 from incrowd.estimation.regression.fitting import fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
-from incrowd.estimation.regression.model import Family
+from incrowd.estimation.regression.model import Family, too_large
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.planner.sources import check_tables, sources
+from incrowd.planner.sources import MOST_COUNTS, check_tables, sources
 from incrowd.plans import Plan
 
 
@@ -37,6 +38,8 @@ def forecast_regression(
     shares = shares or {}
     check_shares(plan.survey, shares)
     model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
+    if model.cells > MOST_CELLS or model.counts > MOST_COUNTS:
+        raise too_large(model)
     ids, people = check_tables(plan, [model.ids])[0], plan.survey.crowd
     questions = [variable.question for variable in model.randomized]
     found = [
