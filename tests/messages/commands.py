@@ -90,6 +90,9 @@ CASES = {
     "an unknown thing to solve for": plan("--solve", "noise"),
     "nothing to solve for": plan("--solve", "crowd"),
     "an error and nothing to solve for": plan("--error", "0.01"),
+    "an error that is no share": plan("--solve", "crowd", "--error", "1x"),
+    "a margin above one": plan("--solve", "crowd", "--margin", "150%"),
+    "an error and a margin": plan("--solve", "crowd", "--error", "1%", "--margin", "2%"),
     "a ledger to solve for": lambda folder: command(
         "plan", survey_file(folder), "--solve", "crowd", "--error", "0.1", "--ledger", folder / "l"
     ),

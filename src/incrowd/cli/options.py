@@ -65,6 +65,22 @@ def choice(name: str, choices: Sequence[str], help: str) -> Any:
     return typer.Option(help=help, parser=chosen, metavar="<str>", autocompletion=completion)
 
 
+def proportion(name: str) -> Callable[[str], float]:
+    """Reads a share of people: "2%" or "0.02". Raises UsageError for anything else."""
+
+    def share(text: str) -> float:
+        number, percent, rest = text.partition("%")
+        try:
+            value = float(number) / (100 if percent else 1)
+        except ValueError:
+            value = 0.0
+        if rest.strip() or not 0 < value < 1:
+            raise UsageError.of(name, text, "should be a share of people, as 2% or 0.02")
+        return value
+
+    return share
+
+
 def keep(output: Path, *inputs: Path) -> None:
     """Raises UsageError if the output would overwrite an input."""
     for path in inputs:

@@ -16,6 +16,7 @@ from incrowd.planner.expectation import plan_error
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import comparisons, number_text, terminal
+from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -33,6 +34,7 @@ from incrowd.presentation.terminal_tables import (
     ledger_lines,
     message_table,
     postprocessed_table,
+    sent_each,
 )
 from incrowd.sampling.streaming import Written
 from incrowd.tally.tally import Tally
@@ -40,19 +42,24 @@ from incrowd.workflow.forecast import forecast
 from incrowd.workflow.verify import Verification
 
 
-def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
-    """What was planned, and other ways to send the same survey."""
-    facts, expected = plan_facts(made), forecast(made)
+def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
+    """What was planned, and other ways to send the same survey. solved: what was looked for."""
+    facts, expected, error = plan_facts(made), forecast(made), plan_error(made)
+    advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
+        facts |= {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         ways = [way._asdict() for way in others]
         print_json(facts | {"tables": tables, "alternatives": ways})
         return
+    for text in advice:
+        out.print(text, markup=False, highlight=False)
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in (*warnings(made.guarantee), *beyond_budget(made)):
+    for text in doubts:
         say(f"warning: {text}")
     expectations = (
         (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
@@ -61,7 +68,7 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     out.print(forecast_table(made.survey.crowd, expectations))
     say(VISIBLE)
     if others:
-        out.print(alternatives_table(made, plan_error(made), others))
+        out.print(alternatives_table(made, error, others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -94,7 +101,7 @@ def plan_facts(made: Plan) -> dict[str, Any]:
     return {
         **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
-        "reports_per_person": sum(message.copies for message in made.messages),
+        "reports_per_person": sent_each(made),
         "crowd": made.guarantee.crowd,
         "epsilon": made.guarantee.epsilon,
         "delta": made.guarantee.delta,

@@ -18,6 +18,7 @@ from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer
@@ -86,6 +87,15 @@ class Shown(NamedTuple):
     def has_truth(self) -> bool:
         """Whether the true shares are known as well."""
         return bool(self.cells) and self.cells[0].truth is not None
+
+
+def quality(table: TableEstimate) -> str:
+    """How precise a table is, and how far one person can falsify it."""
+    points = short_percent(table.influence).removesuffix("%")
+    return (
+        f"as precise as {table.effective_sample_size:,.0f} people asked without privacy; one "
+        f"person's false reports can shift a figure by at most {points} percentage points"
+    )
 
 
 def shown(estimates: Estimates) -> Iterator[Shown]:

@@ -40,10 +40,10 @@ def _substantive(question: AnyQuestion) -> str:
     if isinstance(question, Multi):
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):
-        return f"a number, of which only the range is told: {listed}"
+        return f"a number, of which only its range is sent: {listed}"
     if isinstance(question, Text):
         words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {question.block} values are told"
+        return f"a word of one's own, of which only {words} with {question.block} values are sent"
     return f"one of {listed}"
 
 
@@ -157,7 +157,7 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
     yield (
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
-        "may be published too: that is counted in.",
+        "may be published too: the guarantee already allows for this.",
     )
 
 
@@ -183,11 +183,11 @@ def _crowd(plan: Plan) -> str:
     survey, promise = plan.survey, plan.guarantee
     if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
-    said = f"{survey.crowd:,} people, none of whom may work with the analyst."
+    said = f"{survey.crowd:,} people, assuming none cooperates with the analyst."
     if survey.colluding:
         said = (
-            f"{survey.crowd:,} people, of whom up to {survey.colluding:,} may work with the "
-            f"analyst: the other {survey.honest:,} hide each other."
+            f"{survey.crowd:,} people, of whom up to {survey.colluding:,} may cooperate with "
+            f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
         said += f" An earlier round had fewer: only {promise.crowd:,} are counted on."
@@ -197,7 +197,7 @@ def _crowd(plan: Plan) -> str:
 def _person(rows: int) -> str:
     if rows > 1:
         return f"up to {rows:,} rows of the answers, protected together."
-    return "one row of the answers; whoever has several is protected less."
+    return "one row of the answers; anyone with several rows is protected less."
 
 
 def _earlier(plan: Plan) -> str:

@@ -125,7 +125,7 @@ class _WithOptions(_Question):
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         twice = [name for name, count in Counter(options).items() if count > 1]
         if twice:
-            raise ValueError(f"should name each option once; {twice[0]!r} stands there twice")
+            raise ValueError(f"should name each option once; {twice[0]!r} is used twice")
         if NO_ANSWER in options:
             raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
         if any(not name or name != name.strip() for name in options):

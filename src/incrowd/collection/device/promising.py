@@ -91,7 +91,7 @@ def _released(bundle: Bundle) -> str:
 
 
 def _senders(bundle: Bundle) -> str:
-    taken = f"{bundle.colluding:,} of them may work with the analyst: they are not counted on"
+    taken = f"{bundle.colluding:,} of them may cooperate with the analyst: they are not counted on"
     if bundle.codes:
         return f"those who were invited; {taken}"
     return f"anybody; {taken}, and who invents more people than that breaks the promise"
