@@ -89,6 +89,7 @@ CASES = {
     "init: one host": terms(collector="https://mix.example/count"),
     "init: a time": terms(opens="tomorrow"),
     "init: a key is missing": lambda folder: Terms.load(file(folder, "c.toml", "title = 'a'")),
+    "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
     "settings: port": lambda folder: load_settings(folder, {"INCROWD_SHUFFLER_PORT": "x"}),
     "folder: empty": lambda folder: setup.open_store(Settings(folder=folder)),

@@ -233,7 +233,7 @@ def postprocess(
             bootstrap=bootstrap,
             accept_smaller_crowd=accept_smaller_crowd,
         )
-    show.postprocessed(found, json)
+    show.postprocessed(found, made.survey, json)
     show.receipts(receipts_of(made, reports))
 
 

@@ -17,7 +17,13 @@ from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.advice import first_line, of_no_use, sharper
-from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
+from incrowd.presentation.data import (
+    as_json,
+    guarantee_facts,
+    message_facts,
+    of_the_only,
+    said_each,
+)
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
@@ -37,6 +43,7 @@ from incrowd.presentation.terminal_tables import (
     sent_each,
 )
 from incrowd.sampling.streaming import Written
+from incrowd.survey import Survey
 from incrowd.tally.tally import Tally
 from incrowd.workflow.forecast import forecast
 from incrowd.workflow.verify import Verification
@@ -149,7 +156,7 @@ def counted(found: Tally, output: Path, json: bool) -> None:
     say(f"wrote {output}")
 
 
-def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
+def postprocessed(found: Sequence[Postprocessed], survey: Survey, json: bool) -> None:
     """Biased shares beside the unbiased ones."""
     tables = [
         finite(dataclasses.asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)}
@@ -159,8 +166,11 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
-        title = f"{', '.join(item.questions)}: {item.method}"
-        out.print(postprocessed_table(title, item.answers, item.estimate, item.raw, item.bias))
+        title = f"{' × '.join(map(survey.text_of, item.questions))}: {item.method}"
+        answers = [
+            said_each(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)
+        ]
+        out.print(postprocessed_table(title, answers, item.estimate, item.raw, item.bias))
         if len(item.log_likelihood):
             steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
             say(f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
@@ -235,8 +245,13 @@ def comparison(found: TwoWay, json: bool) -> None:
     JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
     """
     guarantee = {"guarantee": found.guarantee.model_dump()}
-    if printed_as_json(json, finite(dataclasses.asdict(found)) | guarantee, found.seed):
+    facts = finite(dataclasses.asdict(found)) | guarantee
+    if not found.wording:
+        del facts["wording"]
+    if printed_as_json(json, facts, found.seed):
         return
+    for line in found.wording:
+        out.print(line, markup=False, highlight=False)
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
     out.print(comparison_table(comparisons.title(found.questions), found.figures))

@@ -18,6 +18,7 @@ from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers, make_folder
 from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality
+from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
 
@@ -59,6 +60,8 @@ def simulate(
     }
     if printed_as_json(json, facts, result.seed):
         return
+    for line in legend(read, *(question.id for question in read.questions)):
+        say(line)
     people = "people fixed" if result.fixed_people else "people drawn"
     title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
     out.print(simulation_table(title, qualities))

@@ -153,7 +153,7 @@ def _bundle(
     closes = (now + timedelta(days=1)).strftime(TIME)
     terms = Terms(
         title=plan.survey.name,
-        questions={question.id: question.id for question in plan.survey.questions},
+        questions={q.id: plan.survey.text_of(q.id) for q in plan.survey.questions},
         period="a demonstration",
         opens=(now - timedelta(minutes=1)).strftime(TIME),
         closes=closes,

@@ -21,7 +21,7 @@ from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
-from incrowd.survey import Randomizer
+from incrowd.survey import Randomizer, Survey
 
 JOINT = " | "
 ALLOWED = "; their intervals are wider, to allow for the choice"
@@ -76,12 +76,19 @@ class Shown(NamedTuple):
     """A table and its cells, the last question's answers changing fastest.
 
     note: what is left out, of questions with so many answers that only those are shown which rise
-    above the noise, the largest first.
+    above the noise, the largest first. ids: of the questions where the table has them, and their
+    answers, as people read them.
     """
 
     table: TableEstimate
     cells: tuple[Cell, ...]
     note: str = ""
+    ids: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The short names of the questions: their ids."""
+        return self.ids or self.table.questions
 
     @property
     def has_truth(self) -> bool:
@@ -101,7 +108,31 @@ def quality(table: TableEstimate) -> str:
 def shown(estimates: Estimates) -> Iterator[Shown]:
     """Every table with the cells that people look at, in the order of the estimates."""
     for item in complete(estimates):
-        yield _visible(item) if item.cells[0].above_noise is not None else item
+        visible = _visible(item) if item.cells[0].above_noise is not None else item
+        yield _as_read(visible, estimates.plan.survey)
+
+
+def _as_read(item: Shown, survey: Survey) -> Shown:
+    """With the survey's words in the place of ids and answers."""
+    ids = item.table.questions
+
+    def said(answers: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(survey.label_of, ids, answers))
+
+    table = replace(
+        item.table,
+        questions=tuple(map(survey.text_of, ids)),
+        answers=tuple(
+            said_each(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
+        ),
+    )
+    cells = tuple(cell._replace(answer=said(cell.answer)) for cell in item.cells)
+    return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
+
+
+def said_each(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
+    """Answers to a question as people read them."""
+    return tuple(survey.label_of(id, answer) for answer in answers)
 
 
 def _visible(item: Shown) -> Shown:
@@ -215,6 +246,11 @@ def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
+    read = _as_read(item, estimates.plan.survey).table
+    if read.questions != item.table.questions:
+        found["text"] = list(read.questions)
+    if read.answers != item.table.answers:
+        found["labels"] = list(map(list, read.answers))
     intervals = estimates.simultaneous[number] if estimates.simultaneous else None
     if intervals is not None:
         found["simultaneous"] = {

@@ -44,7 +44,7 @@ def page(estimates: Estimates) -> str:
         figures=_FIGURES,
         percent=_percent,
         tables=[_table(item, used) for item, used in zip(items, before, strict=False)],
-        words=[_words(id, words) for id, words in estimates.words.items()],
+        words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
         errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
         noise_and_sampling=NOISE_AND_SAMPLING,
@@ -64,6 +64,8 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
     return {
         "of": item.table,
+        "ids": item.ids,
+        "names": item.names,
         "note": item.note,
         "quality": quality(item.table),
         "cells": len(item.cells),
@@ -81,11 +83,11 @@ def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cel
         yield group_heading(item.table.questions, group), list(cells)
 
 
-def _words(id: str, words: WordEstimates) -> dict[str, Any]:
+def _words(question: str, words: WordEstimates) -> dict[str, Any]:
     """The words that are present, the most frequent first."""
     found = present_rows(words)[:_MOST_LISTED]
     return {
-        "question": id,
+        "question": question,
         "of": words,
         "note": present_note(words, len(found)),
         "lines": found,

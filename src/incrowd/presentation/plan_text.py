@@ -10,7 +10,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
-from incrowd.survey import AnyQuestion, Multi, Number, Text, YesNo
+from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Number, Survey, Text, YesNo
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
@@ -18,25 +18,50 @@ Line = tuple[str, str]
 MOST_LISTED = 12  # answers to a question
 
 
-def asked(plan: Plan) -> Iterator[Line]:
-    """The questions and the answers that can be given; questions with the same answers share a
-    line."""
-    alike: dict[str, list[str]] = {}
-    for question in plan.survey.questions:
-        alike.setdefault(answers(question), []).append(question.id)
-    return ((", ".join(ids), given) for given, ids in alike.items())
+def asked(survey: Survey, language: str = "") -> Iterator[Row]:
+    """The questions and the answers that can be given, as they are read in a language.
+
+    Questions without words of their own and with the same answers share a line.
+    """
+    alike: dict[Line, list[str]] = {}
+    for question in survey.questions:
+        read = (wording(survey, question.id, language), answers(question, survey, language))
+        alike.setdefault(read, []).append(question.id)
+    return ((", ".join(ids), *read) for read, ids in alike.items())
 
 
-def answers(question: AnyQuestion) -> str:
-    """The answers that can be given to a question."""
-    more = "; or no answer, which is sent like any other" if question.optional else ""
-    return f"{_substantive(question)}{more}"
+def wording(survey: Survey, id: str, language: str = "") -> str:
+    """What people read above the answers to a question, and what helps them."""
+    if survey.question(id).text is None:
+        return survey.help_of(id, language)
+    return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
 
 
-def _substantive(question: AnyQuestion) -> str:
-    listed = _listed(question.substantive)
+def legend(survey: Survey, *ids: str) -> tuple[str, ...]:
+    """What stands for the ids of questions: wording and answers, of those that have any words."""
+    found = (survey.question(id) for id in ids)
+    return tuple(
+        f"{question.id}: {survey.text_of(question.id)} ({answers(question, survey)})"
+        for question in found
+        if question.text or question.labels
+    )
+
+
+def answers(question: AnyQuestion, survey: Survey | None = None, language: str = "") -> str:
+    """The answers that can be given to a question; with a survey as people read them."""
+
+    def said(answer: str) -> str:
+        return survey.label_of(question.id, answer, language) if survey else answer
+
+    none = said(NO_ANSWER)
+    more = f"; or {none}, which is sent like any other" if question.optional else ""
+    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}"
+
+
+def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
+    listed = _listed(named)
     if isinstance(question, YesNo):
-        return "no or yes"
+        return " or ".join(named)
     if isinstance(question, Multi):
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):

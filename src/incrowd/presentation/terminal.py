@@ -34,7 +34,8 @@ def terminal(estimates: Estimates) -> Group:
     A two-way table is a grid if it fits the width of the console, else a list.
     """
     tables = [_fitting(item) for item in shown(estimates)]
-    lists = [_words(id, words) for id, words in estimates.words.items()]
+    texts = estimates.plan.survey.text_of
+    lists = [_words(texts(id), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
 
@@ -92,22 +93,28 @@ def _table(title: str, caption: str, *names: str) -> Table:
     )
 
 
-def _words(id: str, words: WordEstimates) -> Table:
+def _words(title: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
     found = present_rows(words)
     others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
     caption = f"% of people; {present_note(words, len(found))}; other words: {others}"
-    shown = _table(id, caption, "word", "estimate", "std. error", "95% interval")
+    shown = _table(title, caption, "word", "estimate", "std. error", "95% interval")
     for row in found:
         shown.add_row(Text(row.word), *_figures(row, 2))
     return shown
 
 
+def _title(item: Shown) -> str:
+    """The wordings, and the ids that commands take."""
+    ids = f" ({' × '.join(item.ids)})" if item.ids else ""
+    return f"{' × '.join(item.table.questions)}{ids}"
+
+
 def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
-    shown = _table(" × ".join(of.questions), f"% of people; errors: {of.errors}{_note(item)}")
-    for question, answers in zip(of.questions, of.answers, strict=True):
+    shown = _table(_title(item), f"% of people; errors: {of.errors}{_note(item)}")
+    for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
     truth = ["truth"] if item.has_truth else []
@@ -138,9 +145,9 @@ def _note(item: Shown) -> str:
 
 def _grid(item: Shown) -> Table:
     """Rows by columns: estimate ± half of the interval."""
-    shown = _table(" × ".join(item.table.questions), _grid_caption(item))
+    shown = _table(_title(item), _grid_caption(item))
     rows, columns = item.table.answers
-    shown.add_column(Text(item.table.questions[0]), no_wrap=True)
+    shown.add_column(Text(item.names[0]), no_wrap=True)
     for name in columns:
         shown.add_column(Text(name), justify="right", no_wrap=True)
     places = digits(item.cells)

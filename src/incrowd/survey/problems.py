@@ -14,6 +14,7 @@ from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.wording import wording
+from incrowd.survey.words import LANGUAGE, word_problems
 
 KINDS = ", ".join(TYPES)
 
@@ -32,6 +33,9 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
             yield from _name_problems(field, names, ids)
             yield from _alone_problems(kind, field, names, questions)
     yield from _grouping_problems(raw, ids)
+    language = raw.get("language", LANGUAGE)
+    for question in questions if isinstance(language, str) else ():
+        yield from word_problems(question, language)
 
 
 def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:

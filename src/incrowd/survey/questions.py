@@ -11,24 +11,38 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 from incrowd.survey.domains import Domain
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.words import Words
 
 NO_ANSWER = "no answer"
 NONE = "none"  # a `multi` answer without any option, in a file of answers
 SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
+SHOWN = 12  # answers, in a message
 MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class _Question(Frozen):
     """What all questions have.
 
     optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
-    the place of the planner's bit flip.
+    the place of the planner's bit flip. text, help, labels: what people read, the last by answers;
+    what is left out is left out of files as well.
     """
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
+    text: Words | None = Field(default=None, exclude_if=_is_none)
+    help: Words | None = Field(default=None, exclude_if=_is_none)
+    labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
+
+    def __hash__(self) -> int:
+        """Tables of words have none of their own."""
+        return hash((type(self), self.id))
 
     @field_validator("id")
     @classmethod
@@ -81,6 +95,14 @@ class _Question(Frozen):
     def one_way_only(self) -> bool:
         """Whether the question can stand in no table with another one."""
         return self.unlinked
+
+    @model_validator(mode="after")
+    def _labels_fit(self) -> _Question:
+        for answer in self.labels or ():
+            if answer not in self.answers:
+                known = "; ".join(self.answers[:SHOWN]) or "none"
+                raise Mistake("labels", answer, f"no answer is called that; there are {known}")
+        return self
 
     @model_validator(mode="after")
     def _device_fits(self) -> _Question:

@@ -43,6 +43,7 @@ PARTS = {
     "question": "write [[question]] before each one, and its keys below",
     "table": "write [[table]] before each one, and its questions below",
     "message": "write [[message]] before each one, and its questions below",
+    "labels": 'should be a table, such as { yes = "Yes", no = "No" }',
     "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
 }
 

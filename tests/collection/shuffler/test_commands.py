@@ -6,6 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import incrowd
 from incrowd.cli.app import app
 from incrowd.collection.shuffler import checks, setup
 from incrowd.collection.shuffler.config import Settings, load_settings
@@ -52,6 +53,29 @@ def test_init_makes_a_bundle_that_its_link_pins(folder):
     assert said["least_people"] == bundle.least_people and said["epsilon"] >= 46
     secret = [made / "store.key", made / "signing.key", made / "store.sqlite"]
     assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
+
+
+def worded(**more):
+    """A plan whose survey says what people read, of one question."""
+    question = {"id": "a", "type": "yesno", "text": {"en": "A?", "de": "Ä?"}} | more
+    raw = {"name": "Letters", "crowd": 2000, "colluding": 5, "question": [question]}
+    return incrowd.plan(incrowd.Survey.of(raw | {"privacy": {"epsilon": 3.0, "analysis": "local"}}))
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("", ("en", "Letters", "A?")),
+        ('title = "B"\nlanguage = "de"', ("de", "B", "Ä?")),
+        ('[questions]\na = "Otherwise?"', ("en", "Letters", "Otherwise?")),
+    ],
+)
+def test_people_read_what_the_survey_says_unless_told_otherwise(tmp_path, said, read):
+    terms = tmp_path / "collection.toml"
+    stated = TERMS.partition("[questions]")[0].replace('title = "Habits"\n', "")
+    terms.write_text(stated + said)
+    wording = make_bundle(worded(), Terms.load(terms)).bundle.wording
+    assert (wording.language, wording.title, wording.questions["a"]) == read
 
 
 def test_two_bundles_have_two_signing_keys(tmp_path):
