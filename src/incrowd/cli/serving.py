@@ -2,6 +2,7 @@
 
 import uvicorn
 
+from incrowd.collection.impatient import Impatient
 from incrowd.collection.shuffler.app import application
 from incrowd.collection.shuffler.checks import check, protect
 from incrowd.collection.shuffler.config import load_settings
@@ -12,6 +13,7 @@ from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.upload import upload_length
 
 __all__ = [
+    "Impatient",
     "Link",
     "Terms",
     "application",

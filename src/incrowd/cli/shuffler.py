@@ -101,6 +101,7 @@ def run(folder: Folder) -> None:
         say(f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}")
         config = parts.uvicorn.Config(
             service,
+            http=parts.Impatient,
             access_log=False,
             log_config=None,
             server_header=False,
@@ -153,6 +154,8 @@ def _log_discreetly() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_without_traceback)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], format=LINE)
+    # What is no HTTP is no line: whoever sends it could fill the disk.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
