@@ -1,15 +1,15 @@
-import { concat, equal, fromHex, isHex, sha256, toHex, twoBytes, utf8, type Bytes } from "./bytes.js"
+import { isHex, sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
 import { refuse } from "./errors.js"
+import { isAddress } from "./link.js"
 import { bitsOf, checkPlan, plaintextBytes, type Plan } from "./plan.js"
+import { isUsable, OVERHEAD } from "./seal.js"
 import { fewestSlots } from "./slots.js"
 
 const LONGEST = 2 ** 24
 const KEYS =
   "addresses closes codes colluding disposes format key_configuration local_only opens period plan plan_digest " +
   "reserve shuffler_key slots small_strata strata wanted wording"
-const KEM = 0x0020
-const PAIR = Uint8Array.of(0, 4, 0, 1, 0, 1) // one pair of algorithms: HKDF-SHA256 and AES-128-GCM
 
 /** All that a device, a shuffler and a collector agree on, as the shuffler gives it out (docs/protocol.md). */
 export interface Bundle {
@@ -45,6 +45,8 @@ export interface Survey {
   readonly bundle: Bundle
   /** SHA-256 of the bundle's text. */
   readonly digest: Bytes
+  /** The invitation of the link; empty without one. */
+  readonly code: string
 }
 
 /** The survey that these bytes describe; refused unless they are the pinned ones and right in every part. */
@@ -58,7 +60,8 @@ export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> 
   checkFields(bundle)
   checkPlan(bundle.plan)
   checkAgainstPlan(bundle)
-  return { bundle, digest }
+  if (!(await isUsable(bundle.key_configuration))) refuse("key_configuration is not one that this client can seal for")
+  return { bundle, digest, code: "" }
 }
 
 function parse(bytes: Bytes): { [key: string]: Json } {
@@ -100,7 +103,6 @@ function checkFields(bundle: Bundle): void {
   demand(typeof bundle.codes === "boolean" && typeof bundle.local_only === "boolean", "codes or local_only")
   demand(isCount(reserve, 20), "reserve")
   demand(isHex(bundle.shuffler_key, 32), "shuffler_key")
-  demand(isConfiguration(bundle.key_configuration), "key_configuration")
   hasKeys(addresses, "collector shuffler", "addresses")
   demand([addresses.shuffler, addresses.collector].every(isAddress), "addresses")
 }
@@ -112,19 +114,6 @@ const isCount = (value: unknown, least: number): value is number =>
 const timeOf = (text: string): number => {
   const time = Date.parse(text)
   return Number.isNaN(time) || new Date(time).toISOString().replace(".000", "") !== text ? NaN : time
-}
-
-function isConfiguration(text: unknown): boolean {
-  if (!isHex(text, 41)) return false
-  const bytes = fromHex(text)
-  return equal(bytes.subarray(1, 3), twoBytes(KEM)) && equal(bytes.subarray(35), PAIR)
-}
-
-/** `https`, or `http` on the same machine; without user, query, fragment and a slash at the end. */
-export function isAddress(text: unknown): text is string {
-  if (typeof text !== "string" || /[?#@\s]|\/$/.test(text) || !URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
 }
 
 function checkAgainstPlan({ plan, wording, colluding, reserve, slots }: Bundle): void {
@@ -152,20 +141,9 @@ function checkAgainstPlan({ plan, wording, colluding, reserve, slots }: Bundle):
   })
 }
 
-/** What `shuffler`, `#`, the digest, and behind a point an invitation say together. */
-export interface Link {
-  readonly address: string
-  readonly digest: string
-  readonly code: string | null
-}
-
 /** The sealed length of every report of a survey. */
-export const sealedBytes = (plan: Plan): number => plaintextBytes(plan) + 55
+export const sealedBytes = (plan: Plan): number => plaintextBytes(plan) + OVERHEAD
 
 /** The length that every upload of a survey has. */
 export const uploadBytes = ({ plan, slots }: Bundle): number =>
   50 + slots.reduce((sum, count) => sum + count, 0) * sealedBytes(plan)
-
-/** The beginning of every sealed report: key id and algorithms. */
-export const headerOf = (bundle: Bundle): Bytes =>
-  concat(fromHex(bundle.key_configuration).subarray(0, 1), twoBytes(KEM), Uint8Array.of(0, 1, 0, 1))

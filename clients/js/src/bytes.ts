@@ -1,9 +1,9 @@
-/** Bytes over an own buffer, which is what Web Crypto takes. */
+/** Bytes over a buffer of their own, which is what Web Crypto takes. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-export const utf8 = (text: string): Bytes => new TextEncoder().encode(text) as Bytes
+export const utf8 = (text: string): Bytes => new TextEncoder().encode(text)
 
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
@@ -24,7 +24,7 @@ export function concat(...parts: Uint8Array[]): Bytes {
   return all
 }
 
-/** The two bytes of a number below 65,536, the highest first. */
+/** A number below 65,536, the highest byte first. */
 export const twoBytes = (number: number): Bytes => Uint8Array.of(number >> 8, number & 255)
 
 export const equal = (a: Uint8Array, b: Uint8Array): boolean =>
@@ -33,11 +33,13 @@ export const equal = (a: Uint8Array, b: Uint8Array): boolean =>
 export const sha256 = async (bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))
 
-/** Five bits a digit, the first bits first; of bits that do not fill a digit nothing is asked here. */
+/** Base 32, five bits a digit, the first bits first; the number of bits is a multiple of 5. */
 export function toBase32(bytes: Uint8Array): string {
-  let bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, "0")).join("")
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, "0")).join("")
   return (bits.match(/.{5}/g) ?? []).map((five) => DIGITS[parseInt(five, 2)]).join("")
 }
+
+export const grouped = (text: string): string => (text.match(/.{1,4}/g) ?? []).join("-")
 
 /** What a person typed: hyphens and white space dropped, letters raised, I and L read as 1, O as 0. */
 export const cleanBase32 = (text: string): string =>

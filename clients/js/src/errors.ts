@@ -1,25 +1,29 @@
-/** What the client itself finds wrong; the names of the problems of a shuffler stand beside them. */
+/** What the client itself finds wrong. */
 export type Fault =
   | "answer" // an answer does not fit its question
   | "bundle-refused" // the bundle is not the pinned one, or not as the protocol says
-  | "code-needed" // the survey asks for an invitation, or knows none
-  | "link" // the link is not one of a survey
+  | "code" // an invitation is needed, cannot be read, or is not asked for
+  | "key" // permanent responses need a store for the device's key
+  | "link" // it is not the link of a survey
   | "response" // what came back is no answer of a shuffler
-  | "unreachable" // no answer came
+  | "stratum" // there are several parts of people, and none of them was named
+  | "unreachable" // nothing came back
 
-/** Problems that a shuffler may answer with (docs/protocol.md, "Problems"). */
+/** What a shuffler may answer a device (docs/protocol.md, "Problems"). */
 export type Problem =
   | "length" | "bundle" | "stratum" | "sealed" | "not-open" | "closed" | "code-used" | "code-unknown"
   | "not-found" | "no-resource" | "method" | "slow" | "media-type" | "busy" | "full" | "fault"
 
-/** Every error of this package. `code` tells what went wrong; `again` whether the same may work later. */
+/** Every error of this package. */
 export class IncrowdError extends Error {
   override name = "IncrowdError"
   constructor(
+    /** What went wrong. */
     readonly code: Fault | Problem,
     message: string,
+    /** Whether the same bytes may be taken later. */
     readonly again = false,
-    /** The question, where an answer is wrong. */
+    /** The id of the question whose answer is wrong. */
     readonly question?: string,
   ) {
     super(message)
@@ -27,5 +31,5 @@ export class IncrowdError extends Error {
 }
 
 export function refuse(reason: string): never {
-  throw new IncrowdError("bundle-refused", `The bundle is refused: ${reason}.`)
+  throw new IncrowdError("bundle-refused", `The bundle is refused: ${reason}. Nothing was sent.`)
 }
