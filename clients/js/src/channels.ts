@@ -25,7 +25,7 @@ export type Channel = (Flip | Staged | KAry) & { readonly permanent?: Flip; read
 
 /** The channel of a randomizer, its probabilities multiples of 2^-32 (docs/protocol.md, "Randomizers"). */
 export function channelOf(randomizer: Randomizer, bits: number, id: string): Channel {
-  const made = makers[randomizer.kind]?.(randomizer, bits)
+  const made = Object.hasOwn(makers, randomizer.kind) && makers[randomizer.kind](randomizer, bits)
   if (!made || !isDevice(made))
     return refuse(`the randomizer of "${id}" is not one that this client knows, or gives an answer away`)
   return made

@@ -1,6 +1,7 @@
 import type { Draw } from "./random.js"
 
 const BLOCK = 7
+const ALL = 0xffffffff
 
 /** Whether bit `at` is 1, counted from the lowest bit of the first word. */
 export const bitOf = (words: Uint32Array, at: number): boolean => ((words[at >>> 5] >>> (at & 31)) & 1) === 1
@@ -17,17 +18,17 @@ const halvesFor = (lanes: number): number => 2 * Math.ceil(lanes / 64)
  */
 export function bernoulli(lanes: number, numerator: number, draw: Draw): Uint32Array {
   const result = new Uint32Array(halvesFor(lanes))
-  if (numerator === 2 ** 32) return result.fill(0xffffffff)
+  if (numerator === 2 ** 32) return result.fill(ALL)
   const digits = numerator === 0 ? 0 : Math.clz32(numerator & -numerator) + 1 // without zeros at the end
-  let open = new Uint32Array(result.length).fill(0xffffffff)
-  let place: number[] | null = null // where the open lanes stand in the result; null: as they are
-  for (let first = 0; first < digits && open.length > 0; first += BLOCK) {
+  let racing: (number | undefined)[] | null = null // places in the result; null: as they are; undefined: only fill up
+  for (let first = 0; first < digits; first += BLOCK) {
+    const open = new Uint32Array(racing === null ? result.length : halvesFor(racing.length)).fill(ALL)
+    if (open.length === 0) break
     const ones = raceBlock(open, numerator, first, Math.min(first + BLOCK, digits), draw)
-    if (place === null) result.set(ones)
-    else place.forEach((at, lane) => bitOf(ones, lane) && setBit(result, at))
-    const still = lanesOf(open)
-    place = place === null ? still : still.map((lane) => (place as number[])[lane])
-    open = firstLanes(place.length)
+    if (racing === null) result.set(ones)
+    else racing.forEach((place, lane) => place !== undefined && bitOf(ones, lane) && setBit(result, place))
+    const before: (number | undefined)[] | null = racing
+    racing = lanesOf(open).map((lane) => (before === null ? lane : before[lane]))
   }
   return result
 }
@@ -53,10 +54,4 @@ export function lanesOf(words: Uint32Array): number[] {
     for (let rest = word; rest !== 0; rest &= rest - 1) places.push(32 * i + 31 - Math.clz32(rest & -rest))
   })
   return places
-}
-
-function firstLanes(lanes: number): Uint32Array<ArrayBuffer> {
-  const words = new Uint32Array(halvesFor(lanes))
-  for (let at = 0; at < lanes; at++) setBit(words, at)
-  return words
 }

@@ -5,6 +5,7 @@ import { readBundle, uploadBytes } from "../lib/bundle.js"
 import { fromHex, toHex } from "../lib/bytes.js"
 import { problemOf, seconds } from "../lib/connection.js"
 import { parseCode, parseLink, shortForm } from "../lib/link.js"
+import { sealer } from "../lib/hpke.js"
 import { seal } from "../lib/seal.js"
 import { vectors } from "./vectors.js"
 
@@ -77,4 +78,14 @@ test("an upload has the length that the vectors say", async () => {
     const { bundle } = await readBundle(new TextEncoder().encode(text), digest)
     assert.equal(uploadBytes(bundle), fromHex(uploads[i].bytes).length)
   }
+})
+
+test("the example of RFC 9458 is sealed to its bytes", async () => {
+  const given = vectors("rfc9458")
+  const pair = await pairOf(fromHex(given.client_ephemeral_secret_key))
+  const fixed = mock.method(crypto.subtle, "generateKey", async () => pair)
+  const sealed = await sealer(fromHex(given.key_config.slice(6, 70)), fromHex(given.info))
+  const made = await sealed(fromHex(given.request))
+  fixed.mock.restore()
+  assert.equal(given.key_config.slice(0, 2) + "002000010001" + toHex(made), given.encapsulated_request)
 })
