@@ -7,7 +7,6 @@ tests/oracles/wire.py, the rest by the library; the tests check each with the ot
 
 import hashlib
 import json
-from pathlib import Path
 
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -17,24 +16,17 @@ from incrowd.collection.wire import problem, release, upload
 from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.plaintext import filled
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
 from incrowd.collection.wire.sealed import KeyConfiguration
-from incrowd.encoding.bloom import normalize, places
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.plans import Plan, UnlinkedBits
 from incrowd.plans.digests import canonical
-from incrowd.plans.fixed_channels import fixed_channel
 from incrowd.plans.slots import slots
-from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import remembered, remembering, series
-from incrowd.sampling.permanent import DeviceKey
-from incrowd.survey import Choice, Text, YesNo
 from incrowd.workflow.randomize import randomize_message
 from tests.oracles import wire
+from tests.oracles.device_vectors import devices
+from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 PEOPLE = 23
 ANSWERS = [
     {"smokes": "yes", "region": "east", "drugs": "alcohol;other", "visits": 0, "site": "s07"},
@@ -43,81 +35,7 @@ ANSWERS = [
 ]
 
 
-def fixed(name):
-    """32 bytes that stand for random ones."""
-    return hashlib.sha256(f"incrowd vectors 1: {name}".encode()).digest()
-
-
-DEVICES = [
-    {
-        "word": "Größe", "smokes": "yes", "page": " a\u030a.example\u3000", "version": "beta",
-        "hours": 1.5, "owns": "yes", "cheated": "no", "opposite": "yes", "insured": "no",
-        "drugs": "cannabis;other", "employed": "no", "moved": "yes", "tried": "no",
-        "crashed": "yes", "size": 3,
-    },
-    {
-        "word": None, "smokes": "no", "page": "Å.example", "version": "old",
-        "hours": None, "owns": None, "cheated": "yes", "opposite": "no", "insured": "yes",
-        "drugs": "none", "employed": "yes", "moved": "yes", "tried": "yes",
-        "crashed": "no", "size": None,
-    },
-    {
-        "word": "no answer", "smokes": "no", "page": "𝔘\u00a0x", "version": "own",
-        "hours": 10, "owns": "no", "cheated": "yes", "opposite": "no", "insured": "no",
-        "drugs": "alcohol", "employed": "no", "moved": "no", "tried": "no",
-        "crashed": "no", "size": -2.5,
-    },
-]  # fmt: skip
-RANDOMIZERS = [
-    {"kind": "bit flip", "noise": 1e-9},
-    {"kind": "bit flip", "noise": 0.499999999},
-    {"kind": "bit flip", "epsilon": 0.001},
-    {"kind": "bit flip", "epsilon": 1.0},
-    {"kind": "bit flip", "epsilon": 20.0},
-    {"kind": "warner", "spinner": 0.5000000005},
-    {"kind": "warner", "spinner": 0.2},
-    {"kind": "warner", "spinner": 0.75},
-    {"kind": "warner", "epsilon": 3.0},
-    {"kind": "simmons", "unrelated": 0.3},
-    {"kind": "simmons", "unrelated": 0.3, "prevalence": 0.9},
-    {"kind": "simmons", "unrelated": 1e-9, "prevalence": 1e-9},
-    {"kind": "simmons", "epsilon": 2.0},
-    {"kind": "bit", "one_if_zero": 0.9, "one_if_one": 0.2},
-    {"kind": "bit", "one_if_zero": 0.3, "one_if_one": 0.7},
-    {"kind": "rappor", "f": 0.3},
-    {"kind": "rappor", "epsilon": 0.7},
-    {"kind": "rappor", "f": 0.3, "one_if_zero": 0.0, "one_if_one": 1.0},
-    {"kind": "rappor", "epsilon": 0.7, "one_if_zero": 0.6, "one_if_one": 0.1},
-    {"kind": "k-ary", "keep": 0.51},
-    {"kind": "k-ary", "epsilon": 0.1},
-    {"kind": "k-ary", "epsilon": 8.0},
-]
-NO_RANDOMIZERS = [
-    {"kind": "bit", "one_if_zero": 0.0, "one_if_one": 0.5},
-    {"kind": "bit", "one_if_zero": 0.5, "one_if_one": 0.5},
-    {"kind": "warner", "spinner": 0.5},
-    {"kind": "bit flip", "noise": 0.49999999999},
-    {"kind": "k-ary", "keep": 0.2},
-    {"kind": "rappor", "f": 0.5, "one_if_zero": 0.5, "one_if_one": 0.5},
-]
-
-
-class Recorded(Keystream):
-    """A fixed stream that keeps the words it gave."""
-
-    def __init__(self, name):
-        super().__init__(fixed(name), bytes(16))
-        self.drawn = []
-
-    def words(self, count):
-        found = super().words(count)
-        self.drawn += found.tolist()
-        return found
-
-
 PLAN = Plan.load(VECTORS / "plan.json")
-DEVICE_PLAN = Plan.load(VECTORS / "devices-plan.json")
-DEVICE_KEY = DeviceKey(fixed("device 42"))  # one that flips some bit of everybody
 RECEIVER = X25519PrivateKey.from_private_bytes(fixed("collector"))
 SHUFFLER = Ed25519PrivateKey.from_private_bytes(fixed("shuffler"))
 CONFIGURATION = KeyConfiguration(7, wire.public(RECEIVER))
@@ -177,7 +95,7 @@ def message_case(message, people, name):
         sent = {int.from_bytes(each, "little") for each in reports}
         chosen = {bit for bit in range(message.record_bits) if record[bit // 8] >> bit % 8 & 1}
         return case | {"flipped": sorted(sent ^ chosen)}
-    return case | {"words": [f"{word:016x}" for word in stream.drawn]}
+    return case | {"words": stream.text}
 
 
 def reports():
@@ -201,10 +119,6 @@ def inside(number, of=INVITED):
     return filled(of.shape, of.slots, packed)
 
 
-def hexed(many):
-    return [each.hex() for each in many]
-
-
 def wrong_plaintexts():
     dummy, report = INVITED.shape.dummy, INVITED.shape.report(0, b"\x15")
     return {
@@ -215,90 +129,6 @@ def wrong_plaintexts():
         "too short": dummy[:-1].hex(),
         "too long": (dummy + b"\0").hex(),
     }
-
-
-# --- devices: text, fixed randomizers, permanent responses --------------------------------------
-
-
-def devices():
-    questions = DEVICE_PLAN.survey.questions
-    return {
-        "plan": DEVICE_PLAN.digest,
-        "key": DEVICE_KEY.secret.hex(),
-        "laws": {q.id: law(fixed_channel(q)) for q in questions if q.randomizer},
-        "randomizers": [{"randomizer": r, "law": law(channel_of(r))} for r in RANDOMIZERS],
-        "no_randomizers": NO_RANDOMIZERS,
-        "words": [word_case(q, w, c) for q, w, c in WORDS],
-        "permanent": [permanent_case(number) for number in range(len(DEVICES))],
-        "people": [
-            {"answers": answers, "messages": device_messages(number, answers)}
-            for number, answers in enumerate(DEVICES)
-        ],
-    }
-
-
-def channel_of(given):
-    """Of a yes/no question, or of a choice of four for a whole answer."""
-    kinds = {"id": "q", "randomizer": given}
-    question = Choice(options=list("abcd"), **kinds) if given["kind"] == "k-ary" else YesNo(**kinds)
-    return fixed_channel(question)
-
-
-def law(channel):
-    """Numerators over 2^32: of flips; of 1 sent for 0 and for 1, stage by stage; of an answer."""
-    if isinstance(channel, BitFlip):
-        return {"flip": channel.numerator}
-    if isinstance(channel, KAry):
-        return {"keep": channel.keep}
-    return {"stages": [[bit.one_if_zero, bit.one_if_one] for bit in channel.stages]}
-
-
-WORDS = [
-    ("word", "Größe", 0),
-    ("word", "Größe", 7),
-    ("word", "  e\u0301\t\u2003", 3),
-    ("word", "\ufeffx\x1f", 3),
-    ("page", "", 0),
-]
-
-
-def word_case(id, word, cohort):
-    question = next(q for q in DEVICE_PLAN.survey.questions if q.id == id)
-    found = places([word], [cohort], id, question.hashes, question.block)[0].tolist()
-    case = {"question": id, "word": word, "normalized": normalize(word)}
-    return case | {"cohort": cohort, "places": found}
-
-
-def device_people(answers):
-    table = pa.table({id: [value] for id, value in answers.items()})
-    return People.of(DEVICE_PLAN.survey, table)
-
-
-def device_memory():
-    return remembering(DEVICE_PLAN, 1, None, DEVICE_KEY)
-
-
-def permanent_case(number):
-    """The record of the last message, and what the device remembers in its place."""
-    message = DEVICE_PLAN.messages[-1]
-    record = pack(message.questions, device_people(DEVICES[number]).encoded, 1)
-    found = remembered(DEVICE_PLAN, message, record, device_memory())
-    stages = [message.channels[id].permanent_stage for id in message.ids]
-    named = [series(DEVICE_PLAN, message, stage) for stage in stages]
-    return {"series": named, "record": record[0].tobytes().hex(), "kept": found[0].tobytes().hex()}
-
-
-def device_messages(number, answers):
-    people, found = device_people(answers), []
-    for at, message in enumerate(DEVICE_PLAN.messages):
-        stream = Recorded(f"device {number}/{at}")
-        made = randomize_message(DEVICE_PLAN, message, people, stream, device_memory())
-        case = {"reports": hexed([each.tobytes() for each in made])}
-        if not any(isinstance(question, Text) for question in message.questions):
-            record = pack(message.questions, people.encoded, 1)[0].tobytes()
-            case = {"record": record.hex()} | case
-        found.append(case | {"words": [f"{word:016x}" for word in stream.drawn]})
-    return found
 
 
 # --- keys, sealed reports ------------------------------------------------------------------------
