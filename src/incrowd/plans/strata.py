@@ -8,7 +8,7 @@ a collection and a crowd of its own. Proof: docs/mathematics.md#open-strata.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Literal
 
 import numpy as np
@@ -46,22 +46,18 @@ def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
 
     people: how many there are in each stratum. least: how many a release needs. Large strata are
     released by themselves. The small ones are released as one if the rule is to merge them and
-    they are enough together; else they are never released. Who is in which stratum is public, so
-    that this decision tells nothing that is protected.
+    they are enough together; else they are never released, nor are those that nobody is in. Who is
+    in which stratum is public, so that this decision tells nothing that is protected.
     """
     large: list[Group] = [(number,) for number in sorted(people) if people[number] >= least]
-    small = tuple(number for number in sorted(people) if people[number] < least)
+    small = tuple(number for number in sorted(people) if 0 < people[number] < least)
     merged = rule == "merge" and sum(people[number] for number in small) >= least
     return large + ([small] if merged else [])
 
 
 def grouped(survey: Survey, numbers: np.ndarray) -> list[Group]:
-    """The releases of some people, by the survey's own crowd and rule; numbers: their strata.
-
-    Strata that nobody is in belong to none.
-    """
-    counts = np.bincount(numbers)
-    people = {int(number): int(counts[number]) for number in np.flatnonzero(counts)}
+    """The releases of some people, by the survey's own crowd and rule; numbers: their strata."""
+    people = dict(enumerate(np.bincount(numbers).tolist()))
     return releases(people, survey.crowd, survey.small_strata)
 
 
@@ -94,9 +90,8 @@ def told_apart(
         said = {tuple(combinations[name][place] for place in places) for name in names}
         same = [part for part in parts if part[0] & said]
         parts = [part for part in parts if not part[0] & said]
-        parts.append(
-            (said.union(*(part[0] for part in same)), sum((p[1] for p in same), []) + [names])
-        )
+        found = [*chain.from_iterable(part[1] for part in same), names]
+        parts.append((said.union(*(part[0] for part in same)), found))
     parts.sort(key=lambda part: min(map(wanted.index, part[0])))
     return {
         TOGETHER.join(SEPARATOR.join(each) for each in wanted if each in said): found

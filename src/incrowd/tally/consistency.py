@@ -32,7 +32,7 @@ def check_possible(plan: Plan, tally: Tally) -> None:
     if tally.plan != plan.digest:
         made = "it counts the reports of another plan; use the plan with this digest"
         raise ReportsError.of("tally", tally.plan, made)
-    _check_strata(plan, tally)
+    check_strata(plan, tally)
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         if number >= len(plan.messages):
             raise _impossible(number, "the plan has no such message")
@@ -40,7 +40,7 @@ def check_possible(plan: Plan, tally: Tally) -> None:
             raise _impossible(number, wrong)
 
 
-def _check_strata(plan: Plan, tally: Tally) -> None:
+def check_strata(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError unless every stratum is one of the plan, and stands in one release."""
     for names in tally.strata or ((),) * bool(tally.messages):
         if wrong := wrong_strata(plan, names):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from incrowd.estimation.readings import joint
 from incrowd.estimation.two_way import TwoWay, two_way
-from incrowd.planner.sources import check_tables, readings
+from incrowd.planner.open_tables import joint_table
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
@@ -25,5 +25,5 @@ def compare(
     ids = check_tables(plan, [(first, second)])[0]
     counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
+    table = joint_table(plan, counted, ids, noise_only, margin=True)
     return two_way(table, guarantee, counted.seed)
