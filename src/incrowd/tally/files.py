@@ -76,7 +76,7 @@ def as_text(tally: Tally) -> str:
 
     Where it tells strata apart their counts stand in it, and none of all together.
     """
-    data = {
+    data: dict[str, Any] = {
         "format": FORMAT,
         "plan": tally.plan,
         "kind": tally.kind,

@@ -28,7 +28,7 @@ from incrowd.sampling.records import draw_cohorts, randomize_records, randomize_
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
-from incrowd.workflow.strata import crowds, people_of, released
+from incrowd.workflow.strata import crowds, people_of, released, tell
 
 MOST_FILES = 400  # open at the same time
 
@@ -164,6 +164,7 @@ def _counted(
         before += table.num_rows
     numbers = np.repeat(*(np.array(list(each)) for each in (counts, counts.values())))
     groups = released(plan, numbers)
+    tell(plan, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
         allowed = f"at most {MOST_FILES:,} can be written side by side; split the answers by strata"
         raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)

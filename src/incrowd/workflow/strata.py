@@ -19,13 +19,14 @@ def crowds(
 ) -> Iterator[tuple[Names, People, Memory | None]]:
     """The people of every release, with the memory of their devices: all, if no question is open.
 
-    Raises AnswersError if no stratum is large enough; what is left out or merged is said by an
-    IncrowdWarning.
+    Raises AnswersError if no stratum is large enough; what is left out or merged is told.
     """
     if not plan.survey.open:
         yield (), people, memory
         return
-    groups = released(plan, people.strata(plan.survey))
+    numbers = people.strata(plan.survey)
+    groups = released(plan, numbers)
+    tell(plan, numbers, groups)
     for names, rows in zip(groups, rows_of(plan, people, groups), strict=True):
         yield names, people.take(rows), memory and [memory[row] for row in rows]
 
@@ -40,6 +41,12 @@ def released(plan: Plan, numbers: np.ndarray) -> dict[Names, Group]:
             f"a stratum is released from {survey.crowd:,} people on; ask more, or merge answers"
         )
         raise AnswersError.of("answers", InWords(most), allowed)
+    return found
+
+
+def tell(plan: Plan, numbers: np.ndarray, found: Mapping[Names, Group]) -> None:
+    """Say by an IncrowdWarning which of the strata of some people are left out, or merged."""
+    survey, known = plan.survey, strata(plan.survey)
     people = np.bincount(numbers, minlength=len(known))
     rest = [n for n, name in enumerate(known) if people[n] and name in left_out(survey, found)]
     if rest:
@@ -50,7 +57,6 @@ def released(plan: Plan, numbers: np.ndarray) -> dict[Names, Group]:
         if len(names) > 1:
             said = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
             warnings.warn(f"released as one: {said}", IncrowdWarning, stacklevel=2)
-    return found
 
 
 def rows_of(plan: Plan, people: People, groups: Mapping[Names, Group]) -> Iterator[np.ndarray]:

@@ -60,7 +60,8 @@ def send_each(
 ) -> Crowd:
     """Send every row of the answers as one person's, some at a time.
 
-    codes: code fields, one for each row. strata: the number of each row's; 0 by default. memory: a secret for each row, for permanent responses.
+    codes: code fields, one for each row. strata: the number of each row's, by default 0. memory: a
+    secret for each row, for permanent responses.
     progress: called with 1 after each. Who is refused is counted, and stops nobody else. Raises
     UsageError unless there is a code for each row.
     """

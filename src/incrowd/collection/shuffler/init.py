@@ -27,8 +27,9 @@ class Terms(BaseModel):
     """What a file about a collection says; the bundle has the same words.
 
     questions: the text of each, by its id. key_configuration: what `incrowd collector init` gave.
-    colluding: as in the survey; it has to be said where nobody is invited. strata, small_strata: by
-    default those of the survey's open questions, and its rule. shuffler, collector: their addresses.
+    colluding: as in the survey; it has to be said where nobody is invited. strata, small_strata:
+    those of the survey's open questions and its rule, which need not be said again. shuffler,
+    collector: their addresses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
