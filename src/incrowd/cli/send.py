@@ -17,7 +17,7 @@ from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
-from incrowd.collection.device.device import Device, checked_code, stratum_number
+from incrowd.collection.device.device import Device, checked_code, strata_of
 from incrowd.collection.wire.addresses import Link, is_short_of
 from incrowd.collection.wire.addresses import short as shortened
 from incrowd.encoding.answers import texts
@@ -210,7 +210,7 @@ def _crowd(
             people,
             device.connection,
             codes=codes or [checked_code(bundle, "")] * people.number,
-            stratum=stratum_number(bundle, stratum),
+            strata=strata_of(bundle, people, stratum).tolist(),
             memory=remembering(plan, people.number, names, key),
             at_once=at_once,
             progress=advance,

@@ -13,6 +13,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.strata import label, left_out
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,26 @@ class Received:
 
 
 @dataclass(frozen=True)
+class StratumEstimates:
+    """What one released stratum says, or several that were released as one.
+
+    names: of the strata. people: in it. The rest as in `Estimates`, of these people alone.
+    """
+
+    names: tuple[str, ...]
+    people: int
+    tables: tuple[TableEstimate, ...]
+    words: Mapping[str, WordEstimates] = field(default_factory=dict)
+    simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
+    covariances: tuple[JointEstimate | None, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """All names in one."""
+        return label(self.names)
+
+
+@dataclass(frozen=True)
 class Estimates(views.Notebook, views.Tabular):
     """Estimated tables of one plan.
 
@@ -62,7 +83,8 @@ class Estimates(views.Notebook, views.Tabular):
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table. received: what
-    the receipts say, if the reports came over a network.
+    the receipts say, if the reports came over a network. strata: where questions are open, what
+    each release says; all else is of all releases together.
     """
 
     plan: Plan
@@ -76,6 +98,7 @@ class Estimates(views.Notebook, views.Tabular):
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
     received: tuple[Received, ...] = ()
+    strata: tuple[StratumEstimates, ...] = ()
 
     def __repr__(self) -> str:
         tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"
@@ -95,5 +118,18 @@ class Estimates(views.Notebook, views.Tabular):
 
     @property
     def crowd(self) -> int:
-        """The people of the message that has the fewest, those who may collude included."""
+        """The people of the message that has the fewest, those who may collude included.
+
+        Where questions are open, of the smallest stratum.
+        """
+        return min([self.people, *(stratum.people for stratum in self.strata)])
+
+    @property
+    def people(self) -> int:
+        """All people, of the message that has the fewest."""
         return min(message.people for message in self.arrived)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The strata that were not released, since too few people or nobody is in them."""
+        return left_out(self.plan.survey, (stratum.names for stratum in self.strata))

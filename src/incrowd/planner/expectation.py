@@ -98,7 +98,7 @@ def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    variances = [expected_variance(survey, messages, ids) for ids in survey.wanted]
+    variances = [expected_variance(survey, messages, ids) for ids in survey.counted]
     errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 

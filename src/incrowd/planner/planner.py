@@ -196,6 +196,12 @@ def assumption(survey: Survey, assumed: str) -> str:
             "Memoised responses are repeated in every round, which is covered for as long as a "
             "person's answers to them stay the same; everything else is covered once."
         )
+    if survey.open:
+        named = " and ".join(question.id for question in survey.open)
+        said.append(
+            f"The guarantee does not cover {named}, sent openly: each stratum of equal "
+            f"answers to {'it' if len(survey.open) == 1 else 'them'} is a crowd of its own."
+        )
     return " ".join(said)
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from incrowd.errors import MISSING, InWords, Problem
 from incrowd.survey.frozen import Frozen, Mistake
+from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.wording import wording
@@ -32,7 +33,12 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
             field, names = f"{kind}[{number}].questions", _names(part)
             yield from _name_problems(field, names, ids)
             yield from _alone_problems(kind, field, names, questions)
-    yield from _grouping_problems(raw, ids)
+    yield from _grouping_problems(raw, Counter(q["id"] for q in questions if not is_open(q)))
+    messages = enumerate(_mappings(raw.get("message")), 1)
+    yield from open_problems(questions, [(f"message[{n}]", _names(part)) for n, part in messages])
+    if raw.get("small_strata", "delete") != "delete" and not any(map(is_open, questions)):
+        allowed = "no question is open, so that there are no strata; leave it out"
+        yield Problem("small_strata", raw["small_strata"], allowed)
     language = raw.get("language", LANGUAGE)
     for question in questions if isinstance(language, str) else ():
         yield from word_problems(question, language)
@@ -82,8 +88,9 @@ def _alone_problems(
         reason = "its bits travel unlinked" if found[0] in unlinked else "it is a text question"
         yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
     remembered = {q["id"] for q in questions if _remembered(q)}
+    clear = {q["id"] for q in questions if is_open(q)}
     kept = [name for name in names if name in remembered]
-    if kept and len(kept) < len(names):
+    if kept and not remembered | clear >= set(names):
         allowed = "it is memoised, and would link reports of different rounds; "
         allowed += "put it only with other memoised questions"
         yield Problem(field, kept[0], allowed)
@@ -102,7 +109,10 @@ def _unlinked(question: Mapping[str, Any]) -> bool:
 
 
 def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
-    """Only one way of grouping, and every question and wanted table in some message."""
+    """Only one way of grouping, and every question and wanted table in some message.
+
+    ids: of the questions that are randomized.
+    """
     groups, budget = _mappings(raw.get("message")), raw.get("reports_per_person")
     ways = {"message": bool(groups), "reports_per_person": budget is not None}
     ways["copies"] = raw.get("copies", 1) != 1
@@ -112,8 +122,9 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
     if not groups:
         return
     travelling = [set(_names(group)) for group in groups]
+    asked = {q.get("id") for q in _mappings(raw.get("question")) if is_open(q)}
     tables = [[id] for id in ids] + [_names(table) for table in _mappings(raw.get("table"))]
-    for names in tables:
+    for names in ([name for name in names if name not in asked] for names in tables):
         if not any(set(names) <= group for group in travelling):
             shown = ", ".join(names)
             yield Problem(

@@ -5,7 +5,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +54,8 @@ class Group(Table):
 class Survey(views.Notebook, Frozen):
     """The questions, the crowd, the wanted guarantee and the wanted tables.
 
+    crowd: how many people take part; where questions are open, the people of the smallest stratum
+    that is released. small_strata: what becomes of smaller ones: deleted, or merged.
     colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
     copies: of one report that holds all questions. messages: or the grouping, fixed. Or
     reports_per_person: the planner groups the questions, and nobody sends more reports than that,
@@ -70,6 +72,9 @@ class Survey(views.Notebook, Frozen):
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
     rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
     objective: Literal["largest", "mean"] = "largest"
+    small_strata: Literal["delete", "merge"] = Field(
+        default="delete", exclude_if=lambda rule: rule == "delete"
+    )
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     tables: tuple[Table, ...] = Field(alias="table", default=())
@@ -156,6 +161,26 @@ class Survey(views.Notebook, Frozen):
     def hidden(self, rows: int) -> int:
         """The people a guarantee may count on if so many rows of answers came."""
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
+
+    @property
+    def open(self) -> tuple[AnyQuestion, ...]:
+        """The questions whose answers travel in clear."""
+        return tuple(question for question in self.questions if question.open)
+
+    @property
+    def randomized(self) -> tuple[AnyQuestion, ...]:
+        """The questions that are answered through noise."""
+        return tuple(question for question in self.questions if not question.open)
+
+    def closed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Those of some questions that are randomized."""
+        clear = {question.id for question in self.open}
+        return tuple(id for id in ids if id not in clear)
+
+    @property
+    def counted(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that reports are counted for: the randomized questions of the wanted ones."""
+        return tuple(dict.fromkeys(ids for ids in map(self.closed, self.wanted) if ids))
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:

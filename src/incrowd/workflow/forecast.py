@@ -45,9 +45,11 @@ class TableForecast:
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
     """The wanted tables of a plan for exactly its crowd, colluding people included.
 
-    A table that several messages hold is combined from all of them.
+    A table that several messages hold is combined from all of them. Where questions are open the
+    crowd is that of the smallest stratum, and tables are of its people: of those that name an open
+    question the rest, which is read in each stratum.
     """
-    return tuple(_forecast(plan, ids) for ids in plan.survey.wanted)
+    return tuple(_forecast(plan, ids) for ids in plan.survey.counted)
 
 
 def _forecast(plan: Plan, ids: Ids) -> TableForecast:
@@ -79,5 +81,7 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell."""
-    variance = expected_variance(plan.survey, plan.messages, check_tables(plan, [ids])[0])
+    variance = expected_variance(
+        plan.survey, plan.messages, plan.survey.closed(check_tables(plan, [ids])[0])
+    )
     return math.ceil(variance / standard_error**2)

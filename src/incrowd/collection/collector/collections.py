@@ -21,6 +21,7 @@ from incrowd.collection.collector.receipt import (
     check,
     check_files,
     collection_name,
+    names_of,
     people_at_most,
     receipt_of,
     save_receipt,
@@ -30,6 +31,7 @@ from incrowd.collection.durable import PRIVATE_FOLDER, lasting, settle, settle_n
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, check_body
 from incrowd.errors import ReportsError
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import ID_BYTES, Collection, parts, write_reports
 from incrowd.reports.temporary import Bucket
 
@@ -118,7 +120,7 @@ def _written(
                 rejected[kind] = rejected.get(kind, 0) + count
             dummies += piece.dummies
         people = people_at_most(signed, dummies + sum(map(len, buckets)), bundle)
-        messages = _collections(buckets, bundle, people, folder)
+        messages = _collections(buckets, bundle, people, names_of(signed, bundle), folder)
     receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
     save_receipt(receipt, folder)
     lasting(folder / BUNDLE, bundle.encoded)
@@ -126,9 +128,10 @@ def _written(
 
 
 def _collections(
-    buckets: Sequence[Bucket], bundle: Bundle, people: int, folder: Path
+    buckets: Sequence[Bucket], bundle: Bundle, people: int, names: Names, folder: Path
 ) -> list[Opened]:
     found = []
+    strata = names if bundle.plan.survey.open else ()
     for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
         empty = np.empty((0, bucket.width), np.uint8)
         id, reports, path = (
@@ -136,7 +139,15 @@ def _collections(
             len(bucket),
             folder / collection_name(number),
         )
-        header = Collection(bundle.plan.digest, number, message.bits, empty, id=id, people=people)
+        header = Collection(
+            plan=bundle.plan.digest,
+            message=number,
+            bits=message.bits,
+            packed=empty,
+            id=id,
+            people=people,
+            strata=strata,
+        )
         write_reports(header, bucket.take(max(BUCKET_BYTES // bucket.width, 1)), path)
         with path.open("r+b") as file:
             settle(file)

@@ -20,6 +20,7 @@ from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import tail
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.survey.wording import wording
@@ -100,13 +101,18 @@ def receipt_of(
         issued=header.issued,
         used=header.used,
         reports=header.reports,
-        strata=[bundle.strata[number] for number in header.strata],
+        strata=list(names_of(signed, bundle)),
         rejected={kind: rejected.get(kind, 0) for kind in KINDS},
         dummies=dummies,
         opened_people=people_at_most(signed, accepted, bundle),
         messages=messages,
         contradictions=contradictions,
     )
+
+
+def names_of(signed: Signed, bundle: Bundle) -> Names:
+    """The strata of a release."""
+    return tuple(bundle.strata[number] for number in signed.header.strata)
 
 
 def check(receipt: Receipt, bundle: Bundle) -> None:

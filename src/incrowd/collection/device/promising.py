@@ -76,6 +76,9 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
         yield "Who mixes", _ONE_PARTY
     if bundle.plan.memoised:
         yield "Permanent responses", _PERMANENT
+    if survey := bundle.plan.survey.open:
+        named = " and ".join(question.id for question in survey)
+        yield "Sent openly", f"your answer to {named}, to the shuffler and the analyst: {_OPENLY}"
     yield "Sent", f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
 
 
@@ -97,6 +100,7 @@ def _senders(bundle: Bundle) -> str:
     return f"anybody; {taken}, and who invents more people than that breaks the promise"
 
 
+_OPENLY = "no noise is on it, and no promise covers it"
 _ONE_PARTY = "one party is shuffler and collector: only the local promise holds"
 _PERMANENT = (
     "from the second time on that you answer these questions, what is promised is the local "

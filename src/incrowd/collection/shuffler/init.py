@@ -16,9 +16,12 @@ from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import slots, tail
+from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import wording
+
+EVERYBODY = "all"  # the only stratum where no question is open
 
 
 class Terms(BaseModel):
@@ -27,7 +30,8 @@ class Terms(BaseModel):
     title, language, questions (the text of each, by its id): the survey's, unless they are given;
     a question without a text in the survey needs one here. key_configuration: what
     `incrowd collector init` gave. colluding: as in the survey; it has to be said where nobody is
-    invited. shuffler, collector: their addresses.
+    invited. strata, small_strata: those of the survey's open questions and its rule, which need
+    not be said again. shuffler, collector: their addresses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,8 +45,8 @@ class Terms(BaseModel):
     closes: str
     disposes: str
     wanted: int | None = None
-    strata: tuple[str, ...] = ("all",)
-    small_strata: Literal["delete", "merge"] = "delete"
+    strata: tuple[str, ...] | None = None
+    small_strata: Literal["delete", "merge"] | None = None
     codes: bool
     colluding: int | None = None
     reserve: int | None = None
@@ -91,6 +95,8 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         "addresses": {"shuffler": terms.shuffler, "collector": terms.collector},
         "colluding": survey.colluding if terms.colluding is None else terms.colluding,
         "reserve": reserve,
+        "strata": terms.strata or strata(survey) or (EVERYBODY,),
+        "small_strata": terms.small_strata or survey.small_strata,
     }
     try:
         bundle = Bundle.model_validate(said | more)
