@@ -30,7 +30,7 @@ class People(NamedTuple):
         before: how many rows of the file come before these; errors count them as well.
         """
         checked = check_columns(answers, survey)
-        return cls(checked.num_rows, encode(survey.questions, checked, before))
+        return cls(checked.num_rows, encode(survey.questions, checked, before, survey.codes))
 
     def take(self, rows: np.ndarray) -> People:
         """Some of the people, in that order; one may come several times."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.estimation.readings import Ids
@@ -18,14 +19,14 @@ from incrowd.tally.moments import moments
 
 
 def truth(
-    plan: Plan, answers: pa.Table, *, tables: Sequence[Sequence[str]] | None = None
+    plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
-    For comparison only.
+    For comparison only. answers: as `load_answers` takes them.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
-    people = People.of(plan.survey, answers)
+    people = People.of(plan.survey, load_answers(answers, plan.survey))
     return tuple(true_table(plan, ids, true_moments(plan, people, ids)) for ids in wanted)
 
 
