@@ -13,7 +13,9 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.errors import SurveyError
+from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.frozen import Frozen
+from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
 from incrowd.survey.questions import AnyQuestion, Question
 from incrowd.survey.toml import read_toml
@@ -62,6 +64,7 @@ class Survey(views.Notebook, Frozen):
     so that the largest (or the mean) standard error of the wanted tables is smallest.
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
     language: of what stands in one language only, and where another is wanted and missing.
+    codes: how files of answers write them; in a TOML file keys of the questions.
     """
 
     name: str = Field(min_length=1)
@@ -79,6 +82,7 @@ class Survey(views.Notebook, Frozen):
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     tables: tuple[Table, ...] = Field(alias="table", default=())
     messages: tuple[Group, ...] = Field(alias="message", default=())
+    codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
@@ -100,7 +104,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        return cls.of(read_toml(path))
+        return cls.of(with_options(read_toml(path), Path(path).parent))
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
@@ -108,6 +112,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake at once.
         """
+        raw = with_codes(raw)
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
@@ -120,6 +125,11 @@ class Survey(views.Notebook, Frozen):
             if question.id == id:
                 return question
         raise KeyError(id)
+
+    def codes_of(self, id: str) -> Codes:
+        """How a file of answers writes those to a question; none, if it says so itself."""
+        found = (codes for codes in self.codes if codes.question == id)
+        return next(found, Codes(question=id))
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -190,4 +200,9 @@ class Survey(views.Notebook, Frozen):
         return one_way + tuple(more)
 
 
-_PARTS: dict[str, type[Frozen]] = {"privacy": Privacy, "table": Table, "message": Group}
+_PARTS: dict[str, type[Frozen]] = {
+    "privacy": Privacy,
+    "table": Table,
+    "message": Group,
+    "codes": Codes,
+}
