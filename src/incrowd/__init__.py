@@ -22,6 +22,7 @@ _PUBLIC = {
         "TableError UsageError"
     ),
     "estimation.postprocessed": "Postprocessed",
+    "estimation.regression.results": "Regression",
     "estimation.results": "Estimates",
     "estimation.tables": "TableEstimate",
     "estimation.two_way": "TwoWay",
@@ -40,6 +41,7 @@ _PUBLIC = {
     "workflow.plan": "plan solve",
     "workflow.postprocess": "postprocess",
     "workflow.randomize": "randomize",
+    "workflow.regress": "forecast_regression regress",
     "workflow.rounds": "new_ledger note",
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",

@@ -23,6 +23,7 @@ from incrowd.errors import SurveyError as SurveyError
 from incrowd.errors import TableError as TableError
 from incrowd.errors import UsageError as UsageError
 from incrowd.estimation.postprocessed import Postprocessed as Postprocessed
+from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
 from incrowd.estimation.tables import TableEstimate as TableEstimate
 from incrowd.estimation.two_way import TwoWay as TwoWay
@@ -48,6 +49,8 @@ from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
 from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
+from incrowd.workflow.regress import forecast_regression as forecast_regression
+from incrowd.workflow.regress import regress as regress
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note
 from incrowd.workflow.simulate import Simulation as Simulation

@@ -18,6 +18,10 @@ COMMANDS = {
     "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
     "compare": ("estimating:compare", "Compare groups, with errors."),
+    "regress": (
+        "regressing:regress",
+        "Explain one answer by others: logistic and linear regression.",
+    ),
     "postprocess": (
         "estimating:postprocess",
         "Shares that look like proportions, by a named, biased method.",

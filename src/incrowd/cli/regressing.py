@@ -1,0 +1,172 @@
+"""The command `regress`."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show
+from incrowd.cli.console import counting, out, printed_as_json, say
+from incrowd.cli.options import (
+    AcceptSmaller,
+    AsJson,
+    NoiseOnly,
+    Output,
+    PlanFile,
+    beside,
+    certified,
+    check_reports,
+    choice,
+    keep,
+)
+from incrowd.collection.collector.receipt import receipts_of
+from incrowd.errors import MISSING, UsageError
+from incrowd.estimation.regression.formula import FAMILIES, IS
+from incrowd.estimation.regression.model import Family
+from incrowd.estimation.regression.results import Method
+from incrowd.presentation import regressions
+from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.terminal_tables import LIGHT, table
+from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.workflow.regress import METHODS
+
+Outcome = Annotated[
+    str, typer.Option(help="What is explained: a question, or QUESTION=ANSWER against all others.")
+]
+On = Annotated[
+    list[str],
+    typer.Option(help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction."),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(help="Answer that others are compared with, as QUESTION=ANSWER; may be repeated."),
+]
+
+
+def regress(
+    plan: PlanFile,
+    reports: Annotated[
+        list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; none with --forecast.")
+    ] = None,
+    outcome: Outcome = ...,  # type: ignore[assignment]
+    on: On = ...,  # type: ignore[assignment]
+    reference: References = None,
+    family: Annotated[
+        Family | None,
+        choice("--family", FAMILIES, "logistic or linear; by default what the outcome asks for."),
+    ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(help="Value of each answer to the outcome of a linear model, as 0,1,2."),
+    ] = None,
+    method: Annotated[
+        Method | None,
+        choice("--method", METHODS, "table, pairs or likelihood; by default what is possible."),
+    ] = None,
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="What errors to expect; needs no reports.")
+    ] = False,
+    output: Output = None,
+    json: AsJson = False,
+) -> None:
+    """Explain one answer by others: logistic and linear regression, without bias from the noise.
+
+    \b
+    Example:
+      incrowd regress plan.json reports.parquet --outcome smoker --on sex,age
+      incrowd regress plan.json --forecast --outcome smoker --on sex,age
+
+    The ending of -o says what is written: .html (with a forest plot), .csv or .json.
+    """
+    if output:
+        regressions.check_regression_ending(output)
+        keep(output, plan, *(reports or []))
+    check_reports(*(reports or []))
+    if bool(reports) == forecast:
+        allowed = "name them, or use --forecast" if not reports else "leave them out, or --forecast"
+        raise UsageError.of("REPORTS", reports or MISSING, allowed)
+    made = certified(plan)
+    asked = {
+        "outcome": outcome,
+        "on": _predictors(made, on),
+        "reference": _references(made, reference or []),
+        "family": family,
+        "scores": _numbers(scores),
+        "noise_only": noise_only,
+    }
+    if forecast:
+        found = incrowd.forecast_regression(made, **asked)  # type: ignore[arg-type]
+    else:
+        found = incrowd.regress(
+            made,
+            _loaded(reports or []),
+            method=method,
+            accept_smaller_crowd=accept_smaller_crowd,
+            **asked,  # type: ignore[arg-type]
+        )
+    if output:
+        regressions.save_regression(found, output)
+        say(f"wrote {output}")
+    with beside(output):
+        _show(found, json)
+        show.receipts(receipts_of(made, reports or []))
+    if not found.estimable:
+        raise typer.Exit(1)
+
+
+def _loaded(paths: list[Path]) -> list[incrowd.Collection]:
+    found = []
+    for path in paths:
+        with counting(path) as parts:
+            found += list(parts)
+    return found
+
+
+def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
+    """What --on names: a comma separates, unless it is part of an answer."""
+    named = {f"{q.id}{IS}{answer}" for q in made.survey.questions for answer in q.answers}
+    parts = ([text] if text in named else text.split(TABLE_SEPARATOR) for text in on)
+    return [part.strip() for part in chain.from_iterable(parts)]
+
+
+def _references(made: incrowd.Plan, texts: list[str]) -> dict[str, str]:
+    """QUESTION=ANSWER by question; a question may have that sign in its name."""
+    found = {}
+    for text in texts:
+        ids = [q.id for q in made.survey.questions if text.startswith(f"{q.id}{IS}")]
+        if not ids:
+            known = ", ".join(question.id for question in made.survey.questions)
+            allowed = f"should be QUESTION=ANSWER; the questions are {known}"
+            raise UsageError.of("--reference", text, allowed)
+        id = max(ids, key=len)
+        found[id] = text[len(id) + 1 :]
+    return found
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    """0,1,2 into numbers."""
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError.of("--scores", text, "should be numbers, as in 0,1,2") from None
+
+
+def _show(found: incrowd.Regression, json: bool) -> None:
+    """A table, or JSON."""
+    if printed_as_json(json, regressions.facts(found), found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    if found.estimable:
+        look = {"padding": (0, 2, 0, 0), **LIGHT}
+        shown = table(regressions.title(found), *regressions.headings(found), **look)
+        for row in regressions.rows(found):
+            shown.add_row(*row)
+        out.print(shown)
+    for note in regressions.notes(found):
+        say(note)

@@ -1,0 +1,38 @@
+"""The counts to expect before anything is collected, if all answers are alike.
+
+Questions are guessed to have nothing to do with each other, so that the joint counts are a product
+of those of each question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from incrowd.channels.base import Channel
+from incrowd.plans import Message
+from incrowd.survey import AnyQuestion, Multi
+
+
+def expected_counts(message: Message, questions: Sequence[AnyQuestion], people: int) -> np.ndarray:
+    """The counts of pairs that a message will give, as `incrowd.tally.moments.pair_moments`."""
+    axes = [expected_axis(each, message.channels[each.id]) for each in questions]
+    return np.asarray(people * message.copies * reduce(np.multiply.outer, axes))
+
+
+def expected_axis(question: AnyQuestion, channel: Channel) -> np.ndarray:
+    """E[(1, the report's bits, pairs of them)] of one question.
+
+    Of a `multi` question half of what is allowed is given, each option by itself.
+    """
+    bits = question.domain.bits
+    if isinstance(question, Multi):
+        records = np.full((1, bits), question.at_most / (2 * bits))
+    else:
+        records = np.arange(2)[:, None] if bits == 1 else np.eye(bits)
+    said = np.hstack([np.ones((len(records), 1)), records]) @ channel.reported(bits).T
+    first, second = np.triu_indices(bits, 1)
+    pairs = said[:, 1 + first] * said[:, 1 + second] * (not channel.of_answers)
+    return np.asarray(np.hstack([said, pairs]).mean(axis=0))
