@@ -16,6 +16,7 @@ from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
 from incrowd.collection.durable import destroy
+from incrowd.collection.machine import protect
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
@@ -47,6 +48,7 @@ def open_sealed(
       incrowd open 0.release --bundle bundle.json --key private.key -o reports
       incrowd estimate plan.json reports
     """
+    protect()
     made = Bundle.parse(_read("bundle", bundle))
     private = load_private(key, made)
     signed, start = read_start(release)

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
@@ -32,6 +31,7 @@ from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -198,8 +198,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
 
 def _serve(application: Starlette, door: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    config = uvicorn.Config(application, access_log=False, log_config=None, server_header=False)
-    uvicorn.Server(config).run([door])
+    serve(application, door)
 
 
 def _end_with_parent() -> None:

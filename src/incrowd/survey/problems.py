@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from incrowd.errors import MISSING, InWords, Problem
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
 
 KINDS = ", ".join(TYPES)
 
@@ -187,9 +186,7 @@ def _keys(
     keys, above = _names_of(model), _names_of(survey)
     if location[-1] in above:
         return "it belongs to the survey itself: write it above the first [table]"
-    likely = difflib.get_close_matches(str(location[-1]), keys, n=1, cutoff=0.7)
-    known = f"did you mean {likely[0]}? Known" if likely else "known"
-    return f"{known} keys are {', '.join(sorted(keys))}"
+    return known_keys(str(location[-1]), keys)
 
 
 def _names_of(model: type[Frozen]) -> list[str]:

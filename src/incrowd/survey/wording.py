@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 TRUTH = "should be true or false, without quotation marks"
@@ -58,3 +59,11 @@ def wording(error: Mapping[str, Any]) -> str:
         key = [key for key in error["loc"] if isinstance(key, str)][-1]
         return PARTS.get(key, KINDS[kind])
     return KINDS.get(kind, "it cannot stand here; leave it out")
+
+
+def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> str:
+    """What would be known in the place of a key that is not, the likeliest first."""
+    names = sorted(keys)
+    likely = difflib.get_close_matches(written, names, n=1, cutoff=0.7)
+    known = f"did you mean {likely[0]}? Known" if likely else "known"
+    return f"{known} {kind} are {', '.join(names)}"

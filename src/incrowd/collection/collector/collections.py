@@ -26,7 +26,7 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.collector.repeats import repeated
-from incrowd.collection.durable import PRIVATE_FOLDER, lasting, settle, settle_names
+from incrowd.collection.durable import BEGUN, PRIVATE_FOLDER, lasting, settle, settle_names
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, check_body
 from incrowd.errors import ReportsError
@@ -61,7 +61,7 @@ def open_release(
     if output.exists():
         raise ReportsError.of("path", str(output), "it exists already; name a new folder")
     output.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-    made = Path(tempfile.mkdtemp(prefix=".incrowd-", dir=output.parent))
+    made = Path(tempfile.mkdtemp(prefix=BEGUN, dir=output.parent))
     try:
         body = _body(release, start, signed, bundle)
         receipt = _written(body, signed, bundle, private, made, workers, advance)
