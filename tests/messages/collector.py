@@ -6,8 +6,9 @@ from unittest import mock
 import numpy as np
 
 from incrowd.cli.open import _read
-from incrowd.collection.collector import collections, keys, receipt
-from incrowd.collection.collector.config import load_settings
+from incrowd.collection.clock import system
+from incrowd.collection.collector import app, collections, keys, receipt
+from incrowd.collection.collector.config import Settings, load_settings
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
@@ -114,6 +115,12 @@ def lost(_):
         list(opened([b""], INVITED, RECEIVER, 2))
 
 
+def stopped(folder):
+    service = app._Service(Places(folder), INVITED, RECEIVER, Settings(), system)
+    service.stopping = True
+    service.go_on(1)
+
+
 def setting(folder):
     load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
 
@@ -130,6 +137,7 @@ CASES = {
     "release: contradiction": contradicted,
     "release: opened twice": opened_twice,
     "release: a lost process": lost,
+    "release: stopped": stopped,
     "receipt: numbers": edited(people=24),
     "receipt: no start": edited(start="zz"),
     "receipt: no proof": edited(contradictions=[START.hex()]),

@@ -161,3 +161,12 @@ def certified(path: Path) -> incrowd.Plan:
             allowed = "it does not keep its promise: its noise is too small; make a new plan"
             raise PlanError.of("plan", str(path), allowed)
     return made
+
+
+Engine = Annotated[
+    str,
+    choice("--engine", ("here", "spark"), "What does the work: here, or spark (needs the extra)."),
+]
+Master = Annotated[
+    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+]

@@ -19,7 +19,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
@@ -34,6 +33,7 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -225,8 +225,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
 
 def _serve(application: Starlette, door: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    config = uvicorn.Config(application, access_log=False, log_config=None, server_header=False)
-    uvicorn.Server(config).run([door])
+    serve(application, door)
 
 
 def _end_with_parent() -> None:

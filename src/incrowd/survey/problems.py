@@ -15,7 +15,7 @@ from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import LANGUAGE, word_problems
 
 KINDS = ", ".join(TYPES)
@@ -217,9 +217,7 @@ def _keys(
     if location[-1] in above:
         return "it belongs to the survey itself: write it above the first [table]"
     keys += [*KEYS, *([OPTIONS_FILE] if "options" in keys else [])] if "id" in keys else []
-    closest = likely(location[-1], keys)
-    known = f"{closest}Known" if closest else "known"
-    return f"{known} keys are {', '.join(sorted(keys))}"
+    return known_keys(str(location[-1]), keys)
 
 
 def _names_of(model: type[Frozen]) -> list[str]:

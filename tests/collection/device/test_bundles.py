@@ -10,6 +10,7 @@ import pytest
 import incrowd
 from incrowd.accounting.redraws import redrawn
 from incrowd.collection.device.fetching import fetch
+from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.wire.addresses import Link
 from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
@@ -142,6 +143,31 @@ def test_one_party_promises_the_local_guarantee_alone():
     assert found.guarantee.epsilon == plan.guarantee.local_epsilon > plan.guarantee.epsilon
     assert "even with a name on it" in found.sentence
     assert "Who mixes" in dict(terms(bundle_of(plan, local_only=True), found))
+
+
+@pytest.fixture(scope="module")
+def weekly():
+    """Two rounds with permanent responses, and one with fresh noise after the first."""
+    remembered = {"kind": "rappor", "f": 0.5, "memoised": True}
+    question = {"id": "a", "type": "yesno", "randomizer": remembered}
+    raw = {"name": "weekly", "crowd": 500, "privacy": {"epsilon": 0.9, "delta": 0.2}}
+    survey = incrowd.Survey.of(raw | {"question": [question]})
+    first = incrowd.plan(survey)
+    return first, incrowd.plan(survey, earlier=(first.asked,))
+
+
+def test_permanent_responses_promise_the_local_guarantee_from_the_second_round_on(weekly, home):
+    """Also where one plan is used again, which the device alone can know."""
+    first, second = weekly
+    assert promised(bundle_of(first)).guarantee.analysis == "shuffle"
+    for found in (promised(bundle_of(second)), promised(bundle_of(first), again=True)):
+        assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
+        assert found.guarantee.epsilon >= math.log(3)
+    bundle, memory = bundle_of(first), Memory(home)
+    memory.note(bundle)
+    assert not memory.has_round(bundle), "sending again is the same round"
+    assert memory.has_round(bundle_of(first, period="next week"))
+    assert not memory.has_round(OPEN)
 
 
 def test_the_terms_say_who_may_send_and_what_happens_to_few():

@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from incrowd.collection.machine import protect
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.plaintext import Opened
 from incrowd.collection.wire.sealed import unseal
@@ -152,6 +153,7 @@ def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
 
 def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gave the work decides
+    protect()  # a new program does not inherit it
     work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
     with suppress(EOFError, OSError):
         while True:

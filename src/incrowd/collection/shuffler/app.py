@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from incrowd.collection import metrics
 from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock
 from incrowd.collection.clock import system as system_clock
@@ -23,7 +24,7 @@ from incrowd.collection.shuffler.counting import Counted
 from incrowd.collection.shuffler.delivering import Courier, courier
 from incrowd.collection.shuffler.keeper import Keeper
 from incrowd.collection.store.deciding import Outcome
-from incrowd.collection.store.errors import BusyError, FullError
+from incrowd.collection.store.errors import BusyError, FullError, StoreError
 from incrowd.collection.store.grouping import Grouped
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire import problem
@@ -169,15 +170,20 @@ class Desk:
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus: states, and nothing that changes with a single upload."""
-        return Response(await asyncio.to_thread(self.counted.text), media_type="text/plain")
+        text = await asyncio.to_thread(self.counted.text)
+        return Response(text, media_type=metrics.MEDIA_TYPE)
 
     async def health(self, _: Request) -> Response:
         """The process answers."""
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """The database answers as well."""
-        await asyncio.to_thread(self.store.strata)
+        """The database answers as well; 503 if it does not, as proxies and machines expect."""
+        try:
+            await asyncio.to_thread(self.store.strata)
+        except StoreError as error:
+            LOG.error("not ready: %s", error)
+            return Response("no\n", 503, media_type="text/plain")
         return Response("ready\n", media_type="text/plain")
 
 

@@ -19,7 +19,9 @@ from incrowd.plans.slots import slots, tail
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
+
+MISSPELLED = "extra_forbidden"  # of pydantic
 
 EVERYBODY = "all"  # the only stratum where no question is open
 
@@ -59,7 +61,7 @@ class Terms(BaseModel):
     def load(cls, path: Path) -> Terms:
         """Those of a TOML file. Raises UsageError for what is missing or does not belong there."""
         try:
-            return cls.model_validate(read_toml(path))
+            return cls.model_validate(read_toml(path, "collection"))
         except ValidationError as error:
             raise _wrong(error) from None
 
@@ -137,8 +139,10 @@ def _check(terms: Terms) -> None:
 
 
 def _wrong(error: ValidationError) -> IncrowdError:
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda each: each["type"] != MISSPELLED)
     field = place("", first["loc"]).lstrip(".")
     if first["type"] == "missing":
         return UsageError.of(field, MISSING, "write it into the file about the collection")
+    if first["type"] == MISSPELLED:
+        return UsageError.of(field, first["input"], known_keys(field, Terms.model_fields))
     return UsageError.of(field, first["input"], wording(first))
