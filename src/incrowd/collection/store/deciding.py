@@ -22,7 +22,7 @@ class Outcome(Enum):
     SEALED = "sealed"  # some of its reports are another upload's
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen: it is made for every report, and would take thrice as long
 class Row:
     """A sealed report as the database holds it."""
 
@@ -30,7 +30,7 @@ class Row:
     box: bytes = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Prepared:
     """An upload as it is stored. code: the tag of its invitation, None where there are none."""
 

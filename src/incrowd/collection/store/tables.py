@@ -69,7 +69,13 @@ def opened(url: str) -> Engine:
     """The database at an address of SQLAlchemy; what a statement is given is in no message."""
     if url.startswith("sqlite"):
         return _sqlite(url)
-    return create_engine(url, hide_parameters=True, isolation_level="READ COMMITTED")
+    return create_engine(
+        url,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        # A statement is planned for the tables as they are: an empty one grows quickly.
+        connect_args={"prepare_threshold": None},
+    )
 
 
 def _sqlite(url: str) -> Engine:
