@@ -108,6 +108,7 @@ class Shuffler(Starlette):
         self.desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         if scope["type"] != "http" or scope["path"] != UPLOAD:
             await super().__call__(scope, receive, send)
             return
