@@ -188,7 +188,7 @@ def fill(settings, sealed):
     assert store.bundle.places == places
     for at in range(0, len(sealed), GROUP):
         group = [Upload(NO_CODE, 0, (each,)) for each in sealed[at : at + GROUP]]
-        store.accept([store.prepare(upload) for upload in group])
+        store.take(group)
     store.engine.dispose()
 
 

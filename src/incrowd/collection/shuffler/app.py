@@ -176,13 +176,11 @@ class Desk:
             return answer(KINDS["not-open"])
         if self._is_closed(now):
             return answer(KINDS["closed"])
-        outcome = await self.grouped.accept(self.store.prepare(upload))
+        outcome = await self.grouped.accept(upload)
         return DONE.get(outcome) or answer(KINDS[outcome.value])
 
     async def _withdraw(self, upload: Upload) -> Response:
-        if self._is_closed(self.clock()) or not await self.grouped.withdraw(
-            self.store.prepare(upload)
-        ):
+        if self._is_closed(self.clock()) or not await self.grouped.withdraw(upload):
             return answer(KINDS["not-found"])
         return Response(status_code=204)
 

@@ -50,7 +50,7 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
     known = Known(states, used, present)
     if decide([upload], known) == [Outcome.REPEATED]:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
-        connection.execute(delete(reports).where(these), as_tags(row.tag for row in upload.rows))
+        connection.execute(delete(reports).where(these), as_tags(tag for tag, _ in upload.rows))
         _mark(connection, [upload], used=False)
         count(connection, {upload.stratum: -1})
     return True
@@ -83,12 +83,12 @@ def _present_of(
     connection: Connection, uploads: Sequence[Prepared], thorough: bool
 ) -> dict[bytes, int]:
     found = _present(connection, [upload.rows[0] for upload in uploads])
-    seen = [upload for upload in uploads if thorough or upload.rows[0].tag in found]
+    seen = [upload for upload in uploads if thorough or upload.rows[0][0] in found]
     return found | _present(connection, [row for upload in seen for row in upload.rows])
 
 
 def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
-    if not (tags := [row.tag for row in rows]):
+    if not (tags := [tag for tag, _ in rows]):
         return {}
     these = reports.c.tag.in_(TAGS[connection.dialect.name])
     wanted = select(reports.c.tag, reports.c.stratum).where(these)
@@ -97,7 +97,7 @@ def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
 
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     """Whether all are new. A conflict is no error: PostgreSQL would write its key into a log."""
-    rows = [(row.tag, upload.stratum, row.box) for upload in uploads for row in upload.rows]
+    rows = [(tag, upload.stratum, box) for upload in uploads for tag, box in upload.rows]
     if not rows:
         return True
     given = ROWS[connection.dialect.name]
