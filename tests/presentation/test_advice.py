@@ -12,7 +12,7 @@ from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import plan_error
 from incrowd.presentation import advice
 from incrowd.presentation.number_text import chance
-from tests.planner.test_planner import pairs_survey
+from tests.planner.conftest import pairs_survey
 
 WORDS = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
 
