@@ -1,137 +1,56 @@
 """Servers of the tests' own, an ordinary user's and gone afterwards: PostgreSQL, nginx, others."""
 
-import os
-import pwd
 import re
 import shutil
-import signal
 import socket
 import subprocess
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.oracles.postgresql import Missing
+from tests.oracles.postgresql import running as running_postgresql
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SENDER = "127.0.0.77"  # an address of its own on the loopback network
 MARK = "Mark-of-a-sender"
 PATIENCE = 30.0
-QUIET = "fsync = off\nlog_error_verbosity = terse\nlog_min_error_statement = panic\n"
-PLACES = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/local/sbin")  # of no ordinary PATH
+PLACES = ("/usr/sbin", "/usr/local/sbin")  # of no ordinary PATH
 
 
 def program(name):
     """Where a program is; without it a test says that it is skipped."""
-    beside = (found for place in PLACES for found in Path("/").glob(f"{place[1:]}/{name}"))
-    found = shutil.which(name) or next(beside, None)
+    found = shutil.which(name) or shutil.which(name, path=":".join(PLACES))
     if not found:
         pytest.skip(f"{name} is not installed")
-    return str(found)
+    return found
 
 
 # --- PostgreSQL ----------------------------------------------------------------------------------
 
 
-def _user():
-    """PostgreSQL does not run as root: then somebody who may do nothing runs it."""
-    if os.geteuid():
-        return {}, None
-    nobody = pwd.getpwnam("nobody")
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}, nobody
-
-
-class Server:
-    """A PostgreSQL. folder: with the data, the socket and the log."""
-
-    def __init__(self, folder, configuration):
-        self.folder, self.data, self.made = folder, folder / "data", 0
-        self.as_user, nobody = _user()
-        if nobody:
-            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-        self.run("initdb", "-D", self.data, "-U", "tester", "-A", "trust", "-E", "UTF8",
-                 "--no-sync", "--locale=C")  # fmt: skip
-        with open(self.data / "postgresql.conf", "a") as file:
-            file.write(f"{configuration}\nlisten_addresses = ''\n")
-            file.write(f"unix_socket_directories = '{folder}'\n")
-        self.start()
-
-    def run(self, name, *arguments):
-        """One of its own programs, to its end."""
-        command = [program(name), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, cwd=self.folder, **self.as_user)
-        assert done.returncode == 0, done.stderr.decode()
-
-    def start(self):
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                [program("postgres"), "-D", self.data],
-                stdout=log,
-                stderr=log,
-                cwd=self.folder,
-                **self.as_user,
-            )
-        self._wait()
-
-    def stop(self, how=signal.SIGINT):
-        """SIGINT: it waits for nobody; SIGQUIT: at once, as if the power had gone."""
-        self.process.send_signal(how)
-        self.process.wait()
-
-    def database(self):
-        """The address of a new, empty database for SQLAlchemy."""
-        self.made += 1
-        with self.connect() as connection:
-            connection.execute(f"CREATE DATABASE made{self.made}")
-        return f"postgresql+psycopg://tester@/made{self.made}?host={self.folder}"
-
-    def connect(self, database="postgres"):
-        import psycopg
-
-        where = f"host={self.folder} user=tester dbname={database}"
-        return psycopg.connect(where, autocommit=True)
-
-    def _wait(self):
-        import psycopg
-
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                self.connect().close()
-                return
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    raise AssertionError((self.folder / "log").read_text()) from None
-                time.sleep(0.05)
-
-
 @contextmanager
-def postgresql(configuration):
-    """A server that is set up as a text says."""
-    for name in ("initdb", "postgres"):
-        program(name)
-    folder, server = Path(tempfile.mkdtemp(prefix="incrowd-pg-")), None
+def postgresql(*options, **more):
     try:
-        server = Server(folder, configuration)
-        yield server
-    finally:
-        if server and server.process.poll() is None:
-            server.stop()
-        shutil.rmtree(folder)
+        with running_postgresql(*options, **more) as server:
+            yield server
+    except Missing:
+        pytest.skip("PostgreSQL is not installed: no initdb is found")
 
 
 @pytest.fixture(scope="session")
 def postgres():
-    """A server for all tests; each takes a database of it."""
-    with postgresql(QUIET) as server:
+    """A server for all tests; each takes a database of it. It may lose them with the machine."""
+    with postgresql("fsync=off") as server:
         yield server
 
 
 @pytest.fixture
 def own_postgres():
     """A server of one test, which may stop it."""
-    with postgresql(QUIET) as server:
+    with postgresql("fsync=off") as server:
         yield server
 
 
