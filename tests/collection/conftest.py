@@ -62,6 +62,12 @@ def free_port():
         return door.getsockname()[1]
 
 
+@pytest.fixture
+def free():
+    """What gives ports on which nobody listens."""
+    return free_port
+
+
 @contextmanager
 def running(command, folder, port):
     """A process that listens on a port, and all that it writes in its folder."""
