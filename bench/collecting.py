@@ -34,7 +34,7 @@ def rows():
 
 def _postgres(stack):
     try:
-        return stack.enter_context(postgresql.running(postgresql.QUIET))
+        return stack.enter_context(postgresql.running())
     except postgresql.Missing:
         return None
 

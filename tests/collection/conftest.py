@@ -1,6 +1,7 @@
 """Servers of the tests' own, an ordinary user's and gone afterwards: PostgreSQL, nginx, others."""
 
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -9,43 +10,47 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracles import postgresql as servers
+from tests.oracles.postgresql import Missing
+from tests.oracles.postgresql import running as running_postgresql
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SENDER = "127.0.0.77"  # an address of its own on the loopback network
 MARK = "Mark-of-a-sender"
 PATIENCE = 30.0
-LOSSY = f"fsync = off\n{servers.QUIET}"  # that the machine fails does not matter here
+PLACES = ("/usr/sbin", "/usr/local/sbin")  # of no ordinary PATH
 
 
 def program(name):
     """Where a program is; without it a test says that it is skipped."""
-    try:
-        return servers.program(name)
-    except servers.Missing as missing:
-        pytest.skip(str(missing))
+    found = shutil.which(name) or shutil.which(name, path=":".join(PLACES))
+    if not found:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+# --- PostgreSQL ----------------------------------------------------------------------------------
 
 
 @contextmanager
-def postgresql(configuration):
-    """A server that is set up as a text says."""
-    for name in ("initdb", "postgres"):
-        program(name)
-    with servers.running(configuration) as server:
-        yield server
+def postgresql(*options, **more):
+    try:
+        with running_postgresql(*options, **more) as server:
+            yield server
+    except Missing:
+        pytest.skip("PostgreSQL is not installed: no initdb is found")
 
 
 @pytest.fixture(scope="session")
 def postgres():
-    """A server for all tests; each takes a database of it."""
-    with postgresql(LOSSY) as server:
+    """A server for all tests; each takes a database of it. It may lose them with the machine."""
+    with postgresql("fsync=off") as server:
         yield server
 
 
 @pytest.fixture
 def own_postgres():
     """A server of one test, which may stop it."""
-    with postgresql(LOSSY) as server:
+    with postgresql("fsync=off") as server:
         yield server
 
 
@@ -55,6 +60,12 @@ def own_postgres():
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as door:
         return door.getsockname()[1]
+
+
+@pytest.fixture
+def free():
+    """What gives ports on which nobody listens."""
+    return free_port
 
 
 @contextmanager

@@ -40,7 +40,7 @@ BUNDLE = make_vectors.bundle(
 )
 PEOPLE = 4
 PLACE = re.compile(rb"tuple \(\d+,\d+\)")  # ctid: in a table of its own, the order of arrival
-HURRY = "\nfsync = off\ndeadlock_timeout = 50ms\n"
+HURRY = ("fsync=off", "deadlock_timeout=50ms")
 NGINX_STOCK = "error_log FOLDER/error.log;"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs 127.0.0.77 on loopback")
@@ -122,7 +122,7 @@ def chain(folder, configuration, change):
         Upload(code(3), 0, (*uploads[0].sealed[1:], upload(9).sealed[0])),
     )
     with (
-        postgresql(configuration + HURRY) as server,
+        postgresql(*HURRY, configuration=configuration) as server,
         shuffler(folder / "shuffler", server) as (port, process, store, database),
         nginx(folder / "nginx", "shuffler", port, change) as front,
     ):
@@ -176,7 +176,7 @@ def test_the_settings_that_servers_come_with_are_found(tmp_path):
         text = text.replace("error_log /dev/null emerg;", NGINX_STOCK)
         return text.replace("access_log off;", "access_log FOLDER/access.log;")
 
-    statuses, _, found = chain(tmp_path / "c", "", stock)
+    statuses, _, found = chain(tmp_path / "c", "# as it comes", stock)
     assert statuses == STATUSES
     assert found["nginx"] == {"address"}
     assert found["PostgreSQL"] >= {"key", "place"}

@@ -11,20 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE = 30.0
-QUIET = "log_error_verbosity = terse\nlog_min_error_statement = panic\n"
-PLACES = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/local/sbin")  # of no ordinary PATH
+QUIET = ("log_error_verbosity=terse", "log_min_error_statement=panic")
 
 
 class Missing(Exception):
-    """A program is not installed here."""
+    """PostgreSQL is not installed here."""
 
 
-def program(name):
-    """Where a program is. Raises Missing."""
-    beside = (found for place in PLACES for found in Path("/").glob(f"{place[1:]}/{name}"))
-    found = shutil.which(name) or next(beside, None)
+def _program(name):
+    beside = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    found = shutil.which(name) or next(iter(beside), None)
     if not found:
-        raise Missing(f"{name} is not installed")
+        raise Missing
     return str(found)
 
 
@@ -53,14 +51,14 @@ class Server:
 
     def run(self, name, *arguments):
         """One of its own programs, to its end."""
-        command = [program(name), *map(str, arguments)]
+        command = [_program(name), *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, cwd=self.folder, **self.as_user)
         assert done.returncode == 0, done.stderr.decode()
 
     def start(self):
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [program("postgres"), "-D", self.data],
+                [_program("postgres"), "-D", self.data],
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
@@ -101,13 +99,16 @@ class Server:
 
 
 @contextmanager
-def running(configuration):
-    """A server that is set up as a text says. Raises Missing."""
-    for name in ("initdb", "postgres"):
-        program(name)
+def running(*options, configuration=""):
+    """A server, gone in the end. Raises Missing.
+
+    options: such as "fsync=off". configuration: of a file, in the place of those that are quiet.
+    """
+    _program("initdb"), _program("postgres")
+    lines = [configuration, *([] if configuration else QUIET), *options]
     folder, server = Path(tempfile.mkdtemp(prefix="incrowd-pg-")), None
     try:
-        server = Server(folder, configuration)
+        server = Server(folder, "\n".join(lines))
         yield server
     finally:
         if server and server.process.poll() is None:

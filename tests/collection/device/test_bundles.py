@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
 from incrowd.accounting.redraws import redrawn
@@ -14,11 +15,12 @@ from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.wire.addresses import Link
 from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
+from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.errors import PlanError, ProtocolError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import second_round, unlinked_survey, with_less_noise
-from tests.oracles import make_vectors
+from tests.oracles import make_vectors, wire
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link
 
 
@@ -37,15 +39,27 @@ def cheating(changes):
     return Bundle.parse(canonical(json.loads(INVITED.encoded) | changes).encode())
 
 
+OWN_KEY = KeyConfiguration(7, wire.public(X25519PrivateKey.from_private_bytes(bytes(31) + b"7")))
+
+
 @pytest.mark.parametrize(
     "other",
     [
         cheating({"shuffler_key": "00" * 32}),
         cheating({"key_configuration": "08" + INVITED.key_configuration[2:]}),
+        cheating({"key_configuration": OWN_KEY.encoded.hex()}),
         cheating({"reserve": 21}),
+        bundle_of(second_round()),
         OPEN,
     ],
-    ids=["another key of the shuffler", "another key id", "another rule", "another bundle"],
+    ids=[
+        "another key of the shuffler",
+        "another key id",
+        "a key that the shuffler can open with",
+        "another rule",
+        "another plan",
+        "another bundle",
+    ],
 )
 def test_a_bundle_for_one_victim_is_refused(other, home, answers):
     """It is right in itself, and not the one that the link pins."""
