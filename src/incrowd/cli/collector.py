@@ -17,6 +17,7 @@ from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import Places
+from incrowd.collection.durable import PRIVATE_FOLDER
 from incrowd.collection.machine import protect
 
 app = typer.Typer(
@@ -49,7 +50,7 @@ def init(
     Example:
       incrowd collector init collector
     """
-    make_folder(folder)
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)
     made = new_key(places, key_id).encoded.hex()
     if json:

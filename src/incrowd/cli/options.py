@@ -141,16 +141,18 @@ def check_reports(*paths: Path) -> None:
             raise UsageError.of("reports", str(path), allowed)
 
 
-def make_folder(folder: Path) -> None:
-    """Make the folder before the work starts. Raises UsageError if it is none or cannot be made."""
+def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
+    """Make the folder before the work starts. field: what names it, in a message.
+
+    Raises UsageError if it is none or cannot be made.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError.of("-o", str(folder), "it is a file; name a folder") from None
+        raise UsageError.of(field, str(folder), "it is a file; name a folder") from None
     except OSError as error:
-        raise UsageError.of(
-            "-o", str(folder), f"it cannot be made: {error.strerror}; name another"
-        ) from None
+        allowed = f"it cannot be made: {error.strerror}; name another"
+        raise UsageError.of(field, str(folder), allowed) from None
 
 
 def certified(path: Path) -> incrowd.Plan:

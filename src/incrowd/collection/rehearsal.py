@@ -139,7 +139,7 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     strata = found.bundle.plan.survey.open
     yield (
         "Each device",
-        f"its own answers; {places:,} sealed reports left it, drawn once, dummies among them",
+        f"its own answers; {_reports_of(places)} left it, drawn once",
     )
     yield "The network", f"{crowd.people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
     gone = "destroyed its own key" if found.key_destroyed else "STILL HAS its own key"
@@ -157,6 +157,10 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     )
     yield "In their files", f"{found.codes_found:,} of the invitations can be read"
     yield "Both together", without_shuffler(found.promise.guarantee)
+
+
+def _reports_of(places: int) -> str:
+    return "1 sealed report" if places == 1 else f"{places:,} sealed reports, dummies among them,"
 
 
 # --- the parts -----------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
     assert not findings(keyed)["left over"].good
     with alone(keyed):
         assert leftovers(keyed) == []
-        with pytest.raises(UsageError, match="another command"), alone(keyed):
+        with pytest.raises(UsageError, match="another collector runs"), alone(keyed):
             pass
 
 
@@ -188,6 +188,6 @@ def test_two_collectors_on_one_folder_are_one_too_many(keyed):
         first.stderr.readline()
         with process(keyed) as second:
             assert second.wait(30) == 2
-            assert "in use by another command" in second.stderr.read()
+            assert "another collector runs in it" in second.stderr.read()
         first.terminate()
         assert first.wait(30) == 0

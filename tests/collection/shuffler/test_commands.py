@@ -98,6 +98,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
     assert [Link.parse(row["link"]).code.encode() for row in rows] == codes
     shown = page.read_text()
     assert all(row["code"] in shown for row in rows) and short(store.bundle.digest) in shown
+    assert "--keep" in shown and "--withdraw" in shown, "without it nothing can be taken back"
     tags = [store.secrets.code_tag(code) for code in codes]
     assert not any(code in (made / "store.sqlite").read_bytes() for code in codes)
     prepared = store.prepare(*(upload(store.bundle, n) for n in range(2)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -85,7 +85,12 @@ def alone(places: Places) -> Iterator[None]:
 
     Raises UsageError if another one does.
     """
-    with locked(places.root / "collector", patience=0.0):
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(places.root / "collector", patience=0.0))
+        except UsageError:
+            allowed = "another collector runs in it; stop that one, or name another folder"
+            raise UsageError.of("folder", str(places.root), allowed) from None
         for path in leftovers(places):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         yield

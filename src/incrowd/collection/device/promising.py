@@ -83,7 +83,13 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)
         yield "Sent openly", f"your answer to {named}, to the shuffler and the analyst: {_OPENLY}"
-    yield "Sent", f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
+    yield "Sent", _sent(bundle)
+
+
+def _sent(bundle: Bundle) -> str:
+    if bundle.places == 1:
+        return "1 sealed report, whatever you answer"
+    return f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
 
 
 def _released(bundle: Bundle) -> str:
@@ -91,8 +97,9 @@ def _released(bundle: Bundle) -> str:
         "delete": "with fewer it is deleted unread",
         "merge": "parts with fewer are released together, or deleted unread",
     }[bundle.small_strata]
+    early = "" if bundle.wanted is None else f"as soon as {bundle.wanted:,} people sent, or "
     return (
-        f"after {bundle.closes}, to {bundle.addresses.collector}, if at least "
+        f"{early}after {bundle.closes}, to {bundle.addresses.collector}, if at least "
         f"{bundle.least_people:,} people sent; {small} by {bundle.disposes}"
     )
 
