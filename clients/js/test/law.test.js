@@ -26,6 +26,12 @@ test("of all patterns of seven digits exactly those below the probability are 1"
   }
 })
 
+test("no lane is 1 that nobody asked for", () => {
+  for (const numerator of [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32])
+    for (const lanes of [0, 1, 4, 31, 32, 33, 63, 64, 65, 100])
+      for (let i = 0; i < 20; i++) assert.ok(lanesOf(bernoulli(lanes, numerator, systemWords)).every((lane) => lane < lanes))
+})
+
 test("numbers below a limit are uniform: what lies in the incomplete last round is drawn again", () => {
   const words = [[0xffffffff, 0xffffffff], [7, 0], [0xfffffffe, 0xffffffff], [0xffffffff, 0xffffffff], [5, 1]]
   const draw = (count) => Uint32Array.from(words.splice(0, count).flat())
