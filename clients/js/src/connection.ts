@@ -63,7 +63,7 @@ async function once(method: string, url: string, body: BodyInit | null, { one }:
       headers: body ? { "Content-Type": MEDIA_TYPE } : {},
       cache: "no-store",
       credentials: "omit",
-      redirect: "error",
+      redirect: "manual",
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(one),
     })
