@@ -35,19 +35,8 @@ class Javascript:
             assert text.count(old) == 1, (module, old)
             (sources / module).write_text(text.replace(old, new))
         (program,), _ = node()
-        esbuild = CLIENT / "node_modules" / "esbuild" / "bin" / "esbuild"
-        (sources / "all.ts").write_text(
-            "".join(f'export * from "./{file.stem}.js"\n' for file in sources.glob("*.ts"))
-        )
-        options = [
-            "--bundle",
-            "--format=esm",
-            f"--outfile={folder / 'client.mjs'}",
-            "--log-level=error",
-        ]
-        made = [str(esbuild), str(sources / "all.ts"), *options]
-        started = made if esbuild.read_bytes()[:2] != b"#!" else [program, *made]
-        subprocess.run(started, check=True, cwd=folder)
+        shutil.copy(SCRIPTS / "bundle.mjs", folder)
+        subprocess.run([program, "bundle.mjs"], check=True, cwd=folder)
 
     def __call__(self, script, given=None, timeout=120):
         """The bytes that the script writes. given: what it reads, as JSON."""

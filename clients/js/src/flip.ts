@@ -18,7 +18,7 @@ const halvesFor = (lanes: number): number => 2 * Math.ceil(lanes / 64)
  */
 export function bernoulli(lanes: number, numerator: number, draw: Draw): Uint32Array {
   const result = new Uint32Array(halvesFor(lanes))
-  if (numerator === 2 ** 32) return result.fill(ALL)
+  if (numerator === 2 ** 32) return withoutRest(result.fill(ALL), lanes)
   const digits = numerator === 0 ? 0 : Math.clz32(numerator & -numerator) + 1 // without zeros at the end
   let racing: (number | undefined)[] | null = null // places in the result; null: as they are; undefined: only fill up
   for (let first = 0; first < digits; first += BLOCK) {
@@ -30,7 +30,13 @@ export function bernoulli(lanes: number, numerator: number, draw: Draw): Uint32A
     const before: (number | undefined)[] | null = racing
     racing = lanesOf(open).map((lane) => (before === null ? lane : before[lane]))
   }
-  return result
+  return withoutRest(result, lanes)
+}
+
+/** Zeros in the lanes of the last word that nobody asked for. */
+function withoutRest(words: Uint32Array, lanes: number): Uint32Array {
+  for (let lane = lanes; lane < 32 * words.length; lane++) words[lane >>> 5] &= ~(1 << (lane & 31))
+  return words
 }
 
 /** Races the open lanes against the digits from `first`; returns the lanes that are decided as 1. */

@@ -26,6 +26,12 @@ test("of all patterns of seven digits exactly those below the probability are 1"
   }
 })
 
+test("no lane is 1 that nobody asked for", () => {
+  for (const numerator of [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32])
+    for (const lanes of [0, 1, 4, 31, 32, 33, 63, 64, 65, 100])
+      for (let i = 0; i < 20; i++) assert.ok(lanesOf(bernoulli(lanes, numerator, systemWords)).every((lane) => lane < lanes))
+})
+
 test("numbers below a limit are uniform: what lies in the incomplete last round is drawn again", () => {
   const words = [[0xffffffff, 0xffffffff], [7, 0], [0xfffffffe, 0xffffffff], [0xffffffff, 0xffffffff], [5, 1]]
   const draw = (count) => Uint32Array.from(words.splice(0, count).flat())
@@ -91,5 +97,33 @@ test("a store keeps the first key that it is given", async () => {
   assert.equal(await sign(await hmacKey(kept)), first)
   assert.equal(kept.length, 32)
   assert.equal((await hmacKey(kept)).extractable, false)
-  assert.equal(typeof browserStore, "function")
+})
+
+/** As much of IndexedDB as the client uses: requests that are answered later, in their order. */
+function database(tables = new Map()) {
+  const answered = (result, before = () => {}) => {
+    const request = {}
+    setTimeout(() => (before(request), (request.result = result()), request.onsuccess()))
+    return request
+  }
+  const table = (name) => ({
+    get: (key) => answered(() => tables.get(name).get(key)),
+    add: (value, key) => answered(() => (assert.ok(!tables.get(name).has(key)), tables.get(name).set(key, value), key)),
+  })
+  const opened = {
+    createObjectStore: (name) => tables.set(name, new Map()),
+    transaction: (_, mode) => (assert.equal(mode, "readwrite"), { objectStore: table }),
+    close() {},
+  }
+  const upgrade = (request) => tables.size || ((request.result = opened), request.onupgradeneeded())
+  return { open: () => answered(() => opened, upgrade) }
+}
+
+test("a browser keeps one key, which cannot be read out", async () => {
+  globalThis.indexedDB = database()
+  const first = await keptKey(browserStore)
+  assert.equal(await keptKey(browserStore), first)
+  assert.equal(first.extractable, false)
+  assert.deepEqual(first.usages, ["sign"])
+  delete globalThis.indexedDB
 })
