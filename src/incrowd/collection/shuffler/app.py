@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -32,6 +34,15 @@ from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 MEDIA_TYPE = "application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
+# A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
+ANY_PAGE = Middleware(
+    CORSMiddleware,
+    allow_origins=["*"],
+    allow_methods=["GET", "POST", "DELETE"],
+    allow_headers=["Content-Type"],
+    expose_headers=["Retry-After"],
+    max_age=86_400,
+)
 DONE = {Outcome.STORED: 201, Outcome.REPEATED: 200}
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -67,6 +78,7 @@ def application(
             Route("/health", _guarded(desk.health), methods=["GET"]),
             Route("/ready", _guarded(desk.ready), methods=["GET"]),
         ],
+        middleware=[ANY_PAGE],
         exception_handlers={HTTPException: no_such},
         lifespan=running,
     )
