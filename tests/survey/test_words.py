@@ -74,7 +74,7 @@ class TestMistakes:
             ({"text": ""}, "text"),
             ({"text": {"de": "Rauchen Sie?"}}, "has no 'en'"),
             ({"text": {"en": "a", "no tag": "b"}}, "de-AT"),
-            ({"labels": {"perhaps": "Perhaps"}}, "no; yes; no answer"),
+            ({"labels": {"perhaps": "Perhaps"}}, "no, yes, no answer"),
             ({"labels": {"no": "Yes", "yes": "Yes"}}, "two answers"),
             ({"labels": {"no": "Ja", "yes": {"en": "Yes", "de": "Ja"}}}, "in 'de'"),
         ],

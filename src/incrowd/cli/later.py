@@ -34,6 +34,7 @@ COMMANDS = {
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
+    "page": ("page:page", "Write a survey page, with which people answer in a browser."),
     "invitations": ("invitations:invitations", "Make invitations, on the shuffler's side."),
     "collector": ("collector:app", "Make a collector's key; take and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),

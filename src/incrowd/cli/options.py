@@ -158,11 +158,16 @@ def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
 def certified(path: Path) -> incrowd.Plan:
     """A plan that keeps what it says. Raises PlanError: a digest alone can be made by anybody."""
     made = incrowd.Plan.load(path)
+    check_certificate(made, path)
+    return made
+
+
+def check_certificate(made: incrowd.Plan, path: Path) -> None:
+    """Raises PlanError if the plan of that file does not keep what it says."""
     with working("checking the plan's certificate"):
         if not incrowd.verify(made).plan_holds:
             allowed = "it does not keep its promise: its noise is too small; make a new plan"
             raise PlanError.of("plan", str(path), allowed)
-    return made
 
 
 Engine = Annotated[

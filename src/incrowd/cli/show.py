@@ -23,6 +23,7 @@ from incrowd.presentation.data import (
     message_facts,
     of_the_only,
     said_each,
+    titled,
 )
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -166,7 +167,8 @@ def postprocessed(found: Sequence[Postprocessed], survey: Survey, json: bool) ->
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
-        title = f"{' × '.join(map(survey.text_of, item.questions))}: {item.method}"
+        read = titled([survey.text_of(id) for id in item.questions], item.questions)
+        title = f"{read}: {item.method}"
         answers = [
             said_each(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)
         ]

@@ -130,6 +130,12 @@ def _as_read(item: Shown, survey: Survey) -> Shown:
     return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
 
 
+def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
+    """Wordings, and behind them the ids that commands take, unless they are the same."""
+    read, named = " × ".join(questions), " × ".join(ids)
+    return read if read == named else f"{read} ({named})"
+
+
 def said_each(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
     """Answers to a question as people read them."""
     return tuple(survey.label_of(id, answer) for answer in answers)

@@ -15,7 +15,16 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
-from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, quality, shown
+from incrowd.presentation.data import (
+    Cell,
+    Shown,
+    Word,
+    present_note,
+    present_rows,
+    quality,
+    shown,
+    titled,
+)
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences
@@ -34,8 +43,8 @@ def terminal(estimates: Estimates) -> Group:
     A two-way table is a grid if it fits the width of the console, else a list.
     """
     tables = [_fitting(item) for item in shown(estimates)]
-    texts = estimates.plan.survey.text_of
-    lists = [_words(texts(id), words) for id, words in estimates.words.items()]
+    read = estimates.plan.survey.text_of
+    lists = [_words(titled([read(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
 
@@ -104,16 +113,12 @@ def _words(title: str, words: WordEstimates) -> Table:
     return shown
 
 
-def _title(item: Shown) -> str:
-    """The wordings, and the ids that commands take."""
-    ids = f" ({' × '.join(item.ids)})" if item.ids else ""
-    return f"{' × '.join(item.table.questions)}{ids}"
-
-
 def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
-    shown = _table(_title(item), f"% of people; errors: {of.errors}{_note(item)}")
+    shown = _table(
+        titled(of.questions, item.names), f"% of people; errors: {of.errors}{_note(item)}"
+    )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
@@ -145,7 +150,7 @@ def _note(item: Shown) -> str:
 
 def _grid(item: Shown) -> Table:
     """Rows by columns: estimate ± half of the interval."""
-    shown = _table(_title(item), _grid_caption(item))
+    shown = _table(titled(item.table.questions, item.names), _grid_caption(item))
     rows, columns = item.table.answers
     shown.add_column(Text(item.names[0]), no_wrap=True)
     for name in columns:

@@ -109,8 +109,8 @@ class _Question(Frozen):
     def _labels_fit(self) -> _Question:
         for answer in self.labels or ():
             if answer not in self.answers:
-                known = "; ".join(self.answers[:SHOWN]) or "none"
-                raise Mistake("labels", answer, f"no answer is called that; there are {known}")
+                known = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
+                raise Mistake("labels", answer, f"should name one of the answers: {known}")
         return self
 
     @model_validator(mode="after")
