@@ -15,6 +15,7 @@ from tests.messages import (
     device,
     estimates,
     plans,
+    regressions,
     sampling,
     shuffler,
     surveys,
@@ -26,7 +27,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler),
+    *(collector, device, shuffler, regressions),
 )
 
 

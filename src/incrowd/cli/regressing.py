@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,32 +46,38 @@ References = Annotated[
     typer.Option(help="Answer that others are compared with, as QUESTION=ANSWER; may be repeated."),
 ]
 
+Chosen = Annotated[
+    Family | None,
+    choice("--family", FAMILIES, "logistic or linear; by default what the outcome asks for."),
+]
+Scores = Annotated[
+    str | None,
+    typer.Option(help="Value of each answer to the outcome of a linear model, as 0,1,2."),
+]
+By = Annotated[
+    Method | None,
+    choice("--method", METHODS, "table, pairs or likelihood; by default what is possible."),
+]
+Reports = Annotated[
+    list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; none with --forecast.")
+]
+Forecast = Annotated[
+    bool, typer.Option("--forecast", help="What errors to expect; needs no reports.")
+]
+
 
 def regress(
     plan: PlanFile,
-    reports: Annotated[
-        list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; none with --forecast.")
-    ] = None,
+    reports: Reports = None,
     outcome: Outcome = ...,  # type: ignore[assignment]
     on: On = ...,  # type: ignore[assignment]
     reference: References = None,
-    family: Annotated[
-        Family | None,
-        choice("--family", FAMILIES, "logistic or linear; by default what the outcome asks for."),
-    ] = None,
-    scores: Annotated[
-        str | None,
-        typer.Option(help="Value of each answer to the outcome of a linear model, as 0,1,2."),
-    ] = None,
-    method: Annotated[
-        Method | None,
-        choice("--method", METHODS, "table, pairs or likelihood; by default what is possible."),
-    ] = None,
+    family: Chosen = None,
+    scores: Scores = None,
+    method: By = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
-    forecast: Annotated[
-        bool, typer.Option("--forecast", help="What errors to expect; needs no reports.")
-    ] = False,
+    forecast: Forecast = False,
     output: Output = None,
     json: AsJson = False,
 ) -> None:
@@ -84,15 +90,10 @@ def regress(
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
-    if output:
-        regressions.check_regression_ending(output)
-        keep(output, plan, *(reports or []))
-    check_reports(*(reports or []))
-    if bool(reports) == forecast:
-        allowed = "name them, or use --forecast" if not reports else "leave them out, or --forecast"
-        raise UsageError.of("REPORTS", reports or MISSING, allowed)
+    files = reports or []
+    _check_files(plan, files, forecast, output)
     made = certified(plan)
-    asked = {
+    asked: dict[str, Any] = {
         "outcome": outcome,
         "on": _predictors(made, on),
         "reference": _references(made, reference or []),
@@ -101,23 +102,29 @@ def regress(
         "noise_only": noise_only,
     }
     if forecast:
-        found = incrowd.forecast_regression(made, **asked)  # type: ignore[arg-type]
+        found = incrowd.forecast_regression(made, **asked)
     else:
-        found = incrowd.regress(
-            made,
-            _loaded(reports or []),
-            method=method,
-            accept_smaller_crowd=accept_smaller_crowd,
-            **asked,  # type: ignore[arg-type]
-        )
+        asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
+        found = incrowd.regress(made, _loaded(files), **asked)
     if output:
         regressions.save_regression(found, output)
         say(f"wrote {output}")
     with beside(output):
         _show(found, json)
-        show.receipts(receipts_of(made, reports or []))
+        show.receipts(receipts_of(made, files))
     if not found.estimable:
         raise typer.Exit(1)
+
+
+def _check_files(plan: Path, reports: list[Path], forecast: bool, output: Path | None) -> None:
+    """Raises UsageError before any work is done."""
+    if output:
+        regressions.check_regression_ending(output)
+        keep(output, plan, *reports)
+    check_reports(*reports)
+    if bool(reports) == forecast:
+        allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"
+        raise UsageError.of("REPORTS", str(reports[0]) if reports else MISSING, allowed)
 
 
 def _loaded(paths: list[Path]) -> list[incrowd.Collection]:

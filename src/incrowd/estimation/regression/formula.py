@@ -78,9 +78,8 @@ def _whole(field: str, question: AnyQuestion) -> Variable:
 
 def _one_answer(field: str, question: AnyQuestion, answer: str) -> Variable:
     if answer not in question.answers:
-        known = ", ".join(question.answers) or "none, for it is a text question"
-        allowed = f"this is no answer to {question.id}; its answers are {known}"
-        raise UsageError.of(field, answer, allowed)
+        known = ", ".join(question.answers) or "another question: this one is text"
+        raise UsageError.of(field, answer, f"it is no answer to {question.id}; use {known}")
     return against_others(question, answer)
 
 
@@ -122,7 +121,8 @@ def _with_references(
     for id, answer in reference.items():
         if id not in known or known[id].name != id:
             whole = [variable.name for variable in predictors if variable.name in known]
-            allowed = f"should be of a predictor: {', '.join(whole) or 'there is none'}"
+            named = f"should be of {', '.join(whole)}" if whole else "leave it out"
+            allowed = f"no predictor has all the answers of that question; {named}"
             raise UsageError.of("reference", f"{id}{IS}{answer}", allowed)
         if answer not in known[id].levels:
             allowed = f"{id} has no such answer; use one of {', '.join(known[id].levels)}"
