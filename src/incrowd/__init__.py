@@ -47,6 +47,7 @@ _PUBLIC = {
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
+__version__ = "0.1.0"
 __all__ = sorted(_HOMES)
 
 views.drawn_by("incrowd.presentation.notebook")

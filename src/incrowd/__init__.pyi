@@ -1,5 +1,7 @@
 """The public names once more, for type checkers; a test holds them equal to `__init__.py`."""
 
+__version__: str
+
 from incrowd.accounting.assessment import Assessment as Assessment
 from incrowd.accounting.assessment import assess as assess
 from incrowd.accounting.calibration import smallest_epsilon as smallest_epsilon
