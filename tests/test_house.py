@@ -20,7 +20,7 @@ LEVELS = [
     {"channels", "survey"},
     {"plans"},
     {"encoding", "sampling", "reports", "tally", "estimation", "accounting"},
-    {"planner", "presentation"},
+    {"planner", "presentation", "drafts"},
     {"workflow"},
     {"collection"},
     {"cli"},

@@ -15,6 +15,7 @@ _PUBLIC = {
     "accounting.composition": "PrivacyCurve",
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
+    "drafts.draft": "Draft",
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
     "errors": (
@@ -35,6 +36,7 @@ _PUBLIC = {
     "survey": "Domain Survey",
     "tally.tally": "Tally",
     "workflow.compare": "compare",
+    "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
     "workflow.forecast": "TableForecast forecast people_needed",
     "workflow.plan": "plan solve",
