@@ -17,7 +17,12 @@ class Problem:
     allowed: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {_shown(self.value)}; {self.allowed}"
+        return f"{self.field}: {self.shown}; {self.allowed}"
+
+    @property
+    def shown(self) -> str:
+        """The value in words."""
+        return _shown(self.value)
 
 
 class InWords(str):

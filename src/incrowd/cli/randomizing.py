@@ -30,16 +30,18 @@ from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.randomize import randomize_files
 
+ReportsOutput = Annotated[
+    Path,
+    typer.Option(
+        "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
+    ),
+]
+
 
 def randomize(
     plan: PlanFile,
     answers: AnswersFile,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
-        ),
-    ],
+    output: ReportsOutput,
     id: Annotated[
         str | None,
         typer.Option(

@@ -85,9 +85,9 @@ def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) ->
         _check_text(name, head, encoding)
         return _text_kind(name, head, said, format)
     if found is None and head:
-        raise _disagrees(name, said, format, "text" if _is_text(head) else "something else")
+        raise _disagrees(name, said, format, "text" if _is_text(head) else "other bytes")
     if found and said and said != found:
-        raise _disagrees(name, said, format, SPOKEN[found])
+        raise _disagrees(name, said, format, f"{SPOKEN[found]} data")
     return found or said or "csv"
 
 
