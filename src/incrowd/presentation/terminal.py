@@ -15,7 +15,15 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
-from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown
+from incrowd.presentation.data import (
+    Cell,
+    Shown,
+    Word,
+    present_note,
+    present_rows,
+    shown,
+    strata_words,
+)
 from incrowd.presentation.number_text import digits, percent, short_percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences
@@ -50,7 +58,10 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     sentence = Text(guarantees.guarantee_sentence(guarantee))
     facts.add_row(guarantees.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
-    facts.add_row("Crowd", f"{estimates.crowd:,} people")
+    smallest = " in the smallest stratum" if estimates.strata else ""
+    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}")
+    for number, text in enumerate(strata_words(estimates)):
+        facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
     for text in message_texts(estimates.plan):

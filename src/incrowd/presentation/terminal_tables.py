@@ -17,6 +17,7 @@ from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text
 from incrowd.presentation.comparisons import HEADINGS, row
 from incrowd.presentation.number_text import short_percent
+from incrowd.survey import Survey
 
 # Name, messages, reports a person, and the error of the wanted tables; None if there is none.
 Way = tuple[str, int, int, float | None]
@@ -70,9 +71,10 @@ def beyond_budget(made: Plan) -> Iterator[str]:
         )
 
 
-def forecast_table(crowd: int, expected: Iterable[Expected]) -> Table:
-    """How sharp each table will be."""
-    title = f"what {crowd:,} people will tell, if all answers are alike"
+def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
+    """How sharp each table will be, of the smallest stratum where questions are open."""
+    whose = " of the smallest stratum" if survey.open else ""
+    title = f"what {survey.crowd:,} people{whose} will tell, if all answers are alike"
     shown = table(title, "table", "standard error", "detectable share", "effective sample")
     for questions, error, detectable, people in expected:
         numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")

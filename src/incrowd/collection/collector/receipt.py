@@ -230,9 +230,9 @@ def receipts_beside(
     ids: the names of these collections. files: whether they are compared byte for byte. Raises as
     `load_receipt` and `check_files`.
     """
-    near = {path if path.is_dir() else path.parent for path in map(Path, paths)}
+    near = [file.parent for path in map(Path, paths) for file in _files(path)]
     found = []
-    for folder in sorted(near):
+    for folder in sorted(set(near)):
         if (folder / RECEIPT).exists():
             receipt, bundle = load_receipt(folder, plan)
             if not {message.id for message in receipt.messages}.isdisjoint(ids):
@@ -240,6 +240,11 @@ def receipts_beside(
                     check_files(receipt, folder)
                 found.append(received(receipt, bundle))
     return tuple(found)
+
+
+def _files(path: Path) -> list[Path]:
+    """Reports; a tally stands for itself."""
+    return report_files(path) if path.is_dir() else [path]
 
 
 def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:
