@@ -17,6 +17,7 @@ from tests.messages import (
     plans,
     sampling,
     shuffler,
+    strata,
     surveys,
     tallies,
     wire,
@@ -26,7 +27,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler),
+    *(collector, device, shuffler, strata),
 )
 
 
