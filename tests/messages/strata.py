@@ -1,5 +1,6 @@
 """What is said of open questions and their strata: of surveys, reports, tallies and collections."""
 
+import json
 from dataclasses import replace
 from functools import cache
 from unittest import mock
@@ -13,6 +14,9 @@ from incrowd.collection import rehearsal
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.shuffler.init import make_bundle
 from incrowd.encoding.people import People
+from incrowd.plans.digests import sealed
+from incrowd.reports.collection import write_reports
+from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
 from tests.collection.test_strata import stated
 from tests.messages.shared import YESNO, question, survey
@@ -89,7 +93,24 @@ def bundle():
     return make_bundle(plan(), stated(**words)).bundle
 
 
+def no_names(folder):
+    """A file that was written with something else than a list of names."""
+    path = folder / "r.parquet"
+    with mock.patch("incrowd.reports.collection.json.dumps", lambda _: '{"law": 1}'):
+        write_reports(reports()[0], [reports()[0].packed], path)
+    incrowd.load_reports(path)
+
+
+def a_stratum_twice(_):
+    """A tally whose file names the same strata in two places."""
+    data = json.loads(as_text(incrowd.count(plan(), reports())))
+    data["strata"].append(data["strata"][0])
+    of_text(json.dumps(sealed({key: data[key] for key in data if key != "digest"})))
+
+
 CASES = {
+    "names that are none": no_names,
+    "a stratum twice in a tally": a_stratum_twice,
     "open text": lambda _: question(type="text", open=True),
     "an open number": lambda _: question(type="number", edges=[0, 1], open=True),
     "open options": lambda _: question(type="multi", options=["x", "y"], at_most=1, open=True),

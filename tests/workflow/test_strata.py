@@ -289,7 +289,7 @@ def test_a_stratum_below_the_crowd_is_found(made, reports):
         ((), "of no stratum"),
         (("history",), "the plan's strata are law, arts"),
         (("arts", "arts"), "the plan's strata are"),
-        (("arts", "law"), "merges none"),
+        (("arts", "law"), "merges no strata"),
     ],
 )
 def test_names_that_the_plan_does_not_have_are_refused(made, reports, strata, said):
