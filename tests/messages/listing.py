@@ -18,6 +18,7 @@ from tests.messages import (
     regressions,
     sampling,
     shuffler,
+    strata,
     surveys,
     tallies,
     wire,
@@ -27,7 +28,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, regressions),
+    *(collector, device, shuffler, regressions, strata),
 )
 
 

@@ -33,7 +33,9 @@ from incrowd.workflow.randomize import randomize_files
 ReportsOutput = Annotated[
     Path,
     typer.Option(
-        "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
+        "-o",
+        "--output",
+        help="Parquet file to write; a folder, if the plan has many messages or strata.",
     ),
 ]
 
@@ -89,9 +91,10 @@ def randomize(
 
 def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
     """Raises UsageError before any work is done for a path that cannot be right."""
-    if len(made.messages) > 1:
+    if len(made.messages) > 1 or made.survey.open:
         if output.suffix:
-            allowed = f"should name a folder: the plan has {len(made.messages)} messages"
+            several = "strata" if made.survey.open else f"{len(made.messages)} messages"
+            allowed = f"should name a folder: the plan has {several}"
             raise UsageError.of("-o", str(output), allowed)
     elif not is_stream(output) and output.suffix.lower() != ".parquet":
         raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import (
     as_json,
     guarantee_facts,
+    listed,
     message_facts,
     of_the_only,
     said_each,
@@ -73,7 +75,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
         for t in expected
     )
-    out.print(forecast_table(made.survey.crowd, expectations))
+    out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
     if others:
         out.print(alternatives_table(made, error, others))
@@ -124,9 +126,12 @@ def plan_facts(made: Plan) -> dict[str, Any]:
 
 def randomized(made: Plan, written: Written, json: bool) -> None:
     """What was written. Bits, reports and file are given once more outside for one message."""
+    whose = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
     messages = [
-        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)}
-        for m, reports, file in zip(made.messages, written.reports, written.files, strict=True)
+        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)} | names
+        for m, reports, file, names in zip(
+            cycle(made.messages), written.reports, written.files, whose, strict=False
+        )
     ]
     facts = {
         "reports": sum(written.reports),
@@ -235,10 +240,15 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
         "reports": found.reports,
         "rejected": found.rejected,
         "missing_people": found.missing,
+        **({"strata": [_crowd(*each) for each in found.people.items()]} if found.people else {}),
         "impossible_people": found.impossible_people
         and [vars(wrong) for wrong in found.impossible_people],
         "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
     }
+
+
+def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
+    return {"strata": list(names), "people": people}
 
 
 def comparison(found: TwoWay, json: bool) -> None:
@@ -282,5 +292,7 @@ def _reports_verified(found: Verification) -> Iterator[str]:
         yield (
             f"{found.rejected:,} reports were rejected: no client of the plan can have sent them"
         )
+    for names, number in (found.people or {}).items():
+        yield f"stratum {listed(names)}: {number:,} people"
     if found.missing:
         yield f"{found.missing:,} people are missing: the promise does not hold for this crowd"

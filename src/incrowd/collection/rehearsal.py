@@ -98,6 +98,8 @@ def rehearse(
         doors = [running.enter_context(_door()) for _ in range(2)]
         shuffler, collector = folder / "shuffler", folder / "collector"
         bundle = _bundle(plan, [_address(door) for door in doors], collector)
+        strata = strata_of(bundle[0], people, None)
+        due = _due(bundle[0], strata)
         invitations = _installed(*bundle, shuffler, collector, people.number)
         parts = [(_shuffler, shuffler, doors[0]), (_collector, collector, doors[1])]
         processes = [running.enter_context(_process(*part)) for part in parts]
@@ -105,13 +107,11 @@ def rehearse(
         found = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
         promise = promised(found)
         codes = [code_field(each.code) for each in invitations]
-        strata = strata_of(found, people, None)
         crowd = send_each(
             found, people, connection, codes=codes, strata=strata.tolist(), progress=advance
         )
         _check_all_came(crowd)
         (shuffler / ALL_SENT).touch()
-        due = _due(found, strata)
         opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
         key = Settings(folder=shuffler).secret_file
         _wait_for(

@@ -46,12 +46,13 @@ def quality(
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
     holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
-    spread = np.std(estimates, axis=0, ddof=1)
+    away = estimates - truth  # of what is known without noise exactly 0
+    spread = np.std(away, axis=0, ddof=1)
     return TableQuality(
         questions=ids,
         coverage=np.mean(holds, axis=0),
         joint_coverage=float(np.mean(holds.reshape(len(trials), -1).all(axis=1))),
-        bias=np.mean(estimates, axis=0) - truth,
+        bias=np.mean(away, axis=0),
         bias_error=spread / np.sqrt(len(trials)),
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
         empirical_standard_error=spread,

@@ -198,9 +198,10 @@ def assumption(survey: Survey, assumed: str) -> str:
         )
     if survey.open:
         named = " and ".join(question.id for question in survey.open)
+        are, them = ("is", "it") if len(survey.open) == 1 else ("are", "them")
         said.append(
-            f"The guarantee does not cover {named}, sent openly: each stratum of equal "
-            f"answers to {'it' if len(survey.open) == 1 else 'them'} is a crowd of its own."
+            f"The guarantee does not cover {named}, which {are} sent openly: people who answer "
+            f"{them} alike are a crowd of their own."
         )
     return " ".join(said)
 

@@ -57,7 +57,8 @@ def plan_html(plan: Plan) -> str:
 
 
 def _crowd(survey: Survey) -> str:
-    return f"{survey.crowd:,} people, {survey.colluding:,} of whom may collude"
+    each = " in each released stratum" if survey.open else ""
+    return f"{survey.crowd:,} people{each}, {survey.colluding:,} of whom may collude"
 
 
 @views.as_html.register

@@ -23,6 +23,7 @@ from incrowd.presentation.data import (
     present_rows,
     quality,
     shown,
+    strata_words,
     titled,
 )
 from incrowd.presentation.number_text import digits, percent
@@ -60,7 +61,10 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     sentence = Text(guarantees.guarantee_sentence(guarantee))
     facts.add_row(guarantees.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
-    facts.add_row("Crowd", f"{estimates.crowd:,} people")
+    smallest = " in the smallest stratum" if estimates.strata else ""
+    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}")
+    for number, text in enumerate(strata_words(estimates)):
+        facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
     for text in message_texts(estimates.plan):

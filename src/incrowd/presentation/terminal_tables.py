@@ -18,6 +18,7 @@ from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, row
 from incrowd.presentation.number_text import short_percent
+from incrowd.survey import Survey
 
 # Questions, standard error, smallest share that is told from zero, effective sample.
 Expected = tuple[Sequence[str], float, float, float]
@@ -78,9 +79,10 @@ def beyond_budget(made: Plan) -> Iterator[str]:
         )
 
 
-def forecast_table(crowd: int, expected: Iterable[Expected]) -> Table:
-    """How sharp each table will be."""
-    title = f"what {crowd:,} people will tell, if all answers are equally common"
+def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
+    """How sharp each table will be, of the smallest stratum where questions are open."""
+    whose = " of the smallest stratum" if survey.open else ""
+    title = f"what {survey.crowd:,} people{whose} will tell, if all answers are equally common"
     shown = table(title, "table", "standard error", "detectable share", "effective sample")
     for questions, error, detectable, people in expected:
         numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")

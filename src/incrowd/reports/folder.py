@@ -99,10 +99,13 @@ def stream_reports(path: str | Path, *, check: bool = False) -> Iterator[Collect
 
 
 def report_files(path: str | Path) -> list[Path]:
-    """The files of a plan's reports. Raises ReportsError if a folder holds none."""
+    """The files of a plan's reports: in a folder, or in the folders of releases in it.
+
+    Raises ReportsError if a folder holds none.
+    """
     if not Path(path).is_dir():
         return [Path(path)]
-    files = sorted(Path(path).glob(f"*{ENDING}"))
+    files = sorted(Path(path).glob(f"*{ENDING}")) or sorted(Path(path).glob(f"*/*{ENDING}"))
     if not files:
         raise ReportsError.of(
             "reports", str(path), f"it holds no {ENDING} file; name what `incrowd randomize` wrote"

@@ -53,11 +53,11 @@ def wrong_strata(plan: Plan, names: Names) -> str:
     if not known and names:
         return f"the plan has no strata; {_ITS_PLAN}"
     if known and not names:
-        return f"the plan asks open questions, so that reports name their strata; {_ITS_PLAN}"
+        return f"the plan has strata, which its reports name; {_ITS_PLAN}"
     if not set(names) <= set(known) or len(set(names)) < len(names):
         return f"the plan's strata are {', '.join(known[:SHOWN])}; {_ITS_PLAN}"
     if len(names) > 1 and plan.survey.small_strata != "merge":
-        return "the plan releases each stratum by itself, and merges none; use a file of one"
+        return "the plan merges no strata; use files of one stratum each"
     return ""
 
 

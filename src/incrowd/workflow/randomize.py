@@ -174,7 +174,7 @@ def _counted(
     groups = released(plan, numbers)
     tell(plan, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
-        allowed = f"at most {MOST_FILES:,} can be written side by side; split the answers by strata"
+        allowed = f"at most {MOST_FILES:,} can be written side by side; use fewer strata"
         raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)
     return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
 

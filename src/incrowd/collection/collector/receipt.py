@@ -233,9 +233,9 @@ def receipts_beside(
     ids: the names of these collections. files: whether they are compared byte for byte. Raises as
     `load_receipt` and `check_files`.
     """
-    near = {path if path.is_dir() else path.parent for path in map(Path, paths)}
+    near = [file.parent for path in map(Path, paths) for file in _files(path)]
     found = []
-    for folder in sorted(near):
+    for folder in sorted(set(near)):
         if (folder / RECEIPT).exists():
             receipt, bundle = load_receipt(folder, plan)
             if not {message.id for message in receipt.messages}.isdisjoint(ids):
@@ -249,6 +249,11 @@ def _of_rounds(plan: Plan, found: list[Received]) -> list[Received]:
     """Releases of several bundles are several rounds, also where one plan was used again."""
     rounds = len({each.bundle for each in found}) > 1 and bool(plan.memoised)
     return [replace(each, again=each.again or rounds) for each in found]
+
+
+def _files(path: Path) -> list[Path]:
+    """Reports; a tally stands for itself."""
+    return report_files(path) if path.is_dir() else [path]
 
 
 def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:

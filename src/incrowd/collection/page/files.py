@@ -119,7 +119,7 @@ def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[s
         title=asked.title,
         policy="; ".join(policy),
         integrity=integrity,
-        import_map=Markup(import_map),  # noqa: S704
+        import_map=Markup(import_map),
         config=_config(asked),
         strings=strings,
     )
