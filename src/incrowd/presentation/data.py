@@ -226,7 +226,10 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
-        "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
+        "tables": [
+            _table_json(estimates, estimates.plan.survey, number, item)
+            for number, item in enumerate(complete(estimates))
+        ],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
     if estimates.strata:
@@ -279,17 +282,17 @@ def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
 
 def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, Any]:
     """A stratum, or several that were released as one; shares are of its own people."""
-    tables = enumerate(of_stratum(estimates, stratum))
+    survey, tables = estimates.plan.survey, enumerate(of_stratum(estimates, stratum))
     return {
         "strata": list(stratum.names),
         "people": stratum.people,
-        "tables": [_table_json(stratum, number, item) for number, item in tables],
+        "tables": [_table_json(stratum, survey, n, item) for n, item in tables],
         "words": [_words_json(id, words) for id, words in stratum.words.items()],
     }
 
 
 def _table_json(
-    estimates: Estimates | StratumEstimates, number: int, item: Shown
+    estimates: Estimates | StratumEstimates, survey: Survey, number: int, item: Shown
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "questions": list(item.table.questions),
@@ -300,7 +303,7 @@ def _table_json(
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
-    read = _as_read(item, estimates.plan.survey).table
+    read = _as_read(item, survey).table
     if read.questions != item.table.questions:
         found["text"] = list(read.questions)
     if read.answers != item.table.answers:

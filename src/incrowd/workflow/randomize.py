@@ -131,10 +131,11 @@ def randomize_files(
     for `randomize`; wrong rows are counted over the whole file.
     """
     analysis_of(plan)
-    read = _batches(plan, source_of(answers, format, encoding), id)
+    source = source_of(answers, format, encoding)
+    read = _batches(plan, source, id)
     first = list(islice(read.tables, 2))
     if len(first) > 1:
-        groups, people = _counted(plan, answers)
+        groups, people = _counted(plan, source)
         return in_two_passes(
             plan,
             chain(first, read.tables),
@@ -156,7 +157,7 @@ def randomize_files(
 
 
 def _counted(
-    plan: Plan, answers: str | Path
+    plan: Plan, answers: Source
 ) -> tuple[dict[Names, Group] | None, dict[Names, int] | None]:
     """The releases of a file and how many people are in each: the open answers are read first.
 

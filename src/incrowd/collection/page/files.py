@@ -19,7 +19,7 @@ from incrowd.accounting.analyses import analysis
 from incrowd.accounting.redraws import redrawn
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.bundle import FORMAT, Bundle
-from incrowd.errors import UsageError, unreadable
+from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.plans import Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.slots import slots, tail
@@ -98,7 +98,7 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
     return path.stem, texts
 
 
-def _no_strings(path: Path, why: str) -> UsageError:
+def _no_strings(path: Path, why: str) -> IncrowdError:
     return UsageError.of("strings", str(path), f"{why}; name a JSON file such as fr.json")
 
 
