@@ -3,7 +3,7 @@
 from pathlib import Path
 from unittest import mock
 
-from tests.messages import device
+from tests.messages import device, files
 from tests.messages.shared import (
     answers_file,
     command,
@@ -62,51 +62,66 @@ def over_an_input(folder):
     command("plan", path, "-o", path)
 
 
-CASES = {
-    "an unknown engine": estimate("--engine", "abacus"),
-    "an unknown kind of intervals": estimate("--simultaneous", "magic"),
-    "words without a file": estimate("--words", "oslo"),
-    "words without a question": estimate("--words", "oslo", kind="text"),
-    "a tally with another ending": lambda folder: command(
-        "tally", plan_file(folder), reports_file(folder), "-o", folder / "tally.csv"
-    ),
-    "a card with another ending": lambda folder: command(
-        "card", plan_file(folder), "-o", folder / "card.pdf"
-    ),
-    "an output over an input": over_an_input,
-    "no answers": lambda folder: command(
-        "randomize", plan_file(folder), folder / "none.csv", "-o", folder / "r.parquet"
-    ),
-    "a folder of answers": lambda folder: command(
-        "randomize", plan_file(folder), folder, "-o", folder / "r.parquet"
-    ),
-    "no reports": lambda folder: command("estimate", plan_file(folder), folder / "none.parquet"),
-    "a demonstration in a file": demo_in("file"),
-    "a demonstration below a file": demo_in("file/demo"),
-    "a demonstration without its data": demo_without_examples,
-    "a plan that does not hold": broken_plan,
-    "a frontier without a file": plan("--frontier"),
-    "a frontier in a CSV file": plan("--frontier", "-o", "plan.csv"),
-    "an unknown thing to solve for": plan("--solve", "noise"),
-    "nothing to solve for": plan("--solve", "crowd"),
-    "an error and nothing to solve for": plan("--error", "0.01"),
-    "a ledger to solve for": lambda folder: command(
-        "plan", survey_file(folder), "--solve", "crowd", "--error", "0.1", "--ledger", folder / "l"
-    ),
-    "a new ledger with a plan": ledger("plan.json", "--new"),
-    "as planned without a plan": ledger("--as-planned"),
-    "bits and a survey": lambda folder: command(
-        "privacy", "delta", "--bits", "2", "--survey", survey_file(folder), *PRIVACY
-    ),
-    "neither bits nor a survey": privacy("delta", *PRIVACY),
-    "65 bits": privacy("delta", "--bits", "65", *PRIVACY),
-    "no crowd": privacy("delta", "--bits", "2", "--noise", "0.3", "--epsilon", "1"),
-    "eta and delta": privacy(
-        "noise", "--bits", "2", *PRIVACY[2:], "--eta", "0.1", "--delta", "0.1"
-    ),
-    "eta of two": privacy("noise", "--bits", "2", *PRIVACY[2:], "--eta", "2"),
-    "a curve in a text file": privacy("curve", "--bits", "2", *PRIVACY, "-o", "curve.txt"),
-    "a curve to epsilon 0": privacy("curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"),
-    "reports with another ending": randomize("reports.csv"),
-    "reports of many messages in a file": randomize("reports.parquet", "messages"),
-} | device.COMMANDS
+CASES = (
+    {
+        "an unknown engine": estimate("--engine", "abacus"),
+        "an unknown kind of intervals": estimate("--simultaneous", "magic"),
+        "words without a file": estimate("--words", "oslo"),
+        "words without a question": estimate("--words", "oslo", kind="text"),
+        "a tally with another ending": lambda folder: command(
+            "tally", plan_file(folder), reports_file(folder), "-o", folder / "tally.csv"
+        ),
+        "a card with another ending": lambda folder: command(
+            "card", plan_file(folder), "-o", folder / "card.pdf"
+        ),
+        "an output over an input": over_an_input,
+        "no answers": lambda folder: command(
+            "randomize", plan_file(folder), folder / "none.csv", "-o", folder / "r.parquet"
+        ),
+        "a folder of answers": lambda folder: command(
+            "randomize", plan_file(folder), folder, "-o", folder / "r.parquet"
+        ),
+        "no reports": lambda folder: command(
+            "estimate", plan_file(folder), folder / "none.parquet"
+        ),
+        "a demonstration in a file": demo_in("file"),
+        "a demonstration below a file": demo_in("file/demo"),
+        "a demonstration without its data": demo_without_examples,
+        "a plan that does not hold": broken_plan,
+        "a frontier without a file": plan("--frontier"),
+        "a frontier in a CSV file": plan("--frontier", "-o", "plan.csv"),
+        "an unknown thing to solve for": plan("--solve", "noise"),
+        "nothing to solve for": plan("--solve", "crowd"),
+        "an error and nothing to solve for": plan("--error", "0.01"),
+        "a ledger to solve for": lambda folder: command(
+            "plan",
+            survey_file(folder),
+            "--solve",
+            "crowd",
+            "--error",
+            "0.1",
+            "--ledger",
+            folder / "l",
+        ),
+        "a new ledger with a plan": ledger("plan.json", "--new"),
+        "as planned without a plan": ledger("--as-planned"),
+        "bits and a survey": lambda folder: command(
+            "privacy", "delta", "--bits", "2", "--survey", survey_file(folder), *PRIVACY
+        ),
+        "neither bits nor a survey": privacy("delta", *PRIVACY),
+        "65 bits": privacy("delta", "--bits", "65", *PRIVACY),
+        "no crowd": privacy("delta", "--bits", "2", "--noise", "0.3", "--epsilon", "1"),
+        "eta and delta": privacy(
+            "noise", "--bits", "2", *PRIVACY[2:], "--eta", "0.1", "--delta", "0.1"
+        ),
+        "eta of two": privacy("noise", "--bits", "2", *PRIVACY[2:], "--eta", "2"),
+        "a curve in a text file": privacy("curve", "--bits", "2", *PRIVACY, "-o", "curve.txt"),
+        "a curve to epsilon 0": privacy(
+            "curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"
+        ),
+        "reports with another ending": randomize("reports.csv"),
+        "reports of many messages in a file": randomize("reports.parquet", "messages"),
+    }
+    | device.COMMANDS
+    | files.COMMANDS
+)

@@ -14,6 +14,7 @@ from tests.messages import (
     commands,
     device,
     estimates,
+    files,
     plans,
     sampling,
     shuffler,
@@ -26,7 +27,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler),
+    *(collector, device, shuffler, files),
 )
 
 
