@@ -15,6 +15,7 @@ _PUBLIC = {
     "accounting.composition": "PrivacyCurve",
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
+    "drafts.draft": "Draft",
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
     "errors": (
@@ -36,6 +37,7 @@ _PUBLIC = {
     "survey": "Domain Survey",
     "tally.tally": "Tally",
     "workflow.compare": "compare",
+    "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
     "workflow.forecast": "TableForecast forecast people_needed",
     "workflow.plan": "plan solve",
@@ -50,6 +52,7 @@ _PUBLIC = {
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
+__version__ = "0.1.0"
 __all__ = sorted(_HOMES)
 
 views.drawn_by("incrowd.presentation.notebook")
