@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import os
 import stat
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from incrowd.encoding.kinds import FORMATS, HEAD_BYTES, NAME_ONE, codec, kind_of
+from incrowd.encoding.kinds import FORMATS, HEAD_BYTES, NAME_ONE, SPOKEN, codec, kind_of
 from incrowd.errors import AnswersError, IncrowdError, UsageError, unreadable
 
+_log = logging.getLogger(__name__)
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
 TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # the reader's words for it
 OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as encoding='latin-1'"
@@ -76,6 +78,7 @@ def source_of(
     if compression and kind not in ("csv", "jsonl"):
         allowed = "it is compressed, and no text; decompress it, and name what comes out"
         raise AnswersError.of("answers", name, allowed)
+    _log.info("reading %s as %s", name, SPOKEN[kind])
     return Source(name, path, kind, compression, encoding, content)
 
 
