@@ -1,10 +1,19 @@
 """With --json everything is JSON: results on standard output, else objects on standard error."""
 
 import json
+import logging
 
 import pytest
 
 from tests.cli.conftest import ANSWERS, SURVEY
+
+
+@pytest.fixture(autouse=True)
+def silent():
+    """Commands in this process share one log."""
+    yield
+    logging.getLogger("incrowd").handlers = []
+
 
 WRONG = [
     (("plan", "none.toml"), "SurveyError", 2),

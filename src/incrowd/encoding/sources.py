@@ -66,7 +66,7 @@ def source_of(
     _check_encoding(encoding)
     if format not in (None, *FORMATS):
         raise UsageError.of("format", format, f"use one of {', '.join(FORMATS)}")
-    name = str(getattr(data, "name", "these bytes") if hasattr(data, "read") else data)
+    name = _named(data)
     with readable(name):
         content = _read_once(data)
         path = Path(name)
@@ -80,6 +80,13 @@ def source_of(
         raise AnswersError.of("answers", name, allowed)
     _log.info("reading %s as %s", name, SPOKEN[kind])
     return Source(name, path, kind, compression, encoding, content)
+
+
+def _named(data: Any) -> str:
+    if not hasattr(data, "read"):
+        return str(data)
+    name = str(getattr(data, "name", "these bytes"))
+    return "standard input" if name == "<stdin>" else name
 
 
 def _check_encoding(encoding: str | None) -> None:
