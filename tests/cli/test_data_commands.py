@@ -2,8 +2,9 @@
 
 import io
 import json
-import subprocess
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pandas
@@ -11,8 +12,6 @@ import pytest
 
 import incrowd
 from tests.cli.conftest import ANSWERS, SURVEY
-
-COMMAND = [sys.executable, "-m", "incrowd"]
 
 
 @pytest.fixture
@@ -59,12 +58,15 @@ def test_what_is_piped_is_randomised(piped, made, tmp_path):
     assert found[0] == found[1]
 
 
-def test_a_named_pipe_is_read(tmp_path):
+def test_a_named_pipe_is_read(call, tmp_path):
     """As a shell makes one of <(command)."""
-    command = f"{' '.join(COMMAND)} simulate {SURVEY} <(cat {ANSWERS}) --trials 2 --json"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["trials"] == 2
+    os.mkfifo(tmp_path / "pipe")
+    content = Path(ANSWERS).read_bytes()
+    writing = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writing.start()
+    code, out, _ = call("simulate", SURVEY, tmp_path / "pipe", "--trials", "2", "--json")
+    writing.join()
+    assert code == 0 and json.loads(out)["trials"] == 2
 
 
 def test_another_encoding_is_named(call, tmp_path):
