@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.bloom import normalize, places
-from incrowd.encoding.cells import by_value, index, is_list, split, texts_of, without_point
+from incrowd.encoding.cells import by_value, index, is_list, items, split, texts_of, without_point
 from incrowd.encoding.coding import code_list, decoded
 from incrowd.errors import MISSING, AnswersError, InWords, Problem, likely
 from incrowd.survey import (
@@ -261,8 +261,8 @@ def _multi(question: Multi, column: pa.Array) -> Answered:
 
 
 def _lists(question: Multi, column: pa.Array) -> Answered:
-    rows = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
-    codes = _codes(pc.list_flatten(column), question.options)
+    flat, rows = items(column)
+    codes = _codes(flat, question.options)
     cells = np.unique(rows[codes >= 0] * len(question.answers) + codes[codes >= 0])
     found = Encoded(*np.divmod(cells, len(question.answers)))
     wrong = np.bincount(found.rows, minlength=len(column)) > question.at_most
