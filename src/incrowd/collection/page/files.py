@@ -19,7 +19,7 @@ from incrowd.accounting.analyses import analysis
 from incrowd.accounting.redraws import redrawn
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.bundle import FORMAT, Bundle
-from incrowd.errors import UsageError, unreadable
+from incrowd.errors import IncrowdError, UsageError, unreadable
 from incrowd.plans import Plan
 from incrowd.plans.digests import read_json
 from incrowd.plans.slots import slots, tail
@@ -98,7 +98,7 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
     return path.stem, texts
 
 
-def _no_strings(path: Path, why: str) -> UsageError:
+def _no_strings(path: Path, why: str) -> IncrowdError:
     return UsageError.of("strings", str(path), f"{why}; name a JSON file such as fr.json")
 
 
@@ -119,9 +119,9 @@ def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[s
         title=asked.title,
         policy="; ".join(policy),
         integrity=integrity,
-        import_map=Markup(import_map),  # noqa: S704
-        config=_config(asked),
-        strings=strings,
+        import_map=Markup(import_map),
+        config=_data(_config(asked)),
+        strings=_data(strings),
     )
     hosts = {name: rendered(name, __package__, headers=headers) for name in HOSTS}
     made = {name: text.encode() for name, text in ({"index.html": page} | hosts).items()}
@@ -152,6 +152,12 @@ def _config(asked: Asked) -> dict[str, Any]:
         "plan": plan.digest,
         "promise": figures,
     }
+
+
+def _data(content: Any) -> Markup:
+    """JSON that can stand in an element of HTML, whatever texts are in it."""
+    text = json.dumps(content, ensure_ascii=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def _integrity(data: bytes, hashed: str = "sha384") -> str:

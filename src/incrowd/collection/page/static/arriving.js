@@ -1,4 +1,4 @@
-const PATIENCE = { whole: 12_000, one: 8_000, first: 500, longest: 3_000 }
+const PATIENCE = { whole: 8_000, one: 8_000, first: 500, longest: 3_000 }
 
 /**
  * The survey that this page is about, and how far it is known to be the right one. fragment: what stood behind the #
