@@ -84,7 +84,9 @@ async function whole() {
   seen.answers = await page.locator("#review tbody td:nth-child(2)").allInnerTexts()
   const examples = new Set()
   for (let draws = 0; draws < 20; draws++) {
-    examples.add((await page.locator("#review tbody td:nth-child(3)").allInnerTexts()).join("|"))
+    const shown = await page.locator("#review tbody td:nth-child(3)").allInnerTexts()
+    examples.add(shown.join("|"))
+    seen.example = shown
     await press(page, "#review .scroll + p button")
   }
   seen.examples = examples.size
@@ -102,7 +104,7 @@ async function whole() {
   await press(page, "#review form button")
   await hurry(page, "#outcome:not(:empty)")
   seen.unreachable = await text(page, "#outcome")
-  seen.locked = await page.locator("#all").isDisabled()
+  seen.locked = await page.locator("#q1-0").isDisabled()
   await page.unroute(`${shuffler}/upload`)
   page.on("request", (request) => request.method() === "POST" && bodies.push(request.postDataBuffer().toString("base64")))
   await send(page, "#sent")
@@ -169,7 +171,7 @@ async function unreachableAtFirst() {
 async function byHand() {
   const page = await opened(browser, address, { locale: "de-DE" })
   seen.byHand = await text(page, ".short")
-  seen.askedFor = await page.evaluate(() => document.documentElement.lang)
+  seen.browsers = await page.evaluate(() => document.documentElement.lang)
 }
 
 async function others() {
