@@ -95,7 +95,11 @@ def in_browser(script, given):
         pytest.skip("the browser is not installed: python -m tests.oracles.node install")
     (program,), _ = node()
     done = subprocess.run(
-        [program, script], cwd=BROWSER, input=json.dumps(given).encode(), capture_output=True, timeout=180
+        [program, script],
+        cwd=BROWSER,
+        input=json.dumps(given).encode(),
+        capture_output=True,
+        timeout=180,
     )
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     return json.loads(done.stdout)
@@ -128,7 +132,12 @@ def visit(folder, shots=None):
         host = running.enter_context(hosted(written(folder / "public", files)))
         bad = files | {"combobox.js": files["combobox.js"] + b"\n"}
         changed = running.enter_context(hosted(written(folder / "changed", bad)))
-        given = {"page": host, "digest": bundle.digest.hex(), "codes": codes, "shuffler": addresses[0]}
+        given = {
+            "page": host,
+            "digest": bundle.digest.hex(),
+            "codes": codes,
+            "shuffler": addresses[0],
+        }
         found = in_browser("survey_page.mjs", given | {"shots": shots, "tampered": changed})
         opened = places[1] / "opened" / "release-0"
         rehearsal._wait_for(lambda: (opened / "receipt.json").exists(), processes)
