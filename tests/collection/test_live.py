@@ -92,9 +92,10 @@ def test_answers_that_travel_unlinked_arrive_with_dummies(tmp_path):
     people = People.of(plan.survey, pa.table({"home": said}))
     ticks = []
     found = rehearsal.rehearse(plan, people, tmp_path, advance=ticks.append)
-    assert found.receipt.dummies > 0 and found.receipt.people == len(ticks) == 200
-    assert found.crowd.sealed_reports == found.receipt.reports == 200 * found.bundle.places
-    estimates = incrowd.estimate(plan, incrowd.load_reports(found.opened))
+    [receipt], [opened] = found.receipts, found.opened
+    assert receipt.dummies > 0 and receipt.people == len(ticks) == 200
+    assert found.crowd.sealed_reports == receipt.reports == 200 * found.bundle.places
+    estimates = incrowd.estimate(plan, incrowd.load_reports(opened))
     (table,) = estimates.tables
     away = np.abs(table.estimate - np.array([120, 40, 25, 15]) / 200)
     assert (away < 5 * table.standard_error).all()

@@ -14,9 +14,12 @@ from tests.messages import (
     commands,
     device,
     estimates,
+    files,
     plans,
+    regressions,
     sampling,
     shuffler,
+    strata,
     surveys,
     tallies,
     wire,
@@ -26,7 +29,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler),
+    *(collector, device, shuffler, files, regressions, strata),
 )
 
 

@@ -9,7 +9,8 @@ from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.plans import Plan
 from incrowd.plans.fixed_channels import fixed_channel
-from incrowd.sampling.memory import remembered, remembering, series
+from incrowd.plans.rounds import series
+from incrowd.sampling.memory import remembered, remembering
 from incrowd.sampling.permanent import DeviceKey
 from incrowd.survey import Choice, Text, YesNo
 from incrowd.workflow.randomize import randomize_message
@@ -135,7 +136,7 @@ def permanent_case(number):
     record = pack(message.questions, device_people(DEVICES[number]).encoded, 1)
     found = remembered(DEVICE_PLAN, message, record, device_memory())
     stages = [message.channels[id].permanent_stage for id in message.ids]
-    named = [series(DEVICE_PLAN, message, stage) for stage in stages]
+    named = [series(DEVICE_PLAN.survey.name, message, stage) for stage in stages]
     return {"series": named, "record": record[0].tobytes().hex(), "kept": found[0].tobytes().hex()}
 
 

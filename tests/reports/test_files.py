@@ -210,7 +210,7 @@ def test_folders_that_were_made_are_removed_again(tmp_path):
     reports = incrowd.randomize(made, pa.table({"a": ["yes"], "b": ["no"]}))
     from incrowd.reports import folder
 
-    with pytest.raises(KeyboardInterrupt), folder.new_files(tmp_path / "x" / "y", 2):
+    with pytest.raises(KeyboardInterrupt), folder.new_files(tmp_path / "x" / "y", [(), ()]):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
     assert len(folder.save_reports(reports, tmp_path / "x" / "y")) == 2

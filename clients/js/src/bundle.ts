@@ -1,12 +1,13 @@
 import { isHex, sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
-import { refuse } from "./errors.js"
+import { IncrowdError, refuse } from "./errors.js"
 import { isAddress } from "./link.js"
-import { bitsOf, checkPlan, plaintextBytes, type Plan } from "./plan.js"
+import { bitsOf, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
 import { isUsable, OVERHEAD } from "./seal.js"
 import { fewestSlots } from "./slots.js"
 
 const LONGEST = 2 ** 24
+const MOST = 65536 // strata, and reports of a person
 const KEYS =
   "addresses closes codes colluding disposes format key_configuration local_only opens period plan plan_digest " +
   "reserve shuffler_key slots small_strata strata wanted wording"
@@ -57,58 +58,67 @@ export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> 
   const bundle = parse(bytes) as unknown as Bundle
   if (toHex(await sha256(utf8(canonical(bundle.plan as unknown as Json)))) !== bundle.plan_digest)
     refuse("plan_digest is not the digest of the plan")
-  checkFields(bundle)
-  checkPlan(bundle.plan)
-  checkAgainstPlan(bundle)
-  if (!(await isUsable(bundle.key_configuration))) refuse("key_configuration is not one that this client can seal for")
+  const wrong = await firstWrong(bundle).catch((error) => {
+    if (error instanceof IncrowdError) throw error
+    return "the plan"
+  })
+  if (wrong) refuse(`${wrong} is not as the protocol says`)
   return { bundle, digest, code: "" }
 }
 
 function parse(bytes: Bytes): { [key: string]: Json } {
-  let value: Json
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-    value = JSON.parse(text)
-    if (canonical(value) !== text) throw new SyntaxError("not as RFC 8785 writes it")
-  } catch (error) {
-    return refuse(`its text is not canonical JSON (${(error as Error).message})`)
+    const value = JSON.parse(text) as Json
+    if (canonical(value) === text && hasKeys(value, KEYS)) return value
+  } catch {
+    // no text, or no JSON
   }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return refuse("it is no JSON object")
-  hasKeys(value, KEYS, "the bundle")
-  return value
+  return refuse("it is not the canonical JSON of a bundle")
 }
 
-function hasKeys(value: object, keys: string, what: string): void {
-  const found = Object.keys(value ?? {}).sort().join(" ")
-  if (found !== keys) refuse(`the keys of ${what} are ${found}, not ${keys}`)
-}
-
-function checkFields(bundle: Bundle): void {
-  const { wording, strata, reserve, wanted, addresses } = bundle
-  const demand = (right: boolean, field: string): void => {
-    if (!right) refuse(`${field} is not as the protocol says`)
-  }
-  demand((bundle as unknown as Record<string, unknown>)["format"] === "incrowd bundle 1", "format")
-  hasKeys(wording, "introduction language questions title", "wording")
-  demand([wording.language, wording.title, wording.introduction].every((text) => typeof text === "string"), "wording")
-  demand(wording.language !== "" && wording.title !== "", "wording")
-  demand(typeof bundle.period === "string", "period")
+/** The first field of a bundle that is not as it should be. Throws where a plan is not even built like one. */
+async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promise<string | undefined> {
+  const { plan, wording, strata, reserve, wanted, addresses, slots } = bundle
+  const { survey, messages } = plan
+  checkPlan(plan)
   const times = [bundle.opens, bundle.closes, bundle.disposes].map(timeOf)
-  demand(times[0] < times[1] && times[1] <= times[2], "the order of opens, closes and disposes")
-  demand(wanted === null || isCount(wanted, 1), "wanted")
-  demand(Array.isArray(strata) && strata.length > 0 && strata.length <= 65536, "strata")
-  demand(strata.every((name) => typeof name === "string" && name !== ""), "strata")
-  demand(new Set(strata).size === strata.length, "strata")
-  demand(["delete", "merge"].includes(bundle.small_strata), "small_strata")
-  demand(typeof bundle.codes === "boolean" && typeof bundle.local_only === "boolean", "codes or local_only")
-  demand(isCount(reserve, 20), "reserve")
-  demand(isHex(bundle.shuffler_key, 32), "shuffler_key")
-  hasKeys(addresses, "collector shuffler", "addresses")
-  demand([addresses.shuffler, addresses.collector].every(isAddress), "addresses")
+  const checks: { readonly [field: string]: boolean } = {
+    format: bundle.format === "incrowd bundle 1",
+    rows_per_person: survey.rows_per_person === 1,
+    wording: isWording(wording, survey.question.map(({ id }) => id)),
+    period: isName(bundle.period),
+    closes: times[0] < times[1] && times[1] <= times[2],
+    strata: Array.isArray(strata) && strata.length <= MOST && strata.length > 0 && strata.every(isName),
+    "the difference of strata": new Set(strata).size === strata.length,
+    small_strata: ["delete", "merge"].includes(bundle.small_strata),
+    codes: typeof bundle.codes === "boolean",
+    local_only: typeof bundle.local_only === "boolean",
+    colluding: bundle.colluding === survey.colluding,
+    reserve: isCount(reserve, Math.max(20, Math.ceil(survey.crowd / 100))),
+    wanted: wanted === null || isCount(wanted, survey.crowd + reserve),
+    shuffler_key: isHex(bundle.shuffler_key, 32),
+    addresses: hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress),
+    slots: Array.isArray(slots) && slots.length === messages.length && areSlots(plan, slots),
+    key_configuration: await isUsable(bundle.key_configuration),
+  }
+  return Object.keys(checks).find((field) => !checks[field])
 }
 
-const isCount = (value: unknown, least: number): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= least
+const hasKeys = (value: unknown, keys: string): value is { [key: string]: Json } =>
+  value instanceof Object && Object.keys(value).sort().join(" ") === keys
+
+const isName = (text: unknown): boolean => typeof text === "string" && text !== "" && [...text].length <= 200
+
+const isCount = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && (value as number) >= least
+
+function isWording(wording: Wording, ids: string[]): boolean {
+  if (!hasKeys(wording, "introduction language questions title")) return false
+  const { language, title, introduction, questions } = wording as Wording
+  const tag = /^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$/.test(language) && language.length <= 35
+  const said = Object.values(questions).every((text) => typeof text === "string" && text !== "")
+  return tag && isName(title) && typeof introduction === "string" && said && hasKeys(questions, ids.sort().join(" "))
+}
 
 /** Milliseconds of a time that is written as 2026-11-22T08:00:00Z; NaN of any other text. */
 const timeOf = (text: string): number => {
@@ -116,34 +126,23 @@ const timeOf = (text: string): number => {
   return Number.isNaN(time) || new Date(time).toISOString().replace(".000", "") !== text ? NaN : time
 }
 
-function checkAgainstPlan({ plan, wording, colluding, reserve, slots }: Bundle): void {
-  const { survey, messages } = plan
-  const ids = survey.question.map(({ id }) => id).sort()
-  hasKeys(wording.questions, ids.join(" "), "wording.questions")
-  if (!ids.every((id) => typeof wording.questions[id] === "string" && wording.questions[id] !== ""))
-    refuse("a question has no wording")
-  if (survey.rows_per_person !== 1) refuse("rows_per_person of the plan is not 1")
-  if (colluding !== survey.colluding) refuse("colluding is not that of the plan")
-  if (reserve < Math.ceil(survey.crowd / 100)) refuse("reserve is below 1% of the crowd")
-  if (!Array.isArray(slots) || slots.length !== messages.length || !slots.every((count) => isCount(count, 1)))
-    refuse("slots does not name a number for each message")
-  if (slots.reduce((sum, count) => sum + count, 0) > 65536) refuse("a person would send more than 65,536 reports")
-  const unlinked = messages.filter(({ apart }) => apart).length
-  messages.forEach((message, i) => {
-    const chance = 1e-9 / (survey.crowd * unlinked)
-    const [question] = message.questions.map((id) => survey.question.find((one) => one.id === id)!)
+function areSlots(plan: Plan, slots: readonly number[]): boolean {
+  const chance = 1e-9 / (plan.survey.crowd * plan.messages.filter(({ apart }) => apart).length)
+  const right = plan.messages.every((message, i) => {
+    if (!message.apart) return slots[i] === message.copies
+    const [question] = questionsOf(plan, message)
     const most = question.type === "multi" ? question.at_most : 1
-    const q = (message.noise_numerator ?? 0) / 2 ** 32
-    const right = message.apart
-      ? fewestSlots(slots[i], most, bitsOf(question), message.copies, q, chance)
-      : slots[i] === message.copies
-    if (!right) refuse(`slots of message ${i} is ${slots[i]}, which is not what its law asks for`)
+    const noise = message.noise_numerator! / 2 ** 32
+    return isCount(slots[i], 1) && fewestSlots(slots[i], most, bitsOf(question), message.copies, noise, chance)
   })
+  return right && total(slots) <= MOST
 }
+
+const total = (slots: readonly number[]): number => slots.reduce((sum, count) => sum + count, 0)
 
 /** The sealed length of every report of a survey. */
 export const sealedBytes = (plan: Plan): number => plaintextBytes(plan) + OVERHEAD
 
 /** The length that every upload of a survey has. */
 export const uploadBytes = ({ plan, slots }: Bundle): number =>
-  50 + slots.reduce((sum, count) => sum + count, 0) * sealedBytes(plan)
+  50 + total(slots) * sealedBytes(plan)

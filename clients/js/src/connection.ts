@@ -12,21 +12,23 @@ export const PATIENCE: Patience = { whole: 120_000, one: 30_000, first: 500, lon
 
 export const MEDIA_TYPE = "application/octet-stream"
 
+const NOT_TAKEN = "The shuffler does not take this upload."
+
 // Of each problem its status, whether the same bytes may be taken later, and what it means to a person.
 const PROBLEMS: { readonly [name in Problem]: readonly [status: number, again: boolean, meaning: string] } = {
-  length: [400, false, "The upload has another length than the survey asks for."],
-  bundle: [422, false, "The upload is for another survey."],
-  stratum: [422, false, "The survey has no such part."],
-  sealed: [422, false, "The upload is not sealed for this survey."],
+  length: [400, false, NOT_TAKEN],
+  bundle: [422, false, NOT_TAKEN],
+  stratum: [422, false, NOT_TAKEN],
+  sealed: [422, false, NOT_TAKEN],
   "not-open": [403, true, "The survey has not opened yet."],
   closed: [410, false, "The survey is closed; an upload sent before may be counted."],
   "code-used": [409, false, "The invitation was used; an upload sent with it may be counted."],
   "code-unknown": [403, false, "There is no such invitation; check every character of it."],
   "not-found": [410, false, "It is too late to withdraw: the survey is closed."],
   "no-resource": [404, false, "There is no survey at this address."],
-  method: [405, false, "The address does not do that."],
+  method: [405, false, NOT_TAKEN],
   slow: [408, true, "Sending took too long."],
-  "media-type": [415, false, "The upload was sent as something else."],
+  "media-type": [415, false, NOT_TAKEN],
   busy: [503, true, "Too many people are sending at once."],
   full: [507, true, "There is no room left for now."],
   fault: [500, true, "The shuffler has a fault."],
@@ -61,7 +63,7 @@ async function once(method: string, url: string, body: BodyInit | null, { one }:
       headers: body ? { "Content-Type": MEDIA_TYPE } : {},
       cache: "no-store",
       credentials: "omit",
-      redirect: "error",
+      redirect: "manual",
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(one),
     })

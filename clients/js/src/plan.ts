@@ -1,10 +1,17 @@
 import { channelOf } from "./channels.js"
 import { refuse } from "./errors.js"
 
+/** A text, or one for each language by its tag. */
+export type Words = string | { readonly [language: string]: string }
+
 interface Common {
   readonly id: string
   readonly optional: boolean
   readonly randomizer: Randomizer | null
+  /** What people read, where the survey says it; labels by the answers. */
+  readonly text?: Words
+  readonly help?: Words
+  readonly labels?: { readonly [answer: string]: Words }
 }
 
 export type YesNo = Common & { readonly type: "yesno" }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
-import { toHex, fromHex } from "../lib/bytes.js"
+import { readBundle, uploadBytes } from "../lib/bundle.js"
+import { fromHex, sha256, toHex, utf8 } from "../lib/bytes.js"
+import { canonical } from "../lib/canonical.js"
 import { channelOf } from "../lib/channels.js"
+import { sealAnswers } from "../lib/client.js"
 import { encode } from "../lib/encode.js"
 import { hmacKey, permanentBits, seriesOf } from "../lib/permanent.js"
 import { bitsOf, checkPlan, questionsOf, twelveDigits } from "../lib/plan.js"
@@ -74,3 +77,18 @@ given.permanent.forEach(({ series, record, kept }, number) =>
     assert.equal(toHex(packed(found)), kept)
   }),
 )
+
+test("a survey with permanent responses is answered with a store for the key, and not without", async () => {
+  const questions = Object.fromEntries(plan.survey.question.map(({ id }) => [id, id]))
+  const bundle = JSON.parse(vectors("bundles").right[0].text)
+  const wording = { ...bundle.wording, questions }
+  const plan_digest = toHex(await sha256(utf8(canonical(plan))))
+  const changes = { plan, plan_digest, wording, slots: [2, 2, 1, 2], colluding: 0 }
+  const text = utf8(canonical({ ...bundle, ...changes }))
+  const survey = await readBundle(text, toHex(await sha256(text)))
+  const answers = Object.fromEntries(plan.survey.question.map((q) => [q.id, typed(q, given.people[0].answers[q.id])]))
+  const code = "0".repeat(16)
+  await assert.rejects(sealAnswers(survey, answers, { code }), { code: "key" })
+  const upload = await sealAnswers(survey, answers, { code, keyStore: async () => fromHex(given.key) })
+  assert.equal(upload.length, uploadBytes(survey.bundle))
+})

@@ -97,5 +97,33 @@ test("a store keeps the first key that it is given", async () => {
   assert.equal(await sign(await hmacKey(kept)), first)
   assert.equal(kept.length, 32)
   assert.equal((await hmacKey(kept)).extractable, false)
-  assert.equal(typeof browserStore, "function")
+})
+
+/** As much of IndexedDB as the client uses: requests that are answered later, in their order. */
+function database(tables = new Map()) {
+  const answered = (result, before = () => {}) => {
+    const request = {}
+    setTimeout(() => (before(request), (request.result = result()), request.onsuccess()))
+    return request
+  }
+  const table = (name) => ({
+    get: (key) => answered(() => tables.get(name).get(key)),
+    add: (value, key) => answered(() => (assert.ok(!tables.get(name).has(key)), tables.get(name).set(key, value), key)),
+  })
+  const opened = {
+    createObjectStore: (name) => tables.set(name, new Map()),
+    transaction: (_, mode) => (assert.equal(mode, "readwrite"), { objectStore: table }),
+    close() {},
+  }
+  const upgrade = (request) => tables.size || ((request.result = opened), request.onupgradeneeded())
+  return { open: () => answered(() => opened, upgrade) }
+}
+
+test("a browser keeps one key, which cannot be read out", async () => {
+  globalThis.indexedDB = database()
+  const first = await keptKey(browserStore)
+  assert.equal(await keptKey(browserStore), first)
+  assert.equal(first.extractable, false)
+  assert.deepEqual(first.usages, ["sign"])
+  delete globalThis.indexedDB
 })

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,8 @@ from incrowd.workflow import card as cards
 def verify(
     plan: PlanFile,
     reports: Annotated[
-        Path | None, typer.Argument(metavar="REPORTS", help="Reports to check as well.")
+        list[Path] | None,
+        typer.Argument(metavar="REPORTS", help="Reports to check as well, of all strata."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -37,12 +39,13 @@ def verify(
     Example:
       incrowd verify plan.json reports.parquet
     """
-    check_reports(*([reports] if reports else []))
+    paths = reports or []
+    check_reports(*paths)
     made = incrowd.Plan.load(plan)
     with working("recomputing the certificate"):
-        parts = incrowd.stream_reports(reports, check=True) if reports else None
-        found = incrowd.verify(made, parts)
-        received = receipts_of(made, [reports], files=True) if reports else ()
+        each = (incrowd.stream_reports(path, check=True) for path in paths)
+        found = incrowd.verify(made, chain.from_iterable(each) if paths else None)
+        received = receipts_of(made, paths, files=True)
     show.verification(made, found, received, json)
     if not found.holds or any(each.contradicted for each in received):
         raise typer.Exit(1)

@@ -40,8 +40,9 @@ def live(survey: incrowd.Survey, answers: pa.Table, people: int, output: Path, j
         with progress("sending, people", people) as advance:
             everybody = People.of(asked, chosen)
             found = rehearse(plan, everybody, Path(folder), advance=advance)
-        reports = _copied(found.opened, output / "reports")
-    came = [received(found.receipt, found.bundle)]
+        reports = _copied(found.opened[0], output / "reports")
+    [receipt] = found.receipts
+    came = [received(receipt, found.bundle)]
     estimates = incrowd.estimate(plan, incrowd.load_reports(reports), received=came)
     compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, chosen))
     incrowd.save_estimates(compared, output / "report.html")
@@ -69,8 +70,8 @@ def _facts(found: Rehearsed, receipt: dict[str, Any]) -> dict[str, Any]:
     return {
         "people": found.crowd.people,
         "uploads_per_second": found.crowd.uploads_per_second,
-        "sealed_reports": found.receipt.reports,
-        "rejected": sum(found.receipt.rejected.values()),
+        "sealed_reports": sum(each.reports for each in found.receipts),
+        "rejected": sum(sum(each.rejected.values()) for each in found.receipts),
         "receipt": receipt,
         "seen": dict(what_each_saw(found)),
         "codes_found": found.codes_found,

@@ -16,27 +16,34 @@ from incrowd.cli.console import progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
+    Encoding,
+    Format,
     PlanFile,
     beside,
     certified,
     check_answers,
     keep,
+    opened,
 )
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.randomize import randomize_files
 
+ReportsOutput = Annotated[
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Parquet file to write; a folder, if the plan has many messages or strata.",
+    ),
+]
+
 
 def randomize(
     plan: PlanFile,
     answers: AnswersFile,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Parquet file to write; a folder, if the plan has many messages."
-        ),
-    ],
+    output: ReportsOutput,
     id: Annotated[
         str | None,
         typer.Option(
@@ -52,6 +59,8 @@ def randomize(
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
+    format: Format = None,
+    encoding: Encoding = None,
     json: AsJson = False,
 ) -> None:
     """Randomise and shuffle answers. Without --id one row is taken as one person.
@@ -67,11 +76,13 @@ def randomize(
     with kept_key(device_key) as key:
         written = randomize_files(
             made,
-            answers,
+            opened(answers),
             output,
             simulation_seed=simulation_seed,
             id=id,
             device_key=key,
+            format=format,
+            encoding=encoding,
             progress=progress,
         )
     with beside(output):
@@ -80,9 +91,10 @@ def randomize(
 
 def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
     """Raises UsageError before any work is done for a path that cannot be right."""
-    if len(made.messages) > 1:
+    if len(made.messages) > 1 or made.survey.open:
         if output.suffix:
-            allowed = f"should name a folder: the plan has {len(made.messages)} messages"
+            several = "strata" if made.survey.open else f"{len(made.messages)} messages"
+            allowed = f"should name a folder: the plan has {several}"
             raise UsageError.of("-o", str(output), allowed)
     elif not is_stream(output) and output.suffix.lower() != ".parquet":
         raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")

@@ -17,7 +17,7 @@ from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
-from incrowd.collection.device.device import Device, checked_code, stratum_number
+from incrowd.collection.device.device import Device, checked_code, strata_of
 from incrowd.collection.wire.addresses import Link, is_short_of
 from incrowd.collection.wire.addresses import short as shortened
 from incrowd.encoding.answers import texts
@@ -33,7 +33,7 @@ LinkText = Annotated[
 ]
 Answers = Annotated[
     Path | None,
-    typer.Argument(metavar="ANSWERS", help="Your answers, one row: .csv or .parquet."),
+    typer.Argument(metavar="ANSWERS", help="Your answers, a file with one row."),
 ]
 Short = Annotated[
     str, typer.Option(help="Short form of the bundle, as it is printed: another one is refused.")
@@ -137,7 +137,7 @@ def _check_use(answers: Path | None, nothing_sent: bool) -> None:
     if answers:
         check_answers(answers)
     elif not nothing_sent:
-        raise UsageError.of("answers", MISSING, "name a CSV or .parquet file with your answers")
+        raise UsageError.of("answers", MISSING, "name a file with your answers")
 
 
 def _ask(agreed: bool) -> None:
@@ -210,7 +210,7 @@ def _crowd(
             people,
             device.connection,
             codes=codes or [checked_code(bundle, "")] * people.number,
-            stratum=stratum_number(bundle, stratum),
+            strata=strata_of(bundle, people, stratum).tolist(),
             memory=remembering(plan, people.number, names, key),
             at_once=at_once,
             progress=advance,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from incrowd.planner.expectation import plan_error
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import comparisons, number_text, terminal
+from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import (
     as_json,
     guarantee_facts,
+    listed,
     message_facts,
     of_the_only,
     said_each,
@@ -40,6 +43,7 @@ from incrowd.presentation.terminal_tables import (
     ledger_lines,
     message_table,
     postprocessed_table,
+    sent_each,
 )
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
@@ -48,28 +52,33 @@ from incrowd.workflow.forecast import forecast
 from incrowd.workflow.verify import Verification
 
 
-def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
-    """What was planned, and other ways to send the same survey."""
-    facts, expected = plan_facts(made), forecast(made)
+def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
+    """What was planned, and other ways to send the same survey. solved: what was looked for."""
+    facts, expected, error = plan_facts(made), forecast(made), plan_error(made)
+    advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
+        facts |= {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         ways = [way._asdict() for way in others]
         print_json(facts | {"tables": tables, "alternatives": ways})
         return
+    for text in advice:
+        out.print(text, markup=False, highlight=False)
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in (*warnings(made.guarantee), *beyond_budget(made)):
+    for text in doubts:
         say(f"warning: {text}")
     expectations = (
         (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
         for t in expected
     )
-    out.print(forecast_table(made.survey.crowd, expectations))
+    out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
     if others:
-        out.print(alternatives_table(made, plan_error(made), others))
+        out.print(alternatives_table(made, error, others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -102,7 +111,7 @@ def plan_facts(made: Plan) -> dict[str, Any]:
     return {
         **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
-        "reports_per_person": sum(message.copies for message in made.messages),
+        "reports_per_person": sent_each(made),
         "crowd": made.guarantee.crowd,
         "epsilon": made.guarantee.epsilon,
         "delta": made.guarantee.delta,
@@ -117,9 +126,12 @@ def plan_facts(made: Plan) -> dict[str, Any]:
 
 def randomized(made: Plan, written: Written, json: bool) -> None:
     """What was written. Bits, reports and file are given once more outside for one message."""
+    whose = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
     messages = [
-        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)}
-        for m, reports, file in zip(made.messages, written.reports, written.files, strict=True)
+        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)} | names
+        for m, reports, file, names in zip(
+            cycle(made.messages), written.reports, written.files, whose, strict=False
+        )
     ]
     facts = {
         "reports": sum(written.reports),
@@ -228,10 +240,15 @@ def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
         "reports": found.reports,
         "rejected": found.rejected,
         "missing_people": found.missing,
+        **({"strata": [_crowd(*each) for each in found.people.items()]} if found.people else {}),
         "impossible_people": found.impossible_people
         and [vars(wrong) for wrong in found.impossible_people],
         "impossible_bits": found.impossible and [vars(bit) for bit in found.impossible],
     }
+
+
+def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
+    return {"strata": list(names), "people": people}
 
 
 def comparison(found: TwoWay, json: bool) -> None:
@@ -275,5 +292,7 @@ def _reports_verified(found: Verification) -> Iterator[str]:
         yield (
             f"{found.rejected:,} reports were rejected: no client of the plan can have sent them"
         )
+    for names, number in (found.people or {}).items():
+        yield f"stratum {listed(names)}: {number:,} people"
     if found.missing:
         yield f"{found.missing:,} people are missing: the promise does not hold for this crowd"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import uvicorn
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
@@ -26,12 +26,14 @@ from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import config as collector_config
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import RECEIPT, Places
 from incrowd.collection.collector.receipt import Receipt, load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import Crowd, send_each
+from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -39,23 +41,25 @@ from incrowd.collection.shuffler.invitations import Invitation, issue, new_invit
 from incrowd.collection.shuffler.setup import install, open_store
 from incrowd.collection.wire import text32
 from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.bundle import TIME, Bundle, least_reserve
+from incrowd.collection.wire.bundle import TIME, Bundle, as_time, least_reserve
 from incrowd.collection.wire.upload import code_field
 from incrowd.encoding.people import People
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
+from incrowd.plans.strata import Group, releases
 from incrowd.presentation.guarantees import without_shuffler
 
 LOOPBACK = "127.0.0.1"
 LOOK = 0.2  # seconds between two looks whether something is due
 PATIENCE = 300.0
 FEWEST = 50
+ALL_SENT = "all-sent"  # a file that ends the time of a rehearsal
 CODE = re.compile(rb"(?=([%s]{16}))" % text32.ALPHABET.encode())
 
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What came of it. opened: the folder with the collections and the receipt.
+    """What came of it. receipts, opened: of every release, and the folders with its collections.
 
     codes_found: invitations that can be read anywhere in the files of shuffler and collector.
     key_destroyed: whether the shuffler's key, without which its files say nothing, is gone.
@@ -64,8 +68,8 @@ class Rehearsed:
     bundle: Bundle
     promise: Promise
     crowd: Crowd
-    receipt: Receipt
-    opened: Path
+    receipts: tuple[Receipt, ...]
+    opened: tuple[Path, ...]
     codes_found: int
     key_destroyed: bool
 
@@ -73,7 +77,8 @@ class Rehearsed:
 def crowd_of(people: int) -> int:
     """The crowd that so many uploads are enough for, with the reserve that a release needs.
 
-    Raises UsageError if they are too few to be mixed.
+    people: of the smallest stratum that is to be released, where questions are open. Raises
+    UsageError if they are too few to be mixed.
     """
     if people < FEWEST:
         raise UsageError.of("people", people, f"should be at least {FEWEST}")
@@ -86,12 +91,15 @@ def rehearse(
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
     folder: empty, for the files of both. advance: called with 1 for every upload. Raises
-    ProtocolError if an upload is refused, ReportsError if no release is opened in some minutes.
+    ProtocolError if an upload is refused, ReportsError if what should be released is not opened in
+    some minutes, or nothing can be.
     """
     with ExitStack() as running:
         doors = [running.enter_context(_door()) for _ in range(2)]
         shuffler, collector = folder / "shuffler", folder / "collector"
-        bundle = _bundle(plan, people.number, [_address(door) for door in doors], collector)
+        bundle = _bundle(plan, [_address(door) for door in doors], collector)
+        strata = strata_of(bundle[0], people, None)
+        due = _due(bundle[0], strata)
         invitations = _installed(*bundle, shuffler, collector, people.number)
         parts = [(_shuffler, shuffler, doors[0]), (_collector, collector, doors[1])]
         processes = [running.enter_context(_process(*part)) for part in parts]
@@ -99,39 +107,60 @@ def rehearse(
         found = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
         promise = promised(found)
         codes = [code_field(each.code) for each in invitations]
-        crowd = send_each(found, people, connection, codes=codes, progress=advance)
+        crowd = send_each(
+            found, people, connection, codes=codes, strata=strata.tolist(), progress=advance
+        )
         _check_all_came(crowd)
-        opened = collector / "opened" / "release-0"
+        (shuffler / ALL_SENT).touch()
+        opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
         key = Settings(folder=shuffler).secret_file
-        _wait_for(lambda: (opened / "receipt.json").exists() and not key.exists(), processes)
-    receipt, _ = load_receipt(opened, plan)
-    return Rehearsed(
-        found, promise, crowd, receipt, opened, _readable(codes, folder), not key.exists()
-    )
+        _wait_for(
+            lambda: all((each / RECEIPT).exists() for each in opened) and not key.exists(),
+            processes,
+        )
+    receipts = tuple(load_receipt(each, plan)[0] for each in opened)
+    gone = not key.exists()
+    return Rehearsed(found, promise, crowd, receipts, opened, _readable(codes, folder), gone)
+
+
+def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
+    """What has to be released. Raises ReportsError if that is nothing."""
+    counts = dict(enumerate(np.bincount(strata).tolist()))
+    if due := releases(counts, bundle.least_people, bundle.small_strata):
+        return due
+    most = InWords(f"{max(counts.values()):,} people in the largest stratum")
+    raise ReportsError.of("release", most, f"should be at least {bundle.least_people:,}")
 
 
 def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     """Who saw what, with the numbers of this run."""
-    crowd, receipt, places = found.crowd, found.receipt, found.bundle.places
-    opened = sum(message.reports for message in receipt.messages)
+    crowd, receipts, places = found.crowd, found.receipts, found.bundle.places
+    opened = sum(message.reports for receipt in receipts for message in receipt.messages)
+    strata = found.bundle.plan.survey.open
     yield (
         "Each device",
-        f"its own answers; {places:,} sealed reports left it, drawn once, dummies among them",
+        f"its own answers; {_reports_of(places)} left it, drawn once",
     )
     yield "The network", f"{crowd.people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
     gone = "destroyed its own key" if found.key_destroyed else "STILL HAS its own key"
     yield (
         "The shuffler",
-        f"{receipt.used:,} senders with an invitation, {receipt.reports:,} sealed reports that it "
-        f"cannot open; it {gone} after the release",
+        f"{crowd.people:,} senders with an invitation{', and their strata' if strata else ''}, "
+        f"{crowd.sealed_reports:,} sealed reports that it cannot open; it {gone} after the release",
     )
     yield (
         "The collector",
-        f"{opened:,} reports and {receipt.dummies:,} dummies in one random order, "
-        f"{sum(receipt.rejected.values()):,} rejected; no sender, no time, no invitation",
+        f"{opened:,} reports and {sum(receipt.dummies for receipt in receipts):,} dummies in one "
+        f"random order{' for each release' if strata else ''}, "
+        f"{sum(sum(receipt.rejected.values()) for receipt in receipts):,} rejected; "
+        "no sender, no time, no invitation",
     )
     yield "In their files", f"{found.codes_found:,} of the invitations can be read"
     yield "Both together", without_shuffler(found.promise.guarantee)
+
+
+def _reports_of(places: int) -> str:
+    return "1 sealed report" if places == 1 else f"{places:,} sealed reports, dummies among them,"
 
 
 # --- the parts -----------------------------------------------------------------------------------
@@ -145,10 +174,8 @@ def _address(door: socket.socket) -> str:
     return f"http://{LOOPBACK}:{door.getsockname()[1]}"
 
 
-def _bundle(
-    plan: Plan, people: int, addresses: list[str], collector: Path
-) -> tuple[Bundle, Ed25519PrivateKey]:
-    """It is released as soon as everybody has sent."""
+def _bundle(plan: Plan, addresses: list[str], collector: Path) -> tuple[Bundle, Ed25519PrivateKey]:
+    """It closes as soon as everybody has sent: the shuffler's clock is the rehearsal's."""
     now = datetime.now(UTC)
     closes = (now + timedelta(days=1)).strftime(TIME)
     terms = Terms(
@@ -158,7 +185,6 @@ def _bundle(
         opens=(now - timedelta(minutes=1)).strftime(TIME),
         closes=closes,
         disposes=closes,
-        wanted=people,
         codes=True,
         local_only=True,
         shuffler=addresses[0],
@@ -185,7 +211,12 @@ def _installed(
 def _shuffler(folder: Path, door: socket.socket) -> None:
     settings = Settings(folder=folder, pause=LOOK)
     store = open_store(settings)
-    _serve(mixing.application(store, store.bundle, settings), door)
+    closes = as_time(store.bundle.closes)
+
+    def clock() -> datetime:
+        return closes if (folder / ALL_SENT).exists() else datetime.now(UTC)
+
+    _serve(mixing.application(store, store.bundle, settings, clock), door)
 
 
 def _collector(folder: Path, door: socket.socket) -> None:
@@ -198,8 +229,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
 
 def _serve(application: Starlette, door: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    config = uvicorn.Config(application, access_log=False, log_config=None, server_header=False)
-    uvicorn.Server(config).run([door])
+    serve(application, door)
 
 
 def _end_with_parent() -> None:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.records import Encoded, encode, taken
 from incrowd.errors import AnswersError, InWords, Problem
-from incrowd.survey import Survey
+from incrowd.plans.strata import stratum_numbers
+from incrowd.survey import AnyQuestion, Survey
 
 SHOWN = 5
 
@@ -30,7 +31,19 @@ class People(NamedTuple):
         before: how many rows of the file come before these; errors count them as well.
         """
         checked = check_columns(answers, survey)
-        return cls(checked.num_rows, encode(survey.questions, checked, before))
+        return cls(checked.num_rows, encode(survey.questions, checked, before, survey.codes))
+
+    def strata(self, survey: Survey) -> np.ndarray:
+        """The number of the stratum of each person, 0 where no question is open."""
+        codes = {question.id: self._codes(question) for question in survey.open}
+        return stratum_numbers(survey, codes, self.number)
+
+    def _codes(self, question: AnyQuestion) -> np.ndarray:
+        """Which of its answers each person gave to a question of exactly one answer."""
+        found = self.encoded[question.id]
+        codes = np.zeros(self.number, np.int64)
+        codes[found.rows] = found.places + (question.bits < len(question.answers))  # no is no bit
+        return codes
 
     def take(self, rows: np.ndarray) -> People:
         """Some of the people, in that order; one may come several times."""

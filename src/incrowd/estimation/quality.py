@@ -9,8 +9,6 @@ import numpy as np
 
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.truth import theoretical_error, true_table
-from incrowd.plans import Message, Plan
 
 
 @dataclass(frozen=True)
@@ -42,25 +40,21 @@ class TableQuality:
 
 
 def quality(
-    plan: Plan,
-    found: Sequence[tuple[Message, float]],
-    ids: Ids,
-    shares: np.ndarray,
-    trials: Sequence[TableEstimate],
+    ids: Ids, truth: np.ndarray, theoretical: np.ndarray, trials: Sequence[TableEstimate]
 ) -> TableQuality:
-    """The quality of one table. found, shares: as for `theoretical_error`."""
-    truth = true_table(plan, ids, shares)
+    """The quality of one table. theoretical: the standard errors that its cells should have."""
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
     holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
-    spread = np.std(estimates, axis=0, ddof=1)
+    away = estimates - truth  # of what is known without noise exactly 0
+    spread = np.std(away, axis=0, ddof=1)
     return TableQuality(
         questions=ids,
         coverage=np.mean(holds, axis=0),
         joint_coverage=float(np.mean(holds.reshape(len(trials), -1).all(axis=1))),
-        bias=np.mean(estimates, axis=0) - truth,
+        bias=np.mean(away, axis=0),
         bias_error=spread / np.sqrt(len(trials)),
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
         empirical_standard_error=spread,
-        theoretical_error=theoretical_error(plan, found, ids, shares, trials[0].errors),
+        theoretical_error=theoretical,
     )

@@ -13,6 +13,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.strata import label, left_out
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Received:
     and that product. places: sealed reports of one person. tail: at most the chance that hers did
     not fit and were drawn again. colluding: people who may, as was stated. local_only: whether
     one party mixed and opened. contradicted: whether the shuffler signed other numbers as well.
+    again: whether permanent responses of an earlier round are repeated.
     """
 
     bundle: str
@@ -50,6 +52,32 @@ class Received:
     colluding: int
     local_only: bool
     contradicted: bool = False
+    again: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing beyond the local guarantee is promised."""
+        return self.local_only or self.again
+
+
+@dataclass(frozen=True)
+class StratumEstimates:
+    """What one released stratum says, or several that were released as one.
+
+    names: of the strata. people: in it. The rest as in `Estimates`, of these people alone.
+    """
+
+    names: tuple[str, ...]
+    people: int
+    tables: tuple[TableEstimate, ...]
+    words: Mapping[str, WordEstimates] = field(default_factory=dict)
+    simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
+    covariances: tuple[JointEstimate | None, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """All names in one."""
+        return label(self.names)
 
 
 @dataclass(frozen=True)
@@ -62,7 +90,8 @@ class Estimates(views.Notebook, views.Tabular):
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table. received: what
-    the receipts say, if the reports came over a network.
+    the receipts say, if the reports came over a network. strata: where questions are open, what
+    each release says; all else is of all releases together.
     """
 
     plan: Plan
@@ -76,6 +105,7 @@ class Estimates(views.Notebook, views.Tabular):
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
     received: tuple[Received, ...] = ()
+    strata: tuple[StratumEstimates, ...] = ()
 
     def __repr__(self) -> str:
         tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"
@@ -95,5 +125,18 @@ class Estimates(views.Notebook, views.Tabular):
 
     @property
     def crowd(self) -> int:
-        """The people of the message that has the fewest, those who may collude included."""
+        """The people of the message that has the fewest, those who may collude included.
+
+        Where questions are open, of the smallest stratum.
+        """
+        return min([self.people, *(stratum.people for stratum in self.strata)])
+
+    @property
+    def people(self) -> int:
+        """All people, of the message that has the fewest."""
         return min(message.people for message in self.arrived)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The strata that were not released, since too few people or nobody is in them."""
+        return left_out(self.plan.survey, (stratum.names for stratum in self.strata))

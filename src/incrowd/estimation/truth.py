@@ -22,16 +22,21 @@ def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
 
 
 def theoretical_error(
-    plan: Plan, found: Sequence[tuple[Message, float]], ids: Ids, shares: np.ndarray, errors: str
+    plan: Plan,
+    found: Sequence[tuple[Message, float]],
+    ids: Ids,
+    shares: np.ndarray,
+    errors: str,
+    people: int,
 ) -> np.ndarray:
     """The standard error that every cell of a table should have: Vinterbo, section 3.2.
 
     found: the messages that hold the table, and how much each weighs. shares: the true joint
     shares of set bits. errors: of the noise alone, or of noise plus
-    sampling of exactly the plan's crowd. A table that several messages hold is combined as its
+    sampling of so many people. A table that several messages hold is combined as its
     estimate is.
     """
-    people, cells = plan.survey.crowd, true_table(plan, ids, shares)
+    cells = true_table(plan, ids, shares)
     total = sum(weight for _, weight in found)
     noise = np.zeros(cells.shape)
     for message, weight in found:

@@ -1,7 +1,7 @@
 """What the noise will do to a table, before anything is collected.
 
-The guess is that all answers are alike (of a `multi` question, that half of what is allowed is
-given) and that questions have nothing to do with each other. Then the noise of a cell,
+The guess is that all answers are equally common (of a `multi` question, that half of what is
+allowed is given) and that questions have nothing to do with each other. Then the noise of a cell,
 E[g^2] - E[g] for the debiased report g, is a product over questions less another product.
 """
 
@@ -98,7 +98,7 @@ def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    variances = [expected_variance(survey, messages, ids) for ids in survey.wanted]
+    variances = [expected_variance(survey, messages, ids) for ids in survey.counted]
     errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 

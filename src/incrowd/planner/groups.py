@@ -60,8 +60,8 @@ class Search(NamedTuple):
         privacy, crowd = survey.privacy, survey.honest
         by = plannable(privacy.analysis)
         signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, crowd)
-        axes = {q.id: axis(q, fixed_channel(q)) for q in survey.questions}
-        tables = tuple(dict.fromkeys(map(frozenset, survey.wanted)))
+        axes = {q.id: axis(q, fixed_channel(q)) for q in survey.randomized}
+        tables = tuple(dict.fromkeys(map(frozenset, survey.counted)))
         return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, {})
 
     def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:

@@ -196,6 +196,13 @@ def assumption(survey: Survey, assumed: str) -> str:
             "Memoised responses are repeated in every round, which is covered for as long as a "
             "person's answers to them stay the same; everything else is covered once."
         )
+    if survey.open:
+        named = " and ".join(question.id for question in survey.open)
+        are, them = ("is", "it") if len(survey.open) == 1 else ("are", "them")
+        said.append(
+            f"The guarantee does not cover {named}, which {are} sent openly: people who answer "
+            f"{them} alike are a crowd of their own."
+        )
     return " ".join(said)
 
 

@@ -63,20 +63,26 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     """
     if tables is None:
         return plan.survey.wanted
-    known = [question.id for question in plan.survey.questions]
+    survey = plan.survey
+    known = [question.id for question in survey.questions]
     for ids in tables:
         for id in ids:
             if id not in known:
                 raise TableError.of("table", id, f"no question has this id; use {', '.join(known)}")
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
-        alone = [id for id in ids if isinstance(plan.survey.question(id), Text)]
+        alone = [id for id in ids if isinstance(survey.question(id), Text)]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a table of its own"
             raise TableError.of("table", alone[0], allowed)
-        cells = math.prod(1 + plan.survey.question(id).bits for id in ids)
+        closed = survey.closed(ids)
+        if len(closed) < len(ids) and any(survey.question(id).one_way_only for id in closed):
+            allowed = "it stands in no table with others; drop the rest, each stratum has its table"
+            raise TableError.of("table", closed[0], allowed)
+        cells = math.prod(1 + survey.question(id).bits for id in closed)
         if len(ids) > 1 and cells > MOST_COUNTS:
             allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
             raise TableError.of("table", ",".join(ids), allowed)
-        sources(plan, tuple(ids))
+        if closed:
+            sources(plan, closed)
     return tuple(map(tuple, tables))

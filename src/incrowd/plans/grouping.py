@@ -26,17 +26,17 @@ def grouping(survey: Survey) -> tuple[Group, ...] | None:
 
 def together(survey: Survey) -> Ids:
     """The questions that may travel with each other."""
-    return tuple(q.id for q in survey.questions if not q.unlinked and not q.memoised)
+    return tuple(q.id for q in survey.randomized if not q.unlinked and not q.memoised)
 
 
 def memoised(survey: Survey) -> Ids:
     """The questions with memoised responses, which travel among themselves."""
-    return tuple(q.id for q in survey.questions if q.memoised)
+    return tuple(q.id for q in survey.randomized if q.memoised)
 
 
 def unlinked(survey: Survey) -> tuple[Ids, ...]:
     """The questions whose set bits travel unlinked, each alone."""
-    return tuple((q.id,) for q in survey.questions if q.unlinked)
+    return tuple((q.id,) for q in survey.randomized if q.unlinked)
 
 
 def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iterator[str]:
@@ -47,7 +47,7 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
     budget = survey.reports_per_person
     if budget is not None and sum(copies for _, copies in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in survey.wanted:
+    for ids in survey.counted:
         if not any(set(ids) <= set(questions) for questions, _ in groups):
             yield f"no message holds the table {', '.join(ids)}"
     alone = set().union(*unlinked(survey))

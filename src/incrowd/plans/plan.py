@@ -52,7 +52,7 @@ class Guarantee(_Frozen):
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
     """Why some messages do not follow from a survey."""
-    known = set(survey.questions)
+    known = set(survey.randomized)
     for message in messages:
         if not set(message.questions) <= known or len(set(message.ids)) < len(message.ids):
             yield UNKNOWN_QUESTION

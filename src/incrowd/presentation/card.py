@@ -118,7 +118,7 @@ _EXAMPLE = (
     "gives these very bits with the one that gives them least often."
 )
 _CHECK = (
-    "The first line works the figures out anew from the plan alone, and fails if they do not hold. "
+    "The first line recomputes the figures from the plan alone, and fails if they do not hold. "
     "The second is the plan's SHA-256 digest: reports bear it, and a plan with another digest is "
     "another plan."
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -13,16 +13,19 @@ import pyarrow as pa
 
 from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
-from incrowd.estimation.results import Estimates
+from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer, Survey
 
 JOINT = " | "
+EVERYBODY = "all"  # strata together
+MOST_NAMES = 8  # of strata, in a line
 ALLOWED = "; their intervals are wider, to allow for the choice"
 
 
@@ -95,6 +98,15 @@ class Shown(NamedTuple):
         return bool(self.cells) and self.cells[0].truth is not None
 
 
+def quality(table: TableEstimate) -> str:
+    """How precise a table is, and how far one person can falsify it."""
+    points = short_percent(table.influence).removesuffix("%")
+    return (
+        f"as precise as {table.effective_sample_size:,.0f} people asked without privacy; one "
+        f"person's false reports can shift a figure by at most {points} percentage points"
+    )
+
+
 def shown(estimates: Estimates) -> Iterator[Shown]:
     """Every table with the cells that people look at, in the order of the estimates."""
     for item in complete(estimates):
@@ -151,8 +163,37 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        unlinked = estimates.plan.survey.question(table.questions[0]).unlinked
-        yield Shown(table, _cells(table, truth, unlinked))
+        yield Shown(table, _cells(table, truth, _is_unlinked(estimates, table)))
+
+
+def _is_unlinked(estimates: Estimates, table: TableEstimate) -> bool:
+    """Whether a table is of a question whose set bits travel unlinked."""
+    asked = estimates.plan.survey.questions
+    return any(question.unlinked for question in asked if (question.id,) == table.questions)
+
+
+def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
+    """Every table of a stratum with all its cells."""
+    for table in stratum.tables:
+        yield Shown(table, _cells(table, None, _is_unlinked(estimates, table)))
+
+
+def strata_words(estimates: Estimates) -> Iterator[str]:
+    """Which strata were released with how many people, and which not; nothing without strata."""
+    if not estimates.strata:
+        return
+    for stratum in estimates.strata:
+        together = " together" if len(stratum.names) > 1 else ""
+        yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
+    if estimates.left_out:
+        yield f"not released, with too few people or none: {listed(estimates.left_out)}"
+    yield "the tables are of all people of the released strata together; .json and .csv have each"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of strata; of many the first."""
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
 
 
 def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tuple[Cell, ...]:
@@ -185,9 +226,16 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
-        "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
+        "tables": [
+            _table_json(estimates, estimates.plan.survey, number, item)
+            for number, item in enumerate(complete(estimates))
+        ],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
+    if estimates.strata:
+        facts["people"] = estimates.people
+        facts["strata"] = [_stratum_json(estimates, stratum) for stratum in estimates.strata]
+        facts["not_released"] = list(estimates.left_out)
     if estimates.received:
         facts["receipts"] = list(map(receipt_facts, estimates.received))
     return marked(facts, estimates.seed)
@@ -232,7 +280,20 @@ def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
     return facts
 
 
-def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any]:
+def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, Any]:
+    """A stratum, or several that were released as one; shares are of its own people."""
+    survey, tables = estimates.plan.survey, enumerate(of_stratum(estimates, stratum))
+    return {
+        "strata": list(stratum.names),
+        "people": stratum.people,
+        "tables": [_table_json(stratum, survey, n, item) for n, item in tables],
+        "words": [_words_json(id, words) for id, words in stratum.words.items()],
+    }
+
+
+def _table_json(
+    estimates: Estimates | StratumEstimates, survey: Survey, number: int, item: Shown
+) -> dict[str, Any]:
     found: dict[str, Any] = {
         "questions": list(item.table.questions),
         "errors": item.table.errors,
@@ -242,7 +303,7 @@ def _table_json(estimates: Estimates, number: int, item: Shown) -> dict[str, Any
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
-    read = _as_read(item, estimates.plan.survey).table
+    read = _as_read(item, survey).table
     if read.questions != item.table.questions:
         found["text"] = list(read.questions)
     if read.answers != item.table.answers:
@@ -305,25 +366,34 @@ def as_table(estimates: Estimates) -> pa.Table:
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
     standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
-    simulation, a warning, if it is one.
+    simulation, a warning, if it is one. Where questions are open the first column is stratum: "all"
+    of all released ones together, then each, with proportions of its own people.
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
-    rows = [
-        _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
-        | ({} if cell.truth is None else {"truth": cell.truth})
-        for item in complete(estimates)
-        for cell in item.cells
-    ]
-    rows += [
-        _row(id, row.word, row) for id, words in estimates.words.items() for row in word_rows(words)
-    ]
+    rows = list(_rows(complete(estimates), estimates.words))
+    if estimates.strata:
+        rows = [{"stratum": EVERYBODY} | row for row in rows]
+    for stratum in estimates.strata:
+        own = _rows(of_stratum(estimates, stratum), stratum.words)
+        rows += [{"stratum": stratum.name} | row for row in own]
     columns = {name: [row.get(name) for row in rows] for name in rows[0]} if rows else {}
     about = {
-        name: value for name, value in as_json(estimates).items() if name not in ("tables", "words")
+        name: value
+        for name, value in as_json(estimates).items()
+        if name not in ("tables", "words", "strata")
     }
     made = marked_table(pa.table(columns), estimates.seed)
     return made.replace_schema_metadata({"incrowd": json.dumps(about)})
+
+
+def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterator[dict[str, Any]]:
+    for item in items:
+        for cell in item.cells:
+            row = _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
+            yield row | ({} if cell.truth is None else {"truth": cell.truth})
+    for id, found in words.items():
+        yield from (_row(id, row.word, row) for row in word_rows(found))
 
 
 def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def examples(plan: Plan) -> tuple[Example, ...]:
     holding = {id: message for message in reversed(plan.messages) for id in message.ids}
     channels = {id: c for message in reversed(plan.messages) for id, c in message.channels.items()}
     kinds: dict[object, AnyQuestion] = {}
-    for question in plan.survey.questions:
+    for question in plan.survey.randomized:
         channel = channels[question.id]
         kinds.setdefault((question.domains, channel, question.unlinked), question)
     return tuple(_example(plan, holding[q.id], q) for q in kinds.values())

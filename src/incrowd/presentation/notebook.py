@@ -7,10 +7,11 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from incrowd import views
+from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import comparisons, guarantees
+from incrowd.presentation import comparisons, guarantees, regressions
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import answers, message_texts, wording
 from incrowd.presentation.shell import rendered
@@ -56,7 +57,8 @@ def plan_html(plan: Plan) -> str:
 
 
 def _crowd(survey: Survey) -> str:
-    return f"{survey.crowd:,} people, {survey.colluding:,} of whom may collude"
+    each = " in each released stratum" if survey.open else ""
+    return f"{survey.crowd:,} people{each}, {survey.colluding:,} of whom may collude"
 
 
 @views.as_html.register
@@ -95,3 +97,13 @@ def two_way_table(found: TwoWay) -> pa.Table:
     """A row for each figure: its kind, and the fields of `Comparison`."""
     rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
     return marked_table(pa.Table.from_pylist(rows), found.seed)
+
+
+@views.as_html.register
+def regression_html(found: Regression) -> str:
+    """The forest plot and the numbers."""
+    shown = rendered("comparison.html", **regressions.parts(found))
+    return shown + regressions.chart(found)
+
+
+views.as_arrow.register(regressions.regression_table)

@@ -11,8 +11,16 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.data import Cell, Shown, present_note, present_rows, shown
-from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.data import (
+    Cell,
+    Shown,
+    present_note,
+    present_rows,
+    quality,
+    shown,
+    strata_words,
+)
+from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import simulation_warning
@@ -40,6 +48,7 @@ def page(estimates: Estimates) -> str:
         guarantees=guarantees,
         receipts=receipts,
         noise=message_texts(estimates.plan),
+        strata=list(strata_words(estimates)),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
         percent=_percent,
@@ -67,7 +76,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
         "ids": item.ids,
         "names": item.names,
         "note": item.note,
-        "influence": short_percent(item.table.influence),
+        "quality": quality(item.table),
         "cells": len(item.cells),
         "listed": len(listed),
         "charts": [chart_svg(item, size, label) for size in (WIDE, NARROW)] if drawn else (),

@@ -8,6 +8,7 @@ from incrowd.accounting.analyses import analysis
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
 from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Number, Survey, Text, YesNo
@@ -37,6 +38,11 @@ def wording(survey: Survey, id: str, language: str = "") -> str:
     return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
 
 
+def open_named(survey: Survey) -> str:
+    """The open questions, as "faculty and year"."""
+    return " and ".join(question.id for question in survey.open)
+
+
 def legend(survey: Survey, *ids: str) -> tuple[str, ...]:
     """What stands for the ids of questions: wording and answers, of those that have any words."""
     found = (survey.question(id) for id in ids)
@@ -55,7 +61,8 @@ def answers(question: AnyQuestion, survey: Survey | None = None, language: str =
 
     none = said(NO_ANSWER)
     more = f"; or {none}, which is sent like any other" if question.optional else ""
-    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}"
+    openly = "; sent openly, without noise" if question.open else ""
+    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}{openly}"
 
 
 def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
@@ -65,10 +72,10 @@ def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
     if isinstance(question, Multi):
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):
-        return f"a number, of which only the range is told: {listed}"
+        return f"a number, of which only its range is sent: {listed}"
     if isinstance(question, Text):
         words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {question.block} values are told"
+        return f"a word of one's own, of which only {words} with {question.block} values are sent"
     return f"one of {listed}"
 
 
@@ -165,6 +172,7 @@ _KEY = " It keeps a secret key for the permanent responses; the key goes nowhere
 
 def who_sees_what(plan: Plan) -> Iterator[Line]:
     """What device, shuffler, analyst and public get to see."""
+    openly = plan.survey.open
     yield (
         "Device, or who holds the answers",
         f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
@@ -175,14 +183,16 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
     else:
         yield (
             "Shuffler",
-            "Who sends, and the reports with their noise; never an answer. It passes on the "
-            "reports alone, those of each message in random order, without names or times.",
+            f"Who sends, {_openly(plan)}and the reports with their noise; never an answer"
+            f"{' to another question' * bool(openly)}. It passes on the reports alone, those of "
+            f"each message{' and stratum' * bool(openly)} in random order, without names or times.",
         )
-        yield "Analyst", "The reports in random order, and how many people sent them."
+        strata = " of each stratum" if openly else ""
+        yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
     yield (
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
-        "may be published too: that is counted in.",
+        "may be published too: the guarantee already allows for this.",
     )
 
 
@@ -191,6 +201,8 @@ def rests_on(plan: Plan) -> Iterator[Line]:
     promise = plan.guarantee
     yield "Assumption", promise.assumption
     yield "Crowd", _crowd(plan)
+    if plan.survey.open:
+        yield "Strata", _strata(plan.survey)
     if analysis(promise.analysis).shuffled:
         odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
         yield "If the shuffler fails", without_shuffler(promise) + odds
@@ -208,21 +220,42 @@ def _crowd(plan: Plan) -> str:
     survey, promise = plan.survey, plan.guarantee
     if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
-    said = f"{survey.crowd:,} people, none of whom may work with the analyst."
+    each = " in each stratum that is released" if survey.open else ""
+    said = f"{survey.crowd:,} people{each}, assuming none cooperates with the analyst."
     if survey.colluding:
         said = (
-            f"{survey.crowd:,} people, of whom up to {survey.colluding:,} may work with the "
-            f"analyst: the other {survey.honest:,} hide each other."
+            f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may cooperate with "
+            f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
         said += f" An earlier round had fewer: only {promise.crowd:,} are counted on."
     return f"{said} If fewer take part, privacy is weaker, and is worked out anew."
 
 
+def _openly(plan: Plan) -> str:
+    """What the shuffler sees of open questions."""
+    return f"the answers to {open_named(plan.survey)}, " if plan.survey.open else ""
+
+
+def _strata(survey: Survey) -> str:
+    """What open questions divide people into, and what becomes of small parts."""
+    named, number = open_named(survey), len(strata(survey))
+    small = {
+        "delete": "is never released",
+        "merge": "is released only together with other small ones",
+    }[survey.small_strata]
+    return (
+        f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
+        f"whoever changes such an answer can be told from one who does not. Each of the {number:,} "
+        f"strata of equal answers is mixed by itself, and one with fewer than {survey.crowd:,} "
+        f"people {small}."
+    )
+
+
 def _person(rows: int) -> str:
     if rows > 1:
         return f"up to {rows:,} rows of the answers, protected together."
-    return "one row of the answers; whoever has several is protected less."
+    return "one row of the answers; anyone with several rows is protected less."
 
 
 def _earlier(plan: Plan) -> str:

@@ -15,8 +15,18 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
-from incrowd.presentation.data import Cell, Shown, Word, present_note, present_rows, shown, titled
-from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.data import (
+    Cell,
+    Shown,
+    Word,
+    present_note,
+    present_rows,
+    quality,
+    shown,
+    strata_words,
+    titled,
+)
+from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences
 from incrowd.presentation.simulated import simulation_warning
@@ -51,7 +61,10 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     sentence = Text(guarantees.guarantee_sentence(guarantee))
     facts.add_row(guarantees.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
-    facts.add_row("Crowd", f"{estimates.crowd:,} people")
+    smallest = " in the smallest stratum" if estimates.strata else ""
+    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}")
+    for number, text in enumerate(strata_words(estimates)):
+        facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
     for text in message_texts(estimates.plan):
@@ -136,8 +149,7 @@ def _note(item: Shown) -> str:
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
-    moved = f"a malicious sender moves a figure by {short_percent(item.table.influence)} at most"
-    return f"; effective sample size {item.table.effective_sample_size:,.0f}; {moved}{note}"
+    return f"; {quality(item.table)}{note}"
 
 
 def _grid(item: Shown) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,11 +15,12 @@ import pyarrow.parquet
 
 from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, unreadable
-from incrowd.plans.digests import EDITED, digest_of, fits, warn_unsealed
+from incrowd.plans.digests import EDITED, digest_of, fits, read_json, warn_unsealed
 
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
 FORMAT = "incrowd reports 2"  # those before it name no format, and have no digest
+STRATA = f"{NAME}strata"
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
 ID_BYTES = 16
@@ -39,7 +41,7 @@ class Collection:
     people: who took part, which has to be said where set bits travel unlinked and reports do not
     tell; elsewhere at most so many did (counted with the first part only). persons: what was taken
     as one person, "rows" or "ids". part: which part this is. seed: None for real reports; a
-    simulation names it.
+    simulation names it. strata: of whom, where questions are open; several were released as one.
     """
 
     plan: str
@@ -51,6 +53,7 @@ class Collection:
     people: int | None = None
     persons: str = "rows"
     part: int = 0
+    strata: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -200,6 +203,7 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         id=metadata.get("incrowd.collection", str(path)),
         people=_count(metadata, "incrowd.people"),
         persons=persons,
+        strata=_strata(metadata),
     )
     if old:
         warn_unsealed(path)
@@ -230,6 +234,14 @@ def _count(metadata: dict[str, str], name: str) -> int | None:
     return found
 
 
+def _strata(metadata: dict[str, str]) -> tuple[str, ...]:
+    """The names of strata, if there are some. Raises ValueError for what is no list of names."""
+    found = read_json(metadata.get(STRATA, "[]"))
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{STRATA} is no list of names")
+    return tuple(found)
+
+
 def _metadata(collection: Collection) -> dict[str, str]:
     found = {
         "format": FORMAT,
@@ -240,6 +252,7 @@ def _metadata(collection: Collection) -> dict[str, str]:
         "persons": collection.persons,
         "people": collection.people,
         "simulation_seed": collection.seed,
+        "strata": json.dumps(collection.strata) if collection.strata else None,
     }
     return {f"{NAME}{key}": str(value) for key, value in found.items() if value is not None}
 

@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
 from incrowd.reports.files import replaced
 
+MERGED = "merged"  # strata that were released as one
+MOST_LETTERS = 40  # of a stratum in the name of a file
 ENDING = ".parquet"
 
 
 def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
     """Write one collection as a file, several into a folder: message-1.parquet and so on.
 
+    Those of strata are written into a folder too, and named by them: stratum-1-law.parquet.
     Returns the files. Raises UsageError if there are no reports, if they cannot be written, or if
     the folder holds some already: those of two plans in one folder could not be told apart.
     """
     if not reports:
         raise UsageError.of("reports", InWords("no collection"), "name at least one")
-    with new_files(path, len(reports)) as files:
+    with new_files(path, [collection.strata for collection in reports]) as files:
         for collection, temporary in zip(reports, files.values(), strict=True):
             write_reports(collection, [collection.packed], temporary)
     return tuple(files)
 
 
 @contextmanager
-def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
+def new_files(path: str | Path, strata: Sequence[Names]) -> Iterator[dict[Path, Path]]:
     """The files for a plan's reports, each with the temporary path to write it to.
 
-    All appear when the block succeeds, none if not. Raises UsageError as `save_reports`.
+    strata: of each collection; () where no question is open. All appear when the block succeeds,
+    none if not. Raises UsageError as `save_reports`.
     """
     folder, files = Path(path), [Path(path)]
     made: list[Path] = []
     try:
-        if messages > 1 or folder.is_dir():
+        if list(strata) != [()] or folder.is_dir():
             made = [place for place in (folder, *folder.parents) if not place.exists()]
             _make(path)
-            files = [folder / f"message-{number + 1}{ENDING}" for number in range(messages)]
+            files = [folder / f"{name}{ENDING}" for name in _names(strata)]
         with ExitStack() as stack:
             yield {file: stack.enter_context(replaced(file)) for file in files}
     except BaseException:
@@ -47,6 +54,23 @@ def new_files(path: str | Path, messages: int) -> Iterator[dict[Path, Path]]:
             with suppress(OSError):  # it was not made yet, or others use it by now
                 place.rmdir()
         raise
+
+
+def _names(strata: Sequence[Names]) -> Iterator[str]:
+    """What the files are called. Names of strata may hold anything: letters and digits are kept."""
+    crowds, messages = list(dict.fromkeys(strata)), Counter(strata)
+    places, seen = len(str(len(crowds))), Counter[Names]()
+    for names in strata:
+        seen[names] += 1
+        message = f"message-{seen[names]}"
+        if not names:
+            yield message
+            continue
+        word = (
+            re.sub(r"\W+", "-", names[0]).strip("-")[:MOST_LETTERS] if len(names) == 1 else MERGED
+        )
+        number = f"{crowds.index(names) + 1:0{places}}"
+        yield "-".join(filter(None, ("stratum", number, word, message * (messages[names] > 1))))
 
 
 def _make(path: str | Path) -> None:
@@ -75,10 +99,13 @@ def stream_reports(path: str | Path, *, check: bool = False) -> Iterator[Collect
 
 
 def report_files(path: str | Path) -> list[Path]:
-    """The files of a plan's reports. Raises ReportsError if a folder holds none."""
+    """The files of a plan's reports: in a folder, or in the folders of releases in it.
+
+    Raises ReportsError if a folder holds none.
+    """
     if not Path(path).is_dir():
         return [Path(path)]
-    files = sorted(Path(path).glob(f"*{ENDING}"))
+    files = sorted(Path(path).glob(f"*{ENDING}")) or sorted(Path(path).glob(f"*/*{ENDING}"))
     if not files:
         raise ReportsError.of(
             "reports", str(path), f"it holds no {ENDING} file; name what `incrowd randomize` wrote"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files
 from incrowd.sampling.flip import packed_width
@@ -27,13 +29,15 @@ Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 class Written:
     """What was written: for each message its file, and how many reports are in it.
 
-    rows: of answers. seed: None for real reports; a simulation names it.
+    rows: of answers. seed: None for real reports; a simulation names it. strata: whose reports each
+    file holds, where questions are open.
     """
 
     rows: int
     files: tuple[Path, ...]
     reports: tuple[int, ...]
     seed: int | None
+    strata: tuple[Names, ...] = ()
 
 
 def in_two_passes(
@@ -46,22 +50,32 @@ def in_two_passes(
     size: int,
     unit: str,
     bar: Progress,
+    people: Mapping[Names, int] | None = None,
 ) -> Written:
     """Randomise and shuffle tables of answers into the files of `new_files`.
 
-    draw: makes the reports of each message from a table. size, unit: how much there is to read.
+    draw: makes the reports of each message from a table, where questions are open those of each
+    release. size, unit: how much there is to read. people: how many are in each release.
     """
-    with new_files(output, len(plan.messages)) as files, ExitStack() as open_files:
+    heads = list(product(people or [()], range(len(plan.messages))))
+    with (
+        new_files(output, [crowd for crowd, _ in heads]) as files,
+        ExitStack() as open_files,
+    ):
         disk = Disk(next(iter(files.values())).parent, open_files)
         with bar(f"randomising, {unit}", size) as done:
-            widths = [packed_width(message.bits) for message in plan.messages]
+            widths = [packed_width(message.bits) for message in plan.messages] * (
+                len(heads) // len(plan.messages)
+            )
             rows, buckets = spread_answers(draw, widths, tables, keystream, disk, done)
         reports = tuple(sum(map(len, each)) for each in buckets)
         with bar("shuffling, reports", sum(reports)) as done:
-            for number, file in enumerate(files.values()):
-                pieces = shuffled(buckets[number], keystream, disk, done)
-                write_reports(header(plan, number, rows, keystream), pieces, file)
-    return Written(rows, tuple(files), reports, keystream.seed)
+            for (crowd, number), file, own in zip(heads, files.values(), buckets, strict=True):
+                pieces = shuffled(own, keystream, disk, done)
+                head = header(plan, number, (people or {}).get(crowd, rows), keystream)
+                write_reports(replace(head, strata=crowd), pieces, file)
+    strata = tuple(crowd for crowd, _ in heads) if people else ()
+    return Written(rows, tuple(files), reports, keystream.seed, strata)
 
 
 def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:

@@ -10,6 +10,7 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from incrowd.survey.domains import Domain
 from incrowd.survey.frozen import Frozen, Mistake
+from incrowd.survey.open import check_open
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.words import Words
 
@@ -29,13 +30,15 @@ class _Question(Frozen):
     """What all questions have.
 
     optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
-    the place of the planner's bit flip. text, help, labels: what people read, the last by answers;
-    what is left out is left out of files as well.
+    the place of the planner's bit flip. open: the answer is not randomized and travels in clear.
+    text, help, labels: what people read, the last by answers; what is left out is left out of files
+    as well.
     """
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
+    open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
     text: Words | None = Field(default=None, exclude_if=_is_none)
     help: Words | None = Field(default=None, exclude_if=_is_none)
     labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
@@ -97,6 +100,12 @@ class _Question(Frozen):
         return self.unlinked
 
     @model_validator(mode="after")
+    def _open_fits(self) -> _Question:
+        if self.open:
+            check_open(self)
+        return self
+
+    @model_validator(mode="after")
     def _labels_fit(self) -> _Question:
         for answer in self.labels or ():
             if answer not in self.answers:
@@ -147,7 +156,7 @@ class _WithOptions(_Question):
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         twice = [name for name, count in Counter(options).items() if count > 1]
         if twice:
-            raise ValueError(f"should name each option once; {twice[0]!r} stands there twice")
+            raise ValueError(f"should name each option once; {twice[0]!r} is used twice")
         if NO_ANSWER in options:
             raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
         if any(not name or name != name.strip() for name in options):
@@ -161,7 +170,9 @@ class _WithOptions(_Question):
 
     @property
     def unlinked(self) -> bool:
-        """As the survey says; else if there are more than 1,000 options."""
+        """As the survey says; else if there are more than 1,000 options. Never if it is open."""
+        if self.open:
+            return False
         wide = len(self.options) > MOST_TOGETHER
         return wide if self.asked_unlinked is None else self.asked_unlinked
 

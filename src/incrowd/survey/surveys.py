@@ -5,7 +5,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,9 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.errors import SurveyError
+from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.frozen import Frozen
+from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
 from incrowd.survey.questions import AnyQuestion, Question
 from incrowd.survey.toml import read_toml
@@ -54,12 +56,15 @@ class Group(Table):
 class Survey(views.Notebook, Frozen):
     """The questions, the crowd, the wanted guarantee and the wanted tables.
 
+    crowd: how many people take part; where questions are open, the people of the smallest stratum
+    that is released. small_strata: what becomes of smaller ones: deleted, or merged.
     colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
     copies: of one report that holds all questions. messages: or the grouping, fixed. Or
     reports_per_person: the planner groups the questions, and nobody sends more reports than that,
     so that the largest (or the mean) standard error of the wanted tables is smallest.
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
     language: of what stands in one language only, and where another is wanted and missing.
+    codes: how files of answers write them; in a TOML file keys of the questions.
     """
 
     name: str = Field(min_length=1)
@@ -70,10 +75,14 @@ class Survey(views.Notebook, Frozen):
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
     rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
     objective: Literal["largest", "mean"] = "largest"
+    small_strata: Literal["delete", "merge"] = Field(
+        default="delete", exclude_if=lambda rule: rule == "delete"
+    )
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     tables: tuple[Table, ...] = Field(alias="table", default=())
     messages: tuple[Group, ...] = Field(alias="message", default=())
+    codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
@@ -95,7 +104,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        return cls.of(read_toml(path))
+        return cls.of(with_options(read_toml(path), Path(path).parent))
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
@@ -103,6 +112,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake at once.
         """
+        raw = with_codes(raw)
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
@@ -115,6 +125,11 @@ class Survey(views.Notebook, Frozen):
             if question.id == id:
                 return question
         raise KeyError(id)
+
+    def codes_of(self, id: str) -> Codes:
+        """How a file of answers writes those to a question; none, if it says so itself."""
+        found = (codes for codes in self.codes if codes.question == id)
+        return next(found, Codes(question=id))
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -158,6 +173,26 @@ class Survey(views.Notebook, Frozen):
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
 
     @property
+    def open(self) -> tuple[AnyQuestion, ...]:
+        """The questions whose answers travel in clear."""
+        return tuple(question for question in self.questions if question.open)
+
+    @property
+    def randomized(self) -> tuple[AnyQuestion, ...]:
+        """The questions that are answered through noise."""
+        return tuple(question for question in self.questions if not question.open)
+
+    def closed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Those of some questions that are randomized."""
+        clear = {question.id for question in self.open}
+        return tuple(id for id in ids if id not in clear)
+
+    @property
+    def counted(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that reports are counted for: the randomized questions of the wanted ones."""
+        return tuple(dict.fromkeys(ids for ids in map(self.closed, self.wanted) if ids))
+
+    @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
         """The tables to show: one-way tables first, in the order of the questions."""
         one_way = tuple((q.id,) for q in self.questions)
@@ -165,4 +200,9 @@ class Survey(views.Notebook, Frozen):
         return one_way + tuple(more)
 
 
-_PARTS: dict[str, type[Frozen]] = {"privacy": Privacy, "table": Table, "message": Group}
+_PARTS: dict[str, type[Frozen]] = {
+    "privacy": Privacy,
+    "table": Table,
+    "message": Group,
+    "codes": Codes,
+}

@@ -8,16 +8,19 @@ import numpy as np
 
 from incrowd.errors import InWords, ReportsError
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names, label, strata
 from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 
+SHOWN = 12  # names of strata in a message
 _ITS_PLAN = "use the plan that they were made by"
 
 
 def check_origin(plan: Plan, reports: Collection) -> Message:
     """The message that the reports belong to.
 
-    Raises ReportsError unless they name this plan, one of its messages, and have its length.
+    Raises ReportsError unless they name this plan, one of its messages, strata that it has, and
+    have its length.
     """
     if reports.plan != plan.digest:
         made = "they were made by another plan; use the plan with this digest"
@@ -34,7 +37,28 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     if reports.people is None and message.declared(0) is not None:
         allowed = "their set bits travel unlinked, so the file should say how many took part"
         raise ReportsError.of("reports", InWords("no number of people"), allowed)
+    if wrong := wrong_strata(plan, reports.strata):
+        raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
     return message
+
+
+def stratum_named(names: Names) -> InWords:
+    """Strata in a message."""
+    return InWords(f"of stratum {label(names)}" if names else "of no stratum")
+
+
+def wrong_strata(plan: Plan, names: Names) -> str:
+    """What is wrong with the strata of a collection, and what would do; nothing if they fit."""
+    known = strata(plan.survey)
+    if not known and names:
+        return f"the plan has no strata; {_ITS_PLAN}"
+    if known and not names:
+        return f"the plan has strata, which its reports name; {_ITS_PLAN}"
+    if not set(names) <= set(known) or len(set(names)) < len(names):
+        return f"the plan's strata are {', '.join(known[:SHOWN])}; {_ITS_PLAN}"
+    if len(names) > 1 and plan.survey.small_strata != "merge":
+        return "the plan merges no strata; use files of one stratum each"
+    return ""
 
 
 def accepted(message: Message, packed: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError
 from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans.strata import Names, label
 from incrowd.survey import Text
+from incrowd.tally.acceptance import stratum_named, wrong_strata
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 
 FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
@@ -29,11 +32,24 @@ def check_possible(plan: Plan, tally: Tally) -> None:
     if tally.plan != plan.digest:
         made = "it counts the reports of another plan; use the plan with this digest"
         raise ReportsError.of("tally", tally.plan, made)
-    for number, counts in tally.messages.items():
+    check_strata(plan, tally)
+    for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         if number >= len(plan.messages):
             raise _impossible(number, "the plan has no such message")
         for wrong in _wrong(plan, plan.messages[number], counts, tally):
             raise _impossible(number, wrong)
+
+
+def check_strata(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError unless every stratum is one of the plan, and stands in one release."""
+    for names in tally.strata or ((),) * bool(tally.messages):
+        if wrong := wrong_strata(plan, names):
+            raise ReportsError.of("tally", stratum_named(names), wrong)
+    seen = Counter(name for names in tally.strata for name in names)
+    for name, times in seen.items():
+        if times > 1:
+            allowed = "a stratum is released once; name the reports of one release of it"
+            raise ReportsError.of("reports", InWords(f"{name} stands in {times} releases"), allowed)
 
 
 def check_people(plan: Plan, tally: Tally) -> None:
@@ -42,7 +58,7 @@ def check_people(plan: Plan, tally: Tally) -> None:
     Where set bits travel unlinked the number of people is stated, and the guarantee counts on it.
     tally: of all reports of its messages, not of parts.
     """
-    for number, counts in tally.messages.items():
+    for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         message = plan.messages[number]
         if not message.unlinked:
             continue
@@ -55,21 +71,29 @@ def check_people(plan: Plan, tally: Tally) -> None:
 def people_of(plan: Plan, tally: Tally) -> int:
     """Who took part: the smallest number of any message (rows, if one person has several).
 
-    tally: all reports of every message. Raises ReportsError if a message is missing, or for
-    figures that are not possible together.
+    Where questions are open, of any stratum: each release is a crowd of its own. tally: all
+    reports of every message. Raises ReportsError if a message is missing, or for figures that are
+    not possible together.
     """
     check_possible(plan, tally)
-    for number in range(len(plan.messages)):
-        if number not in tally.messages:
-            raise nothing_of(number)
+    for names, crowd in tally.strata.items() or [((), tally.messages)]:
+        for number in range(len(plan.messages)):
+            if number not in crowd:
+                raise nothing_of(number, names)
     check_people(plan, tally)
-    return min(tally.messages[n].people(message) for n, message in enumerate(plan.messages))
+    return min(smallest(plan, crowd) for crowd in tally.crowds)
 
 
-def nothing_of(number: int) -> IncrowdError:
+def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:
+    """The people of the message that has the fewest."""
+    return min(crowd[number].people(message) for number, message in enumerate(plan.messages))
+
+
+def nothing_of(number: int, names: Names = ()) -> IncrowdError:
     """The error for a message of which nothing came."""
     what = "name the reports of every message"
-    return ReportsError.of(f"message {number + 1}", InWords("no reports"), what)
+    found = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
+    return ReportsError.of(f"message {number + 1}", found, what)
 
 
 def sends(message: UnlinkedBits, people: int) -> Sends:

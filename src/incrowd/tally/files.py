@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -48,6 +49,11 @@ class _Message(_Strict):
     tables: list[_Table]
 
 
+class _Stratum(_Strict):
+    names: list[str] = Field(min_length=1)
+    messages: dict[Number, _Message]
+
+
 class _File(_Strict):
     format: Literal["incrowd tally 1", "incrowd tally 2"]
     plan: str
@@ -57,6 +63,7 @@ class _File(_Strict):
     simulation_seed: Annotated[int, Field(ge=0)] | None
     persons: Literal["rows", "ids"]
     messages: dict[Number, _Message]
+    strata: list[_Stratum] = []
 
 
 def save_tally(tally: Tally, path: str | Path) -> None:
@@ -65,8 +72,11 @@ def save_tally(tally: Tally, path: str | Path) -> None:
 
 
 def as_text(tally: Tally) -> str:
-    """A tally as JSON, with a digest of its content."""
-    data = {
+    """A tally as JSON, with a digest of its content.
+
+    Where it tells strata apart their counts stand in it, and none of all together.
+    """
+    data: dict[str, Any] = {
         "format": FORMAT,
         "plan": tally.plan,
         "kind": tally.kind,
@@ -74,9 +84,18 @@ def as_text(tally: Tally) -> str:
         "parts": sorted(tally.parts),
         "simulation_seed": tally.seed,
         "persons": tally.persons,
-        "messages": {str(number): _message(m) for number, m in tally.messages.items()},
+        "messages": {} if tally.strata else _messages(tally.messages),
     }
+    if tally.strata:
+        data["strata"] = [
+            {"names": list(names), "messages": _messages(found)}
+            for names, found in tally.strata.items()
+        ]
     return json.dumps(sealed(data), allow_nan=False)
+
+
+def _messages(found: Mapping[int, MessageTally]) -> dict[str, Any]:
+    return {str(number): _message(counts) for number, counts in found.items()}
 
 
 def _message(counts: MessageTally) -> dict[str, Any]:
@@ -111,21 +130,29 @@ def of_text(text: str, name: str = InWords("this text")) -> Tally:
 def _read(data: dict[str, Any]) -> Tally:
     """The tally of a file's content. Raises ValueError if it holds none."""
     file = _File.model_validate(data)
-    messages = {
+    strata = {tuple(each.names): _read_messages(each.messages) for each in file.strata}
+    if len(strata) < len(file.strata) or (strata and file.messages):
+        raise ValueError("counts a stratum twice")
+    counted = Tally(
+        plan=file.plan,
+        tables=tuple(map(tuple, file.tables)),
+        kind=file.kind,
+        messages=_read_messages(file.messages),
+        parts=frozenset(file.parts),
+        seed=file.simulation_seed,
+        persons=file.persons,
+        strata=strata,
+    )
+    return counted.only(strata) if strata else counted
+
+
+def _read_messages(found: Mapping[str, _Message]) -> dict[int, MessageTally]:
+    return {
         int(number): MessageTally(
             accepted=message.accepted,
             rejected=message.rejected,
             declared=message.declared,
             tables={tuple(table.questions): table.read() for table in message.tables},
         )
-        for number, message in file.messages.items()
+        for number, message in found.items()
     }
-    return Tally(
-        plan=file.plan,
-        tables=tuple(map(tuple, file.tables)),
-        kind=file.kind,
-        messages=messages,
-        parts=frozenset(file.parts),
-        seed=file.simulation_seed,
-        persons=file.persons,
-    )

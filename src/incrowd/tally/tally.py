@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -14,6 +15,7 @@ from incrowd.errors import ReportsError
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
 from incrowd.tally.acceptance import accepted, check_origin, places
@@ -61,7 +63,8 @@ class Tally:
     tables, kind: what was counted: "singles" (joint counts of set bits, for tables), "pairs" (of
     pairs of bits as well, for covariances) or "patterns" (whole histograms). messages: counts by
     the number of the message. parts: the parts of collections that were counted, so that none is
-    counted twice. seed, persons: as of the reports; "rows" if of any.
+    counted twice. seed, persons: as of the reports; "rows" if of any. strata: where questions are
+    open, the counts of each release by the names of its strata; `messages` are of all together.
     """
 
     plan: str
@@ -71,6 +74,7 @@ class Tally:
     parts: frozenset[str] = frozenset()
     seed: int | None = None
     persons: str = "ids"
+    strata: Mapping[Names, Mapping[int, MessageTally]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         accepted = sum(counts.accepted for counts in self.messages.values())
@@ -87,13 +91,24 @@ class Tally:
             )
         if twice := self.parts & other.parts:
             raise ReportsError.of("reports", min(twice), "they come twice; count each part once")
-        messages = dict(self.messages)
-        for number, counts in other.messages.items():
-            messages[number] = messages[number] + counts if number in messages else counts
+        messages = _both(self.messages, other.messages)
+        strata = dict(self.strata)
+        for names, found in other.strata.items():
+            strata[names] = _both(strata[names], found) if names in strata else found
         seed = self.seed if self.seed is not None else other.seed
         parts = self.parts | other.parts
         persons = "rows" if "rows" in (self.persons, other.persons) else "ids"
-        return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons)
+        return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons, strata)
+
+    @property
+    def crowds(self) -> tuple[Mapping[int, MessageTally], ...]:
+        """The counts of each crowd: of every release where questions are open, else of all."""
+        return tuple(self.strata.values()) or (self.messages,)
+
+    def only(self, releases: Iterable[Names]) -> Tally:
+        """The counts of some releases, together."""
+        kept = {names: self.strata[names] for names in releases}
+        return replace(self, messages=reduce(_both, kept.values(), {}), strata=kept)
 
     @property
     def collections(self) -> frozenset[str]:
@@ -103,8 +118,23 @@ class Tally:
     @property
     def without_tables(self) -> Tally:
         """How many reports there are of each message, and nothing of what they say."""
-        messages = {n: replace(counts, tables={}) for n, counts in self.messages.items()}
-        return replace(self, tables=(), kind="singles", messages=messages)
+        strata = {names: _bare(found) for names, found in self.strata.items()}
+        bare = _bare(self.messages)
+        return replace(self, tables=(), kind="singles", messages=bare, strata=strata)
+
+
+def _both(
+    some: Mapping[int, MessageTally], others: Mapping[int, MessageTally]
+) -> dict[int, MessageTally]:
+    """The counts of both, message by message."""
+    found = dict(some)
+    for number, counts in others.items():
+        found[number] = found[number] + counts if number in found else counts
+    return found
+
+
+def _bare(messages: Mapping[int, MessageTally]) -> dict[int, MessageTally]:
+    return {number: replace(counts, tables={}) for number, counts in messages.items()}
 
 
 Mapper = Callable[[Callable[[Collection], "Tally"], Iterable[Collection]], Iterable["Tally"]]
@@ -151,6 +181,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     return replace(
         wanted,
         messages={part.message: counts},
+        strata={part.strata: {part.message: counts}} if part.strata else {},
         parts=frozenset({f"{part.id}:{part.part}"}),
         seed=part.seed,
         persons=part.persons,

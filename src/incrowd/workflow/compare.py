@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from incrowd.estimation.readings import joint
 from incrowd.estimation.two_way import TwoWay, two_way
-from incrowd.planner.sources import check_tables, readings
+from incrowd.planner.open_tables import joint_table
+from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.presentation.plan_text import legend
 from incrowd.workflow.estimate import Reports, check_arrived, count
@@ -28,6 +28,6 @@ def compare(
     ids = check_tables(plan, [(first, second)])[0]
     counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
+    table = joint_table(plan, counted, ids, noise_only, margin=True)
     found = two_way(table, guarantee, counted.seed)
     return replace(found, wording=legend(plan.survey, first, second))

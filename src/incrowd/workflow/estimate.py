@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from incrowd.accounting.redraws import redrawn
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Ids, Reading, joint, table_of
-from incrowd.estimation.results import Arrived, Estimates, Received
+from incrowd.estimation.readings import Ids
+from incrowd.estimation.results import Arrived, Estimates, Received, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
+from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.threads import in_order
+from incrowd.planner.open_tables import joint_table, table
 from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
-from incrowd.tally.consistency import nothing_of, people_of
+from incrowd.tally.consistency import nothing_of, people_of, smallest
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
@@ -43,7 +46,7 @@ def count(
     """
     analysis_of(plan)
     parts = [reports] if isinstance(reports, Collection) else reports
-    return tallied(plan, parts, check_tables(plan, tables), kind, in_order)
+    return tallied(plan, parts, _counted_for(plan, tables), kind, in_order)
 
 
 def count_on_spark(
@@ -60,9 +63,15 @@ def count_on_spark(
     the extra `spark` or Java is missing, else what `count` raises.
     """
     analysis_of(plan)
-    wanted = check_tables(plan, tables)
+    wanted = _counted_for(plan, tables)
     with started(master) as session:
         return count_files(plan, session, paths, wanted, kind)
+
+
+def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
+    """What is counted for some tables: their randomized questions, in every stratum."""
+    closed = map(plan.survey.closed, check_tables(plan, tables))
+    return tuple(dict.fromkeys(ids for ids in closed if ids))
 
 
 def estimate(
@@ -85,7 +94,9 @@ def estimate(
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
     cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
     they came over a network: the guarantee then allows for reports that were drawn again, is the
-    local one if one party mixed and opened, and a malicious sender fills all places. Raises
+    local one if one party mixed and opened or permanent responses are repeated, and a malicious
+    sender fills all places. Where questions are open the tables are of all people of the released
+    strata, the guarantee is that of the smallest, and `strata` has the tables of each. Raises
     ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
     accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
     """
@@ -93,45 +104,92 @@ def estimate(
     _check_candidates(plan, candidates)
     joined = covariance or simultaneous is not None
     if not isinstance(reports, Tally):
+        wanted = check_tables(plan, tables)
         reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
-        tables = None
-    wanted = reports.tables if tables is None else check_tables(plan, tables)
-    _check_counted(reports, wanted, joined)
+    else:
+        wanted = _held(plan, reports) if tables is None else check_tables(plan, tables)
+    _check_counted(plan, reports, wanted, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
-    named = {id: candidates[id] for (id, *_) in wanted if candidates.get(id)}
-    shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
-    found = {ids: readings(plan, reports, ids) for ids in shown}
     places = max((each.places for each in received), default=0)
-    joints = _joints(plan, found, noise_only) if joined else ()
+    asked = _Asked(noise_only, places, candidates, simultaneous, covariance)
+    figures = _figures(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
         arrived=arrived,
         guarantee=_as_received(plan, guarantee, received),
-        tables=tuple(table_of(plan, found[ids], ids, noise_only, places) for ids in shown),
-        words={id: _words(plan, reports, id, words) for id, words in named.items()},
-        simultaneous=tuple(_intervals(table, simultaneous) for table in joints if simultaneous),
-        covariances=joints if covariance else (),
+        **figures._asdict(),
         seed=reports.seed,
         persons=reports.persons,
         received=tuple(received),
+        strata=tuple(_strata(plan, reports, wanted, asked)),
     )
 
 
-def _joints(
-    plan: Plan, found: Mapping[Ids, Sequence[Reading]], noise_only: bool
-) -> tuple[JointEstimate | None, ...]:
-    """The cells of every table together; none where set bits travel unlinked."""
-    return tuple(
-        None if plan.survey.question(ids[0]).unlinked else joint(plan, each, ids, noise_only)
-        for ids, each in found.items()
+def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
+    """The tables that a tally holds: the wanted ones, then what else it counts."""
+    survey = plan.survey
+    wanted = [ids for ids in survey.wanted if survey.closed(ids) in ((), *counted.tables)]
+    return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables
+
+
+class _Asked(NamedTuple):
+    """What `estimate` was asked for."""
+
+    noise_only: bool
+    places: int
+    candidates: Mapping[str, Sequence[str]]
+    simultaneous: Method | None
+    covariance: bool
+
+
+class _Figures(NamedTuple):
+    """The figures of some people, under the names of `Estimates`."""
+
+    tables: tuple[TableEstimate, ...]
+    words: dict[str, WordEstimates]
+    simultaneous: tuple[SimultaneousIntervals | None, ...]
+    covariances: tuple[JointEstimate | None, ...]
+
+
+def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -> _Figures:
+    shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
+    named = {ids[0]: asked.candidates.get(ids[0]) for ids in wanted}
+    joints: tuple[JointEstimate | None, ...] = ()
+    if asked.covariance or asked.simultaneous:
+        joints = tuple(_joint(plan, counted, ids, asked.noise_only) for ids in shown)
+    return _Figures(
+        tables=tuple(table(plan, counted, ids, asked.noise_only, asked.places) for ids in shown),
+        words={id: _words(plan, counted, id, words) for id, words in named.items() if words},
+        simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
+        if asked.simultaneous
+        else (),
+        covariances=joints if asked.covariance else (),
     )
+
+
+def _strata(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked
+) -> Iterator[StratumEstimates]:
+    """The tables of every release by itself, of what is randomized."""
+    closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
+    for names, crowd in counted.strata.items():
+        figures = _figures(plan, counted.only([names]), closed, asked)
+        yield StratumEstimates(names, smallest(plan, crowd), **figures._asdict())
+
+
+def _joint(plan: Plan, counted: Tally, ids: Ids, noise_only: bool) -> JointEstimate | None:
+    """The cells of a table together; none where set bits travel unlinked."""
+    if plan.survey.question(ids[0]).unlinked:
+        return None
+    return joint_table(plan, counted, ids, noise_only)
 
 
 def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received]) -> Guarantee:
     """What is promised after a release: people may have drawn again whose reports did not fit, and
-    where one party mixed and opened nothing but the local guarantee is left."""
+    where one party mixed and opened, or permanent responses came a second time, nothing but the
+    local guarantee is left."""
     crowd = guarantee.crowd
-    if any(each.local_only for each in received):
+    if any(each.alone for each in received):
         guarantee, crowd = local_guarantee(plan, crowd), 1
     tail = max((each.tail for each in received), default=0.0)
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
@@ -154,10 +212,10 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
             raise UsageError.of("candidates", id, allowed)
 
 
-def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
+def _check_counted(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     """Raises TableError if a tally does not hold what is asked of it."""
     for ids in wanted:
-        if ids not in counted.tables:
+        if plan.survey.closed(ids) not in ((), *counted.tables):
             known = "; ".join(map(",".join, counted.tables))
             allowed = f"it was not counted; use {known}, or count again"
             raise TableError.of("table", ",".join(ids), allowed)

@@ -24,13 +24,14 @@ FAMILY_ERROR = 0.05
 
 @dataclass(frozen=True)
 class TableForecast:
-    """What to expect of one table when all its answers are alike.
+    """What to expect of one table when all its answers are equally common.
 
     standard_error: of its largest cell, noise plus sampling, as a proportion. noise_error: of the
-    noise alone. minimum_detectable_share: the smallest share that is told from zero, with every
-    cell of the table tested and 5% for any false alarm, half of the time. effective_sample_size:
-    how many people asked without noise would tell as much in squared error (Vinterbo, section 4.1:
-    the loss at s = 2 / (cells + 1), its mean over uniformly random tables).
+    noise alone. minimum_detectable_share: the smallest share that is detected in half of
+    all surveys, with every cell of the table tested and 5% for any false alarm.
+    effective_sample_size: how many people asked without noise would tell as much in squared
+    error (Vinterbo, section 4.1: the loss at s = 2 / (cells + 1), its mean over uniformly random
+    tables).
     """
 
     questions: tuple[str, ...]
@@ -44,9 +45,11 @@ class TableForecast:
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
     """The wanted tables of a plan for exactly its crowd, colluding people included.
 
-    A table that several messages hold is combined from all of them.
+    A table that several messages hold is combined from all of them. Where questions are open the
+    crowd is that of the smallest stratum, and tables are of its people: of those that name an open
+    question the rest, which is read in each stratum.
     """
-    return tuple(_forecast(plan, ids) for ids in plan.survey.wanted)
+    return tuple(_forecast(plan, ids) for ids in plan.survey.counted)
 
 
 def _forecast(plan: Plan, ids: Ids) -> TableForecast:
@@ -78,5 +81,7 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell."""
-    variance = expected_variance(plan.survey, plan.messages, check_tables(plan, [ids])[0])
+    variance = expected_variance(
+        plan.survey, plan.messages, plan.survey.closed(check_tables(plan, [ids])[0])
+    )
     return math.ceil(variance / standard_error**2)

@@ -41,6 +41,9 @@ def postprocess(
         raise UsageError.of("bootstrap", bootstrap, allowed)
     wanted = check_tables(plan, tables)
     for ids in wanted:
+        if clear := set(ids) - set(plan.survey.closed(ids)):
+            allowed = "it is open, and known without noise; leave it out of post-processing"
+            raise TableError.of("table", min(clear), allowed)
         if plan.survey.question(ids[0]).one_way_only:
             allowed = "it is a text question or has unlinked bits; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)

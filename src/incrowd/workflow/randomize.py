@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +15,11 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
+from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Group, Names
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
 from incrowd.sampling.keystream import Keystream
@@ -26,11 +30,14 @@ from incrowd.sampling.records import draw_cohorts, randomize_records, randomize_
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
+from incrowd.workflow.strata import crowds, people_of, released, tell
+
+MOST_FILES = 400  # open at the same time
 
 
 def randomize(
     plan: Plan,
-    answers: pa.Table,
+    answers: Any,
     *,
     simulation_seed: int | None = None,
     id: str | None = None,
@@ -38,27 +45,35 @@ def randomize(
 ) -> tuple[Collection, ...]:
     """Encode, randomise and shuffle the answers: one collection for each message of the plan.
 
-    answers: an Arrow table with a column for each question; other columns are ignored. id: the
-    column that says whose row it is; rows of one person count once. Without it each row is taken
-    as one person. device_key: the secret that permanent responses need; each id has its own part
-    of it. Real reports take their randomness from the operating system; a `simulation_seed` makes
-    them repeatable, therefore not private, and the collections say so.
-    Raises AnswersError if the answers do not fit the survey, UsageError if a key is needed, and
-    PlanFileError if the plan names an analysis that does not promise what the plan does.
+    Where questions are open, one for each stratum and message: strata with fewer people than the
+    survey's crowd are merged or left out, as its `small_strata` says, which is told by an
+    IncrowdWarning.
+    answers: a data frame (pandas, polars, duckdb, Arrow and others) or a file, as `load_answers`
+    takes them, with a column for each question; other columns are ignored. id: the column that
+    says whose row it is; rows of one person count once. Without it each row is taken as one
+    person. device_key: the secret that permanent responses need; each id has its own part of it.
+    Real reports take their randomness from the operating system; a `simulation_seed` makes them
+    repeatable, therefore not private, and the collections say so.
+    Raises AnswersError if the answers do not fit the survey or no stratum is large enough,
+    UsageError if a key is needed, and PlanFileError if the plan names an analysis that does not
+    promise what the plan does.
     """
     analysis_of(plan)
+    answers = load_answers(answers, plan.survey, id=id)
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = People.of(plan.survey, answers)
-    names = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
-    memory = remembering(plan, people.number, names, device_key)
+    devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
+    memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
     made = []
-    for number, message in enumerate(plan.messages):
-        packed = randomize_message(plan, message, people, keystream, memory)
-        shuffled = packed[permutation(len(packed), keystream)]
-        head = header(plan, number, people.number, keystream)
-        made.append(replace(head, packed=shuffled, persons="rows" if id is None else "ids"))
+    persons = "rows" if id is None else "ids"
+    for names, some, own in crowds(plan, people, memory):
+        for number, message in enumerate(plan.messages):
+            packed = randomize_message(plan, message, some, keystream, own)
+            shuffled = packed[permutation(len(packed), keystream)]
+            head = header(plan, number, some.number, keystream)
+            made.append(replace(head, packed=shuffled, persons=persons, strata=names))
     return tuple(made)
 
 
@@ -91,12 +106,14 @@ def randomize_message(
 
 def randomize_files(
     plan: Plan,
-    answers: str | Path,
+    answers: str | Path | IO[bytes],
     output: str | Path,
     *,
     simulation_seed: int | None = None,
     id: str | None = None,
     device_key: DeviceKey | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
     progress: Progress = no_bar,
 ) -> Written:
     """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
@@ -107,33 +124,63 @@ def randomize_files(
     takes memory for the whole file: whether a row is the first of its id, and whether others of
     the same id agree with it, is known when all are there.
 
-    answers: a CSV or Parquet file. output: as for `save_reports`; written wholly or not at all.
+    answers, format, encoding: as for `load_answers`; CSV and Parquet files may be larger than
+    memory, others and what comes from a pipe are held in it. output: as for `save_reports`;
+    written wholly or not at all.
     progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
     for `randomize`; wrong rows are counted over the whole file.
     """
     analysis_of(plan)
-    read = _batches(plan, answers, id)
+    source = source_of(answers, format, encoding)
+    read = _batches(plan, source, id)
     first = list(islice(read.tables, 2))
     if len(first) > 1:
+        groups, people = _counted(plan, source)
         return in_two_passes(
             plan,
             chain(first, read.tables),
-            _drawing(plan, device_key),
+            _drawing(plan, device_key, groups),
             Path(output),
             keystream=Keystream.of(simulation_seed),
             size=read.size,
             unit=read.unit,
             bar=progress,
+            people=people,
         )
     table, _ = first[0]
     with progress("randomising, rows", table.num_rows) as done:
         made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
         done(table.num_rows)
     files = save_reports(made, output)
-    return Written(table.num_rows, files, tuple(map(len, made)), simulation_seed)
+    whose = tuple(each.strata for each in made if each.strata)
+    return Written(table.num_rows, files, tuple(map(len, made)), simulation_seed, whose)
 
 
-def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
+def _counted(
+    plan: Plan, answers: Source
+) -> tuple[dict[Names, Group] | None, dict[Names, int] | None]:
+    """The releases of a file and how many people are in each: the open answers are read first.
+
+    None where no question is open. Raises AnswersError as `crowds`, or if there are more
+    collections than can be written side by side.
+    """
+    survey = plan.survey
+    if not survey.open:
+        return None, None
+    asked, counts, before = survey.model_copy(update={"questions": survey.open}), Counter[int](), 0
+    for table, _ in load_batches(answers, asked, batch_rows(plan)).tables:
+        counts.update(People.of(asked, table, before).strata(asked).tolist())
+        before += table.num_rows
+    numbers = np.repeat(*(np.array(list(each)) for each in (counts, counts.values())))
+    groups = released(plan, numbers)
+    tell(plan, numbers, groups)
+    if (files := len(groups) * len(plan.messages)) > MOST_FILES:
+        allowed = f"at most {MOST_FILES:,} can be written side by side; use fewer strata"
+        raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)
+    return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
+
+
+def _batches(plan: Plan, answers: Source, id: str | None) -> Batches:
     """The answers in batches; with ids in one, however large."""
     if id is None:
         return load_batches(answers, plan.survey, batch_rows(plan))
@@ -141,8 +188,8 @@ def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
     return Batches(table.num_rows, "rows", iter([(table, table.num_rows)]))
 
 
-def _drawing(plan: Plan, key: DeviceKey | None) -> Draw:
-    """What makes the reports of each message from a table of answers."""
+def _drawing(plan: Plan, key: DeviceKey | None, groups: dict[Names, Group] | None) -> Draw:
+    """What makes the reports of each message, in every release, from a table of answers."""
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
         try:
@@ -152,6 +199,10 @@ def _drawing(plan: Plan, key: DeviceKey | None) -> Draw:
             more = Problem("answers", read, "correct these, and the rest is checked")
             raise AnswersError(*error.problems, more) from None
         memory = remembering(plan, people.number, None, key)
-        return [randomize_message(plan, m, people, keystream, memory) for m in plan.messages]
+        return [
+            randomize_message(plan, message, some, keystream, memory)
+            for some in people_of(plan, people, groups)
+            for message in plan.messages
+        ]
 
     return draw

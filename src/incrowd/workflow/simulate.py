@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality, quality
-from incrowd.estimation.readings import table_of
-from incrowd.estimation.tables import TableEstimate
-from incrowd.planner.sources import readings, sources
+from incrowd.estimation.readings import Ids
+from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.truth import theoretical_error
+from incrowd.planner.open_tables import table
+from incrowd.planner.sources import sources
 from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names, label
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
@@ -23,7 +27,7 @@ from incrowd.survey import Survey
 from incrowd.workflow.estimate import count
 from incrowd.workflow.plan import plan
 from incrowd.workflow.randomize import randomize_message
-from incrowd.workflow.truth import true_moments
+from incrowd.workflow.truth import Everybody, true_moments
 
 MOST_SEED = 2**63
 
@@ -41,7 +45,7 @@ class Simulation:
 
 def simulate(
     survey: Survey,
-    answers: pa.Table,
+    answers: Any,
     *,
     trials: int = 1000,
     fixed_people: bool = False,
@@ -52,24 +56,27 @@ def simulate(
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
     plus sampling; `fixed_people` draws them once, keeps them, and uses the errors of the noise
-    alone. Text questions are left out. progress: called with 1 after every trial. The randomness
-    is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a negative seed, or if
-    there are fewer fixed people than the crowd.
+    alone. Where questions are open each trial has as many people as the answers that `randomize`
+    would release, in their strata. Text questions are left out. progress: called with 1 after
+    every trial. The randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a
+    negative seed, or if there are fewer fixed people than the crowd. answers: as `load_answers`
+    takes them.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
     made = plan(survey)
-    everybody = People.of(survey, answers)
-    if fixed_people and everybody.number < survey.crowd:
+    everybody = People.of(survey, load_answers(answers, survey))
+    if fixed_people and not survey.open and everybody.number < survey.crowd:
         allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
         raise UsageError.of("crowd", survey.crowd, allowed)
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
-    if fixed_people:
+    if fixed_people and not survey.open:
         chosen = np.sort(generator.permutation(everybody.number)[: survey.crowd])
         everybody = everybody.take(chosen)
-    trial = Trial(made, everybody, fixed_people)
+    known = Everybody.of(made, everybody)
+    trial = Trial(made, known, fixed_people)
     collected = []
     for _ in range(trials):
         collected.append(trial.run(generator, keystream))
@@ -77,16 +84,40 @@ def simulate(
             progress(1)
     tables = []
     for ids, *found in zip(trial.wanted, *collected, strict=True):
-        weights = [(source.message, source.weight) for source in sources(made, ids)]
-        tables.append(quality(made, weights, ids, true_moments(made, everybody, ids), found))
+        theory = _theory(made, known, ids, found[0].errors, trial.number)
+        tables.append(quality(ids, known.cells(made, ids), theory, found))
     return Simulation(made, trials, fixed_people, tuple(tables), seed)
+
+
+def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
+    """The standard error that every cell should have, of so many people."""
+    closed = plan.survey.closed(ids)
+
+    def of(people: People, number: int, errors: str) -> np.ndarray:
+        weights = [(source.message, source.weight) for source in sources(plan, closed)]
+        shares = true_moments(plan, people, closed)
+        return theoretical_error(plan, weights, closed, shares, errors, number)
+
+    if closed == ids:
+        return of(known.people, number, errors)
+    axis, parts = known.parts(plan, ids)
+    each = [of(part, part.number, NOISE_ONLY) if closed else np.array(0.0) for part in parts]
+    noise = np.stack([w * error for w, error in zip(axis.shares, each, strict=True)], axis.place)
+    cells = known.cells(plan, ids)
+    sampling = 0.0 if errors == NOISE_ONLY else cells * (1 - cells) / number
+    return np.asarray(np.sqrt(noise**2 + sampling))
 
 
 class Trial:
     """What all trials share: the plan, the people, and their records where those never change."""
 
-    def __init__(self, plan: Plan, people: People, fixed_people: bool) -> None:
-        self.plan, self.people, self.fixed_people = plan, people, fixed_people
+    def __init__(self, plan: Plan, known: Everybody, fixed_people: bool) -> None:
+        self.plan, self.people, self.fixed_people = plan, known.people, fixed_people
+        self.strata = list(known.releases) or [()]
+        self.number = self.people.number if plan.survey.open else plan.survey.crowd
+        self.release = np.zeros(self.people.number, np.int64)
+        for release, rows in enumerate(known.releases.values()):
+            self.release[rows] = release
         self.wanted = [ids for ids in plan.survey.wanted if ids[0] not in plan.survey.texts]
         self.records = [self._packed(message) for message in plan.messages]
 
@@ -100,15 +131,18 @@ class Trial:
         """Every wanted table from one collection."""
         drawn = np.arange(self.people.number)
         if not self.fixed_people:
-            drawn = generator.integers(self.people.number, size=self.plan.survey.crowd)
-        reports = [self._reports(number, drawn, keystream) for number in range(len(self.records))]
-        counted = count(self.plan, reports, tables=self.wanted)
-        return [
-            table_of(self.plan, readings(self.plan, counted, ids), ids, self.fixed_people)
-            for ids in self.wanted
+            drawn = generator.integers(self.people.number, size=self.number)
+        reports = [
+            self._reports(number, names, drawn[self.release[drawn] == release], keystream)
+            for release, names in enumerate(self.strata)
+            for number in range(len(self.records))
         ]
+        counted = count(self.plan, reports, tables=self.wanted)
+        return [table(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
 
-    def _reports(self, number: int, drawn: np.ndarray, keystream: Keystream) -> Collection:
+    def _reports(
+        self, number: int, names: Names, drawn: np.ndarray, keystream: Keystream
+    ) -> Collection:
         message, records = self.plan.messages[number], self.records[number]
         if records is None:
             people = self.people.take(drawn)
@@ -121,6 +155,7 @@ class Trial:
             bits=message.bits,
             packed=packed,
             seed=keystream.seed,
-            id=str(number),
+            id=f"{label(names)} {number}",
             people=message.declared(len(drawn)),
+            strata=names,
         )

@@ -2,31 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
+from incrowd.estimation.across import OpenAxis
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.truth import true_table
+from incrowd.planner.open_tables import open_axis, open_of
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
+from incrowd.plans.strata import Names, told_apart
 from incrowd.tally.moments import moments
+from incrowd.workflow.strata import released, rows_of
 
 
 def truth(
-    plan: Plan, answers: pa.Table, *, tables: Sequence[Sequence[str]] | None = None
+    plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
-    For comparison only.
+    For comparison only. answers: as `load_answers` takes them. Where questions are
+    open, of the people whom `randomize` would release. Raises AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
-    people = People.of(plan.survey, answers)
-    return tuple(true_table(plan, ids, true_moments(plan, people, ids)) for ids in wanted)
+    everybody = Everybody.of(plan, People.of(plan.survey, load_answers(answers, plan.survey)))
+    return tuple(everybody.cells(plan, ids) for ids in wanted)
+
+
+class Everybody(NamedTuple):
+    """People whose answers are known: who is released, and who with whom."""
+
+    people: People
+    releases: Mapping[Names, np.ndarray]
+
+    @classmethod
+    def of(cls, plan: Plan, people: People) -> Everybody:
+        """The people of all releases. releases: their rows; none where no question is open."""
+        if not plan.survey.open:
+            return cls(people, {})
+        groups = released(plan, people.strata(plan.survey))
+        rows = np.sort(np.concatenate(list(rows_of(plan, people, groups))))
+        kept = people.take(rows)
+        return cls(kept, dict(zip(groups, rows_of(plan, kept, groups), strict=True)))
+
+    def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[People]]:
+        """The open axis of a table, and who gave each of its answers."""
+        names = told_apart(plan.survey, open_of(plan.survey, ids), list(self.releases))
+        rows = [np.concatenate([self.releases[name] for name in found]) for found in names.values()]
+        axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
+        return axis, list(map(self.people.take, rows))
+
+    def cells(self, plan: Plan, ids: Ids) -> np.ndarray:
+        """The true shares of a table."""
+        closed = plan.survey.closed(ids)
+        if closed == ids:
+            return true_table(plan, ids, true_moments(plan, self.people, ids))
+        axis, parts = self.parts(plan, ids)
+        one = np.array(1.0)
+        shares = [
+            true_table(plan, closed, true_moments(plan, part, closed)) if closed else one
+            for part in parts
+        ]
+        return np.stack(
+            [w * cells for w, cells in zip(axis.shares, shares, strict=True)], axis.place
+        )
 
 
 def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:

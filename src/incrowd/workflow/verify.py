@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.planner.planner import analysis_of, assumption, in_todays_words, recertify
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Plan
+from incrowd.plans.strata import Names
+from incrowd.tally.consistency import check_strata
 from incrowd.tally.impossible import (
     Impossible,
     ImpossiblePeople,
@@ -26,7 +29,8 @@ class Verification:
     cannot come from the plan; both None if no reports were given. A bit is set with a probability
     between two bounds, whatever the answers are. impossible_people: numbers of people that cannot
     have sent so many reports, or so few; None likewise. missing: people whom the plan's crowd still
-    lacks. seed: of reports that were made in a simulation, and protect nobody.
+    lacks, of the smallest stratum where questions are open. seed: of reports that were made in a
+    simulation, and protect nobody. people: in each release, where questions are open.
     """
 
     certificate: Certificate
@@ -37,6 +41,7 @@ class Verification:
     impossible_people: tuple[ImpossiblePeople, ...] | None = None
     missing: int = 0
     seed: int | None = None
+    people: Mapping[Names, int] | None = None
 
     @property
     def holds(self) -> bool:
@@ -51,7 +56,7 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
 
     The reports' digest and length must be the plan's, and every bit's rate between its bounds
     within its sampling error; so must the number of reports where set bits travel unlinked. Raises
-    ReportsError for another plan's reports.
+    ReportsError for another plan's reports, or strata that it does not have.
     """
     by, certificate = analysis_of(plan), recertify(plan)
     promise = plan.guarantee
@@ -63,18 +68,33 @@ def verify(plan: Plan, reports: Reports | None = None) -> Verification:
     )
     if reports is None:
         return Verification(certificate, holds)
-    one_way = [(question.id,) for question in plan.survey.questions]
+    one_way = [(question.id,) for question in plan.survey.randomized]
     counted = count(plan, reports, tables=one_way)
-    nothing = MessageTally(0, 0, 0, {})
-    found = [counted.messages.get(number, nothing) for number in range(len(plan.messages))]
-    people = min(f.people(message) for f, message in zip(found, plan.messages, strict=True))
+    check_strata(plan, counted)
+    found = _of_all(plan, counted.messages)
+    crowds = counted.strata or {(): counted.messages}
+    each = {names: _of_all(plan, crowd) for names, crowd in crowds.items()}
+    people = {names: _people(plan, crowd) for names, crowd in each.items()}
     return Verification(
         certificate,
         holds,
         reports=sum(f.accepted for f in found),
         rejected=sum(f.rejected for f in found),
         impossible=tuple(impossible_rates(plan, found)),
-        impossible_people=tuple(impossible_people(plan, found)),
-        missing=max(plan.survey.crowd - people, 0),
+        impossible_people=tuple(
+            wrong for crowd in each.values() for wrong in impossible_people(plan, crowd)
+        ),
+        missing=max(plan.survey.crowd - min(people.values()), 0),
         seed=counted.seed,
+        people=people if counted.strata else None,
     )
+
+
+def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTally]:
+    """The counts of every message; nothing of one that did not come."""
+    nothing = MessageTally(0, 0, 0, {})
+    return [messages.get(number, nothing) for number in range(len(plan.messages))]
+
+
+def _people(plan: Plan, found: Sequence[MessageTally]) -> int:
+    return min(f.people(message) for f, message in zip(found, plan.messages, strict=True))

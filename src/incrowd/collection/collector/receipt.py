@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection as Some
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,9 @@ from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.message import place
+from incrowd.plans.rounds import repeats
 from incrowd.plans.slots import tail
+from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.survey.wording import wording
@@ -100,13 +103,18 @@ def receipt_of(
         issued=header.issued,
         used=header.used,
         reports=header.reports,
-        strata=[bundle.strata[number] for number in header.strata],
+        strata=list(names_of(signed, bundle)),
         rejected={kind: rejected.get(kind, 0) for kind in KINDS},
         dummies=dummies,
         opened_people=people_at_most(signed, accepted, bundle),
         messages=messages,
         contradictions=contradictions,
     )
+
+
+def names_of(signed: Signed, bundle: Bundle) -> Names:
+    """The strata of a release."""
+    return tuple(bundle.strata[number] for number in signed.header.strata)
 
 
 def check(receipt: Receipt, bundle: Bundle) -> None:
@@ -213,6 +221,7 @@ def received(receipt: Receipt, bundle: Bundle) -> Received:
         colluding=bundle.colluding,
         local_only=bundle.local_only,
         contradicted=bool(receipt.contradictions),
+        again=repeats(bundle.plan),
     )
 
 
@@ -224,16 +233,27 @@ def receipts_beside(
     ids: the names of these collections. files: whether they are compared byte for byte. Raises as
     `load_receipt` and `check_files`.
     """
-    near = {path if path.is_dir() else path.parent for path in map(Path, paths)}
+    near = [file.parent for path in map(Path, paths) for file in _files(path)]
     found = []
-    for folder in sorted(near):
+    for folder in sorted(set(near)):
         if (folder / RECEIPT).exists():
             receipt, bundle = load_receipt(folder, plan)
             if not {message.id for message in receipt.messages}.isdisjoint(ids):
                 if files:
                     check_files(receipt, folder)
                 found.append(received(receipt, bundle))
-    return tuple(found)
+    return tuple(_of_rounds(plan, found))
+
+
+def _of_rounds(plan: Plan, found: list[Received]) -> list[Received]:
+    """Releases of several bundles are several rounds, also where one plan was used again."""
+    rounds = len({each.bundle for each in found}) > 1 and bool(plan.memoised)
+    return [replace(each, again=each.again or rounds) for each in found]
+
+
+def _files(path: Path) -> list[Path]:
+    """Reports; a tally stands for itself."""
+    return report_files(path) if path.is_dir() else [path]
 
 
 def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:

@@ -53,14 +53,15 @@ def send_each(
     connection: Connection,
     *,
     codes: Sequence[bytes],
-    stratum: int = 0,
+    strata: Sequence[int] | None = None,
     memory: Memory | None = None,
     at_once: int = AT_ONCE,
     progress: Callable[[int], None] | None = None,
 ) -> Crowd:
     """Send every row of the answers as one person's, some at a time.
 
-    codes: code fields, one for each row. memory: a secret for each row, for permanent responses.
+    codes: code fields, one for each row. strata: the number of each row's, by default 0. memory: a
+    secret for each row, for permanent responses.
     progress: called with 1 after each. Who is refused is counted, and stops nobody else. Raises
     UsageError unless there is a code for each row.
     """
@@ -71,6 +72,7 @@ def send_each(
     def one(row: int) -> str:
         person, own = people.take(np.array([row])), memory and memory[row : row + 1]
         try:
+            stratum = 0 if strata is None else int(strata[row])
             made = sealed_answers(bundle, person, code=codes[row], stratum=stratum, memory=own)
             found: str = send(made.encoded(bundle), bundle, connection)
         except ProtocolError as error:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.device import sending
@@ -70,7 +71,9 @@ class Device:
         remembered = Memory(Path(memory))
         remembered.tidy(datetime.now(UTC))
         bundle = fetch(link, connection)
-        return cls(link, bundle, promised(bundle), remembered, connection)
+        return cls(
+            link, bundle, promised(bundle, remembered.has_round(bundle)), remembered, connection
+        )
 
     @property
     def terms(self) -> tuple[Line, ...]:
@@ -159,11 +162,12 @@ class Device:
             found = InWords(f"{table.num_rows:,} rows")
             raise UsageError.of("answers", found, "should be one row, with one person's answers")
         field = checked_code(self.bundle, code or self.link.code)
+        person = People.of(plan.survey, table)
         made = sealed_answers(
             self.bundle,
-            People.of(plan.survey, table),
+            person,
             code=field,
-            stratum=stratum_number(self.bundle, stratum),
+            stratum=int(strata_of(self.bundle, person, stratum)[0]),
             memory=remembering(plan, 1, None, key),
         )
         return made.encoded(self.bundle)
@@ -193,6 +197,22 @@ def checked_code(bundle: Bundle, typed: str) -> bytes:
     field = code_field(typed)
     check_code(field, bundle)
     return field
+
+
+def strata_of(bundle: Bundle, people: People, name: str | None) -> np.ndarray:
+    """The number of the stratum of each person: by her open answers, else the one of that name.
+
+    Raises UsageError for another name than the open answers say, or as `stratum_number`.
+    """
+    survey = bundle.plan.survey
+    if not survey.open:
+        return np.full(people.number, stratum_number(bundle, name))
+    found = people.strata(survey)
+    said = sorted({bundle.strata[number] for number in found})
+    if name is not None and said != [name]:
+        allowed = f"the open answers say {', '.join(said)}; leave it out"
+        raise UsageError.of("stratum", name, allowed)
+    return found
 
 
 def stratum_number(bundle: Bundle, name: str | None) -> int:

@@ -8,24 +8,16 @@ from datetime import datetime
 from incrowd.collection.store.deciding import FINAL, OPEN
 from incrowd.collection.store.store import Stratum
 from incrowd.collection.wire.bundle import Bundle, as_time
-
-Group = tuple[int, ...]  # strata that are one release
+from incrowd.plans.strata import Group, releases
 
 
 def due(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> list[Group]:
-    """The releases that are due: enough people, and the time or the wanted number.
-
-    After closing, strata with too few people are one release if the bundle merges them and they
-    are enough together; else they are never released.
-    """
+    """The releases that are due: enough people, and the time or the wanted number."""
     still = [stratum for stratum in strata if stratum.state == OPEN]
     least, wanted = bundle.least_people, bundle.wanted
     if now < as_time(bundle.closes):
         return [(s.number,) for s in still if wanted is not None and s.people >= wanted]
-    large: list[Group] = [(s.number,) for s in still if s.people >= least]
-    small = [s for s in still if s.people < least]
-    merged = bundle.small_strata == "merge" and sum(s.people for s in small) >= least
-    return large + ([tuple(s.number for s in small)] if merged else [])
+    return releases({s.number: s.people for s in still}, least, bundle.small_strata)
 
 
 def outdated(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> Group:

@@ -16,9 +16,14 @@ from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import slots, tail
+from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
+
+MISSPELLED = "extra_forbidden"  # of pydantic
+
+EVERYBODY = "all"  # the only stratum where no question is open
 
 
 class Terms(BaseModel):
@@ -27,7 +32,8 @@ class Terms(BaseModel):
     title, language, questions (the text of each, by its id): the survey's, unless they are given;
     a question without a text in the survey needs one here. key_configuration: what
     `incrowd collector init` gave. colluding: as in the survey; it has to be said where nobody is
-    invited. shuffler, collector: their addresses.
+    invited. strata, small_strata: those of the survey's open questions and its rule, which need
+    not be said again. shuffler, collector: their addresses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,8 +47,8 @@ class Terms(BaseModel):
     closes: str
     disposes: str
     wanted: int | None = None
-    strata: tuple[str, ...] = ("all",)
-    small_strata: Literal["delete", "merge"] = "delete"
+    strata: tuple[str, ...] | None = None
+    small_strata: Literal["delete", "merge"] | None = None
     codes: bool
     colluding: int | None = None
     reserve: int | None = None
@@ -55,7 +61,7 @@ class Terms(BaseModel):
     def load(cls, path: Path) -> Terms:
         """Those of a TOML file. Raises UsageError for what is missing or does not belong there."""
         try:
-            return cls.model_validate(read_toml(path))
+            return cls.model_validate(read_toml(path, "collection"))
         except ValidationError as error:
             raise _wrong(error) from None
 
@@ -91,6 +97,8 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         "addresses": {"shuffler": terms.shuffler, "collector": terms.collector},
         "colluding": survey.colluding if terms.colluding is None else terms.colluding,
         "reserve": reserve,
+        "strata": terms.strata or strata(survey) or (EVERYBODY,),
+        "small_strata": terms.small_strata or survey.small_strata,
     }
     try:
         bundle = Bundle.model_validate(said | more)
@@ -131,8 +139,10 @@ def _check(terms: Terms) -> None:
 
 
 def _wrong(error: ValidationError) -> IncrowdError:
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda each: each["type"] != MISSPELLED)
     field = place("", first["loc"]).lstrip(".")
     if first["type"] == "missing":
         return UsageError.of(field, MISSING, "write it into the file about the collection")
+    if first["type"] == MISSPELLED:
+        return UsageError.of(field, first["input"], known_keys(field, Terms.model_fields))
     return UsageError.of(field, first["input"], wording(first))

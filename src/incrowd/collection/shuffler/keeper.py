@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from incrowd.collection.clock import Clock
 from incrowd.collection.durable import PRIVATE_FOLDER, destroy
 from incrowd.collection.shuffler import closing, releasing
-from incrowd.collection.shuffler.closing import Group
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.delivering import Courier
 from incrowd.collection.store.deciding import CLOSING, RELEASED
@@ -21,6 +20,7 @@ from incrowd.collection.store.errors import StoreError
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import InWords
+from incrowd.plans.strata import Group
 from incrowd.reports.locking import locked
 from incrowd.sampling.keystream import Keystream
 

@@ -22,6 +22,7 @@ from incrowd.plans.digests import canonical, read_json
 from incrowd.plans.message import place
 from incrowd.plans.plan import FORMAT as PLAN_FORMAT
 from incrowd.plans.slots import slots
+from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd bundle 1"
@@ -111,7 +112,8 @@ class Bundle(_Frozen):
     collector are the same, so that nothing but the local guarantee is promised. slots: places for
     the reports of each message in an upload. Keys in hexadecimal.
 
-    The slots and all that follows from the plan are checked to follow from it.
+    The slots and all that follows from the plan are checked to follow from it; so are the strata
+    and the rule for small ones where its survey asks open questions.
     """
 
     format: Literal["incrowd bundle 1"] = FORMAT
@@ -155,6 +157,11 @@ class Bundle(_Frozen):
         sent = sum(message.reports_each for message in plan.messages)
         allowed = f"should be at most {MOST_SLOTS:,} reports"
         yield sent <= MOST_SLOTS, "plan.messages", InWords(f"about {sent:,.0f} reports"), allowed
+        if known := strata(survey):
+            said, allowed = ", ".join(self.strata), f"should be the survey's: {', '.join(known)}"
+            yield self.strata == known, "strata", said, allowed
+            rule, allowed = self.small_strata, f"should be {survey.small_strata}, as in the plan"
+            yield rule == survey.small_strata, "small_strata", rule, allowed
         needed = slots(plan)
         said, allowed = (", ".join(map(str, each)) for each in (self.slots, needed))
         yield self.slots == needed, "slots", said, f"should be {allowed}, by the plan"

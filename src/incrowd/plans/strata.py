@@ -1,0 +1,99 @@
+"""Strata: what the open questions of a survey divide people into, and which of them are released.
+
+A stratum is a combination of answers to the open questions. Its number counts these combinations
+in the order of the survey, the last question's answers changing fastest. Every released stratum is
+a collection and a crowd of its own. Proof: docs/mathematics.md#open-strata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, product
+from typing import Literal
+
+import numpy as np
+
+from incrowd.survey import Survey
+from incrowd.survey.open import SEPARATOR
+
+Group = tuple[int, ...]  # numbers of the strata that are released as one
+Names = tuple[str, ...]  # the names of these strata; () where no question is open
+Rule = Literal["delete", "merge"]
+
+TOGETHER = " + "  # between the names of strata that are released as one
+
+
+def strata(survey: Survey) -> Names:
+    """The names of all strata, as "law / 2024"; none where no question is open."""
+    if not survey.open:
+        return ()
+    return tuple(map(SEPARATOR.join, product(*(question.answers for question in survey.open))))
+
+
+def stratum_numbers(survey: Survey, codes: Mapping[str, np.ndarray], people: int) -> np.ndarray:
+    """The stratum of each person, int64, shape (people,).
+
+    codes: for every open question which of its answers each person gave, from 0.
+    """
+    found = np.zeros(people, np.int64)
+    for question in survey.open:
+        found = found * len(question.answers) + codes[question.id]
+    return found
+
+
+def releases(people: Mapping[int, int], least: int, rule: Rule) -> list[Group]:
+    """Which strata are released, each group of them as one collection.
+
+    people: how many there are in each stratum. least: how many a release needs. Large strata are
+    released by themselves. The small ones are released as one if the rule is to merge them and
+    they are enough together; else they are never released, nor are those that nobody is in. Who is
+    in which stratum is public, so that this decision tells nothing that is protected.
+    """
+    large: list[Group] = [(number,) for number in sorted(people) if people[number] >= least]
+    small = tuple(number for number in sorted(people) if 0 < people[number] < least)
+    merged = rule == "merge" and sum(people[number] for number in small) >= least
+    return large + ([small] if merged else [])
+
+
+def grouped(survey: Survey, numbers: np.ndarray) -> list[Group]:
+    """The releases of some people, by the survey's own crowd and rule; numbers: their strata."""
+    people = dict(enumerate(np.bincount(numbers).tolist()))
+    return releases(people, survey.crowd, survey.small_strata)
+
+
+def left_out(survey: Survey, released: Iterable[Names]) -> Names:
+    """The strata that none of some releases holds."""
+    there = {name for names in released for name in names}
+    return tuple(name for name in strata(survey) if name not in there)
+
+
+def label(names: Names) -> str:
+    """The name of a release."""
+    return TOGETHER.join(names)
+
+
+def told_apart(
+    survey: Survey, ids: Sequence[str], released: Sequence[Names]
+) -> dict[str, list[Names]]:
+    """What some releases say of some open questions: for each answer the releases it is read from.
+
+    Releases whose people gave several answers are taken together with all others that have one of
+    these; their answer is called after all of them, as "arts + law". In the order of the survey.
+    """
+    open_ids = [question.id for question in survey.open]
+    places = [open_ids.index(id) for id in ids]
+    answers = [question.answers for question in survey.open]
+    combinations = dict(zip(strata(survey), product(*answers), strict=True))
+    wanted = list(product(*(answers[place] for place in places)))
+    parts: list[tuple[set[tuple[str, ...]], list[Names]]] = []
+    for names in released:
+        said = {tuple(combinations[name][place] for place in places) for name in names}
+        same = [part for part in parts if part[0] & said]
+        parts = [part for part in parts if not part[0] & said]
+        found = [*chain.from_iterable(part[1] for part in same), names]
+        parts.append((said.union(*(part[0] for part in same)), found))
+    parts.sort(key=lambda part: min(map(wanted.index, part[0])))
+    return {
+        TOGETHER.join(SEPARATOR.join(each) for each in wanted if each in said): found
+        for said, found in parts
+    }
