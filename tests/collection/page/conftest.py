@@ -1,32 +1,43 @@
-"""A survey page on a host of its own, a shuffler and a collector that run, and a person in Chromium."""
+"""A survey page on a host of its own, a running shuffler and collector, a person in Chromium."""
 
 import functools
 import json
+import socket
 import subprocess
 import threading
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+import uvicorn
 
 import incrowd
-from incrowd.collection import rehearsal
+from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.keys import load_private, new_key
+from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.taking import read_start
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.rehearsal import crowd_of
+from incrowd.collection.shuffler.app import application
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.shuffler.invitations import issue, new_invitations
+from incrowd.collection.shuffler.setup import install, open_store
+from incrowd.collection.wire.bundle import TIME
 from incrowd.collection.wire.upload import code_field
 from incrowd.encoding.people import People
-from tests.oracles.node import node
+from tests.oracles.node import BROWSER, has_browser, node
 
-BROWSER = Path(__file__).parents[2] / "browser"
 PEOPLE = 60
 PLACES = 50_000
 SURVEY = {
     "name": "Every type of question",
-    "crowd": rehearsal.crowd_of(PEOPLE),
+    "crowd": crowd_of(PEOPLE),
     "privacy": {"epsilon": 110.0, "analysis": "local"},
     "question": [
         {
@@ -36,9 +47,21 @@ SURVEY = {
             "help": "Even one counts.",
             "labels": {"yes": {"en": "Yes, I do", "de": "Ja"}},
         },
-        {"id": "health", "type": "choice", "options": ["good", "poor"], "optional": True, "text": "How is your health?"},
-        {"id": "drinks", "type": "multi", "options": ["beer", "wine", "milk"], "at_most": 2, "text": "What do you drink?"},
-        {"id": "visits", "type": "number", "edges": [0, 1, 3, 6], "text": "How often did you see a doctor?"},
+        {
+            "id": "health",
+            "type": "choice",
+            "options": ["good", "poor"],
+            "optional": True,
+            "text": "How is your health?",
+        },
+        {
+            "id": "drinks",
+            "type": "multi",
+            "options": ["beer", "wine", "milk"],
+            "at_most": 2,
+            "text": "What do you drink?",
+        },
+        {"id": "visits", "type": "number", "edges": [0, 1, 3, 6], "text": "How many visits?"},
         {"id": "mood", "type": "text", "block": 16, "cohorts": 4, "text": "Your mood, in a word?"},
         {
             "id": "place",
@@ -55,7 +78,7 @@ SURVEY = {
             "text": "Which numbers do you like?",
         },
     ],
-}  # fmt: skip
+}
 
 
 @contextmanager
@@ -91,7 +114,7 @@ def written(folder, files):
 
 def in_browser(script, given):
     """What a script of the browser tests saw."""
-    if not (BROWSER / "node_modules" / "playwright-core").is_dir() or node() is None:
+    if not has_browser():
         pytest.skip("the browser is not installed: python -m tests.oracles.node install")
     (program,), _ = node()
     done = subprocess.run(
@@ -113,35 +136,72 @@ def seen(tmp_path_factory):
 
 def visit(folder, shots=None):
     """58 people send with the program, two answer at the page; the last closes the survey."""
-    plan = incrowd.plan(incrowd.Survey.of(SURVEY))
     with ExitStack() as running:
-        doors = [running.enter_context(rehearsal._door()) for _ in range(2)]
-        places = [folder / "shuffler", folder / "collector"]
-        addresses = [rehearsal._address(door) for door in doors]
-        bundle, signer = rehearsal._bundle(plan, PEOPLE, addresses, places[1])
-        invited = rehearsal._installed(bundle, signer, *places, PEOPLE)
-        (folder / "bundle.json").write_bytes(bundle.encoded)
-        services = rehearsal._shuffler, rehearsal._collector
-        parts = zip(services, places, doors, strict=True)
-        processes = [running.enter_context(rehearsal._process(*part)) for part in parts]
-        codes = [each.code for each in invited]
-        others = People.of(plan.survey, pa.table(others_answers(PEOPLE - 2)))
+        door = running.enter_context(socket.create_server(("127.0.0.1", 0)))
+        bundle, signer = bundle_at(f"http://127.0.0.1:{door.getsockname()[1]}", folder)
+        codes = running.enter_context(served(bundle, signer, folder, door))
+        others = People.of(bundle.plan.survey, pa.table(others_answers(PEOPLE - 2)))
         fields = [code_field(code) for code in codes[2:]]
-        send_each(bundle, others, Connection(), codes=fields)
+        assert send_each(bundle, others, Connection(), codes=fields).stored == PEOPLE - 2
         files = page_files(asked_in(folder / "bundle.json", None), shipped())
-        host = running.enter_context(hosted(written(folder / "public", files)))
         bad = files | {"combobox.js": files["combobox.js"] + b"\n"}
+        host = running.enter_context(hosted(written(folder / "public", files)))
         changed = running.enter_context(hosted(written(folder / "changed", bad)))
-        given = {
-            "page": host,
-            "digest": bundle.digest.hex(),
-            "codes": codes,
-            "shuffler": addresses[0],
-        }
-        found = in_browser("survey_page.mjs", given | {"shots": shots, "tampered": changed})
-        opened = places[1] / "opened" / "release-0"
-        rehearsal._wait_for(lambda: (opened / "receipt.json").exists(), processes)
-    return SimpleNamespace(**found, bundle=bundle, host=host, shuffler=addresses[0], opened=opened)
+        given = {"page": host, "tampered": changed, "digest": bundle.digest.hex(), "codes": codes}
+        given |= {"shuffler": bundle.addresses.shuffler, "shots": shots}
+        found = in_browser("survey_page.mjs", given)
+    signed, start = read_start(folder / "0.release")
+    private = load_private(Places(folder / "collector").private, bundle)
+    release = (folder / "0.release", start, signed, bundle, private, folder / "opened")
+    open_release(*release, workers=1)
+    about = {"bundle": bundle, "host": host, "opened": folder / "opened"}
+    return SimpleNamespace(**found, **about, shuffler=bundle.addresses.shuffler)
+
+
+def bundle_at(shuffler, folder):
+    """The bundle of a survey that is released with the last of PEOPLE, and the signing key."""
+    now = datetime.now(UTC)
+    opens, closes = ((now + timedelta(days=days)).strftime(TIME) for days in (-1, 1))
+    terms = Terms(
+        period="November 2026",
+        opens=opens,
+        closes=closes,
+        disposes=closes,
+        wanted=PEOPLE,
+        codes=True,
+        local_only=True,
+        shuffler=shuffler,
+        collector="http://127.0.0.1:1",
+        key_configuration=new_key(Places(folder / "collector")).encoded.hex(),
+    )
+    made = make_bundle(incrowd.plan(incrowd.Survey.of(SURVEY)), terms)
+    (folder / "bundle.json").write_bytes(made.bundle.encoded)
+    return made.bundle, made.private
+
+
+@contextmanager
+def served(bundle, signer, folder, door):
+    """A shuffler on a socket, and the codes of its invitations; the release is put into a file."""
+    settings = Settings(folder=folder / "shuffler", pause=0.1)
+    install(settings, bundle, signer)
+    store = open_store(settings)
+    invited = new_invitations(store, PEOPLE)
+    issue(store, invited)
+
+    def deliver(start, body):
+        (folder / "0.release").write_bytes(start + body.read_bytes())
+        return True
+
+    app = application(store, bundle, settings, deliver=deliver)
+    server = uvicorn.Server(uvicorn.Config(app, access_log=False, log_config=None))
+    thread = threading.Thread(target=server.run, args=([door],))
+    thread.start()
+    try:
+        yield [each.code for each in invited]
+    finally:
+        server.should_exit = True
+        thread.join()
+        store.engine.dispose()
 
 
 def others_answers(number):
