@@ -83,8 +83,8 @@ $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
 		--disable-pip-version-check --quiet -r bench/peers.txt
 	@touch $@
 
-$(CLIENT)/.installed: clients/js/package.json | $(VENV)/.dev
-	@echo "== installing the packages of the client in TypeScript, and Node if there is none"
+$(CLIENT)/.installed: clients/js/package.json tests/browser/package.json | $(VENV)/.dev
+	@echo "== installing the packages of the client in TypeScript and a browser for its tests, and Node if there is none"
 	@$(BIN)/python -m tests.oracles.node install
 	@touch $@
 
@@ -94,5 +94,5 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib demo papers site dist build .pytest_cache .mypy_cache .ruff_cache \
-		.hypothesis
+	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib tests/browser/node_modules demo papers site dist build \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis
