@@ -25,7 +25,7 @@ from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
 from incrowd.workflow.randomize import randomize_message
-from tests.oracles import wire
+from tests.oracles import strata, wire
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 PEOPLE = 23
@@ -351,6 +351,7 @@ MADE = {
     "uploads": uploads,
     "releases": releases,
     "problems": problems,
+    "strata": strata.cases,
 }
 
 
