@@ -16,6 +16,7 @@ from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import (
@@ -141,6 +142,8 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
         "plan": made.digest,
         "messages": messages,
     }
+    if made.survey.open:
+        facts["not_released"] = list(left_out(made.survey, written.strata))
     if printed_as_json(json, facts, written.seed):
         return
     say(f"randomised {written.rows:,} rows of answers")

@@ -186,7 +186,7 @@ def strata_words(estimates: Estimates) -> Iterator[str]:
         together = " together" if len(stratum.names) > 1 else ""
         yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
     if estimates.left_out:
-        yield f"not released, with too few people or none: {listed(estimates.left_out)}"
+        yield f"not among these reports, with too few people or none: {listed(estimates.left_out)}"
     yield "the tables are of all people of the released strata together; .json and .csv have each"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
+from incrowd.errors import TableError
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
 from incrowd.planner.expectation import (
     expected_noise,
@@ -80,8 +81,12 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
-    """How many people the plan's noise needs for a standard error of a table's largest cell."""
-    variance = expected_variance(
-        plan.survey, plan.messages, plan.survey.closed(check_tables(plan, [ids])[0])
-    )
+    """How many people the plan's noise needs for a standard error of a table's largest cell.
+
+    Of a table that names open questions, in each stratum. Raises TableError if it names no others.
+    """
+    closed = plan.survey.closed(check_tables(plan, [ids])[0])
+    if not closed:
+        raise TableError.of("table", ",".join(ids), "it is open, without noise; add a question")
+    variance = expected_variance(plan.survey, plan.messages, closed)
     return math.ceil(variance / standard_error**2)
