@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from starlette.applications import Starlette
@@ -24,6 +23,7 @@ from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.places import Places
+from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app, releasing, setup
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -81,20 +81,13 @@ async def _take(request):
 
 def bare(listening):
     """The handler that the shuffler is compared with: it reads the body and stores nothing."""
-    _serve(Starlette(routes=[Route("/upload", _take, methods=["POST"])]), listening)
+    serve(Starlette(routes=[Route("/upload", _take, methods=["POST"])]), listening)
 
 
 def shuffler(listening, folder, database):
     settings = Settings(folder=folder, database=database, pause=NEVER)
     store = setup.open_store(settings)
-    _serve(app.application(store, store.bundle, settings), listening)
-
-
-def _serve(application, listening):
-    config = uvicorn.Config(
-        application, access_log=False, log_config=None, server_header=False, proxy_headers=False
-    )
-    uvicorn.Server(config).run([listening])
+    serve(app.application(store, store.bundle, settings), listening)
 
 
 class Service(NamedTuple):

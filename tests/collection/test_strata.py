@@ -11,11 +11,11 @@ from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import promised, terms
-from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.shuffler.init import make_bundle
 from incrowd.encoding.people import People
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.reports.collection import write_reports
-from tests.oracles.make_vectors import CONFIGURATION
+from tests.oracles.terms import stated
 
 FACULTIES = ["law", "arts", "music"]
 SIZES = (90, 80, 20)
@@ -34,24 +34,6 @@ def answers(sizes=SIZES):
     faculty = np.repeat(FACULTIES, sizes)
     order = np.random.default_rng(2).permutation(len(faculty))
     return pa.table({"faculty": faculty[order], "sick": np.where(order % 3 == 0, "yes", "no")})
-
-
-def stated(**changes):
-    return Terms(
-        **{
-            "title": "F",
-            "questions": {"faculty": "Which faculty?", "sick": "Sick?"},
-            "period": "now",
-            "opens": "2026-11-01T00:00:00Z",
-            "closes": "2026-11-02T00:00:00Z",
-            "disposes": "2026-11-02T00:00:00Z",
-            "codes": True,
-            "shuffler": "https://mix.example",
-            "collector": "https://count.example",
-            "key_configuration": CONFIGURATION.encoded.hex(),
-        }
-        | changes
-    )
 
 
 @pytest.fixture(scope="module")

@@ -183,3 +183,12 @@ def test_expected_counts_are_those_of_all_reports_by_their_chances(question, cha
         ((reports, law, _),) = setting.axes
         chance = law.mean(axis=1)
     assert np.allclose(expected_axis(question, channel), with_pairs(reports) @ chance)
+
+
+def test_expected_counts_follow_stated_shares():
+    setting = Setting((AGE,), (FLIP,), np.ones(3), 1)
+    ((reports, law, _),) = setting.axes
+    shares = [0.7, 0.2, 0.1]
+    wanted = with_pairs(reports) @ (law @ shares)
+    assert np.allclose(expected_axis(AGE, FLIP, shares), wanted)
+    assert not np.allclose(expected_axis(AGE, FLIP), wanted, atol=0.01)

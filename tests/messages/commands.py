@@ -3,7 +3,7 @@
 from pathlib import Path
 from unittest import mock
 
-from tests.messages import device, regressions
+from tests.messages import device, files, regressions
 from tests.messages.shared import (
     answers_file,
     command,
@@ -112,4 +112,4 @@ CASES = {
     "a curve to epsilon 0": privacy("curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"),
     "reports with another ending": randomize("reports.csv"),
     "reports of many messages in a file": randomize("reports.parquet", "messages"),
-} | (device.COMMANDS | regressions.COMMANDS)
+} | (device.COMMANDS | files.COMMANDS | regressions.COMMANDS)

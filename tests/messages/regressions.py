@@ -15,6 +15,10 @@ def model(outcome="d", on=("a",), **options):
     return lambda _: incrowd.regress(made(), reports(), outcome=outcome, on=on, **options)
 
 
+def expected(shares):
+    return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
+
+
 def of(kind, outcome, *on):
     return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on)
 
@@ -60,6 +64,9 @@ CASES = {
     "likelihood of many patterns": likelihood_of_many,
     "a text question in a model": of("text", "a", "t"),
     "a model of questions that travel apart": of("messages", "a", "b"),
+    "shares of what is no question": expected({"z": [0.5, 0.5]}),
+    "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
+    "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
     "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
 }
 COMMANDS = {

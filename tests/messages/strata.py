@@ -18,8 +18,8 @@ from incrowd.plans.digests import sealed
 from incrowd.reports.collection import write_reports
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
-from tests.collection.test_strata import stated
 from tests.messages.shared import YESNO, question, survey
+from tests.oracles.terms import stated
 
 FACULTY = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
 SICK = {"id": "sick", "type": "yesno"}

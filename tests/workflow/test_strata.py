@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 
 import incrowd
 from incrowd.errors import AnswersError, IncrowdWarning, ReportsError
-from incrowd.planner.open_tables import joint_table, of_each_stratum
+from incrowd.planner.open_tables import joint_table
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
 from tests.conftest import rewritten
@@ -77,9 +77,12 @@ def shares(known):
 
 def distance(plan, reports, known):
     """The p value of "each stratum's table is the truth but for the noise", over all strata."""
-    counted = incrowd.count(plan, reports, tables=[["sick", "drinks"]], kind="pairs")
+    found = incrowd.estimate(
+        plan, reports, tables=[["sick", "drinks"]], noise_only=True, covariance=True
+    )
     total, freedom = 0.0, 0
-    for (name,), table in of_each_stratum(plan, counted, ("sick", "drinks"), noise_only=True):
+    for stratum in found.strata:
+        (table,), (name,) = stratum.covariances, stratum.names
         away = (table.estimate - shares(of(known, name))).ravel()[:-2]
         total += away @ np.linalg.solve(table.covariance[:-2, :-2], away)
         freedom += len(away)

@@ -15,6 +15,7 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "candidates": "--words",
     "earlier": "--ledger",
     "path": "-o",
+    "shares": "--share",
     "unknown": "--solve",
 }
 # An argument as it is written in Python: a flag is True, text stands in quotation marks.

@@ -27,6 +27,8 @@ from incrowd.estimation.results import Received
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.tally.spark import THIS_MACHINE, started
 
+Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]
+
 
 def open_sealed(
     release: Annotated[
@@ -35,9 +37,7 @@ def open_sealed(
     bundle: Annotated[Path, typer.Option(help="The bundle that it belongs to.")],
     key: Annotated[Path, typer.Option(help="The private key that `collector init` made.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
-    workers: Annotated[
-        int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")
-    ] = 0,
+    workers: Workers = 0,
     engine: Engine = "here",
     master: Master = THIS_MACHINE,
     keep_key: Annotated[

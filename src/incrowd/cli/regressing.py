@@ -64,6 +64,13 @@ Reports = Annotated[
 Forecast = Annotated[
     bool, typer.Option("--forecast", help="What errors to expect; needs no reports.")
 ]
+Shares = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--share",
+        help="With --forecast: shares of a question's answers, as smoker=0.8,0.2; may be repeated.",
+    ),
+]
 
 
 def regress(
@@ -78,6 +85,7 @@ def regress(
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     forecast: Forecast = False,
+    share: Shares = None,
     output: Output = None,
     json: AsJson = False,
 ) -> None:
@@ -96,13 +104,15 @@ def regress(
     asked: dict[str, Any] = {
         "outcome": outcome,
         "on": _predictors(made, on),
-        "reference": _references(made, reference or []),
+        "reference": _of_questions(made, "--reference", reference or []),
         "family": family,
-        "scores": _numbers(scores),
+        "scores": None if scores is None else _numbers("--scores", scores),
         "noise_only": noise_only,
     }
     if forecast:
-        found = incrowd.forecast_regression(made, **asked)
+        said = _of_questions(made, "--share", share or [])
+        shares = {id: _numbers("--share", values) for id, values in said.items()}
+        found = incrowd.forecast_regression(made, **asked, shares=shares)
     else:
         asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
         found = incrowd.regress(made, _loaded(files), **asked)
@@ -142,26 +152,26 @@ def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
     return [part.strip() for part in chain.from_iterable(parts)]
 
 
-def _references(made: incrowd.Plan, texts: list[str]) -> dict[str, str]:
-    """QUESTION=ANSWER by question; a question may have that sign in its name."""
+def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:
+    """QUESTION=TEXT by question, which may have that sign in its name."""
     found = {}
     for text in texts:
         ids = [q.id for q in made.survey.questions if text.startswith(f"{q.id}{IS}")]
         if not ids:
             known = ", ".join(question.id for question in made.survey.questions)
-            allowed = f"should be QUESTION=ANSWER; the questions are {known}"
-            raise UsageError.of("--reference", text, allowed)
+            allowed = f"should begin with QUESTION=; the questions are {known}"
+            raise UsageError.of(option, text, allowed)
         id = max(ids, key=len)
         found[id] = text[len(id) + 1 :]
     return found
 
 
-def _numbers(text: str | None) -> list[float] | None:
+def _numbers(option: str, text: str) -> list[float]:
     """0,1,2 into numbers."""
     try:
-        return None if text is None else [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError.of("--scores", text, "should be numbers, as in 0,1,2") from None
+        raise UsageError.of(option, text, "should be numbers, as in 0,1,2") from None
 
 
 def _show(found: incrowd.Regression, json: bool) -> None:

@@ -27,7 +27,7 @@ def draft_of(name: str, data: Data) -> Draft:
     """
     table = data.table
     if table.num_rows < 2:
-        rows = InWords(f"{table.num_rows} rows")
+        rows = InWords("one row" if table.num_rows else "no rows")
         raise AnswersError.of("answers", rows, "at least two answered rows are needed")
     found = tuple(question_of(_column(data, place)) for place in range(table.num_columns))
     few = f"{table.num_rows:,} people are few: `incrowd plan` says how large the errors are"

@@ -127,7 +127,7 @@ def _encoded(
     """One question's set bits; adds what is wrong to `problems`."""
     cells = cells.combine_chunks()
     try:
-        column, unknown = decoded(question, codes, cells)
+        column, unknown = decoded(question, codes, _without_empty(question, cells))
         found, wrong, allowed = _ENCODERS[type(question)](question, column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         problems.append(_no_such_type(question, cells, "holds no answers to the question"))
@@ -144,6 +144,13 @@ def _encoded(
         problems += _mistakes(question.id, cells, missing, _DROP, before)
         return found
     return _with_no_answer(question, found, missing)
+
+
+def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
+    """Quoted empty cells of a CSV file are missing as well; several options of none are none."""
+    if not isinstance(question, YesNo | Choice | Number) or not pa.types.is_string(cells.type):
+        return cells
+    return pc.if_else(pc.equal(cells, ""), pa.scalar(None, cells.type), cells)
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:

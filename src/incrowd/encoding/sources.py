@@ -17,7 +17,8 @@ from incrowd.encoding.kinds import FORMATS, HEAD_BYTES, NAME_ONE, codec, kind_of
 from incrowd.errors import AnswersError, IncrowdError, UsageError, unreadable
 
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
-TOO_LONG = "straddling object"  # the reader's word for it
+TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # the reader's words for it
+OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as encoding='latin-1'"
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,7 @@ def readable(name: str) -> Iterator[None]:
     except OSError as error:
         raise AnswersError.of("answers", name, f"{unreadable(error)}; {NAME_ONE}") from None
     except UnicodeError:
-        allowed = "it is in another encoding; save it as UTF-8, or name it, as encoding='latin-1'"
-        raise refused(name, allowed) from None
+        raise refused(name, OTHER_ENCODING) from None
     except pa.ArrowException as error:
         raise refused(name, _reason(str(error))) from None
 
@@ -123,6 +123,8 @@ def _reason(said: str) -> str:
     if TOO_LONG in said:
         most = f"{ROW_BYTES >> 20} MiB"
         return f"it has a row of more than {most}; should be a CSV file with a line for each person"
+    if NO_UTF8 in said:
+        return OTHER_ENCODING
     return f"it cannot be read: {said}; correct it, or name another file"
 
 

@@ -18,7 +18,7 @@ from incrowd.estimation.readings import Ids, joint, table_of
 from incrowd.estimation.tables import TableEstimate
 from incrowd.planner.sources import readings
 from incrowd.plans import Plan
-from incrowd.plans.strata import Names, told_apart
+from incrowd.plans.strata import told_apart
 from incrowd.survey import Survey
 from incrowd.survey.open import SEPARATOR
 from incrowd.tally.consistency import smallest
@@ -67,21 +67,6 @@ def joint_table(
         allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
         raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
     return across_joint(parts, axis, margin)
-
-
-def of_each_stratum(
-    plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False, margin: bool = False
-) -> list[tuple[Names, JointEstimate]]:
-    """A table of randomized questions in every release: its strata, shares, covariance, people.
-
-    Where no question is open there is one release, of nobody's name. Shares are of the stratum's
-    people, and the estimates of different strata are independent.
-    """
-    parts = [(names, counted.only([names])) for names in counted.strata] or [((), counted)]
-    return [
-        (names, joint(plan, readings(plan, part, ids), ids, noise_only, margin))
-        for names, part in parts
-    ]
 
 
 def _parts(

@@ -74,7 +74,7 @@ def notes(found: Regression) -> list[str]:
         return [f"cannot be estimated: {found.reason}"]
     said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
     if found.expected:
-        return [*said, "all answers are taken to be alike: rare answers make it less sharp"]
+        return [*said, "rare answers make it less sharp: say how rare with shares"]
     if found.left_out:
         said.append(f"{found.left_out:.1%} of the people are left out, for they did not answer")
     return [*said, WAYS[found.method]]

@@ -51,6 +51,6 @@ def _options(field: str, path: Path) -> list[str]:
         raise SurveyError.of(field, str(path), allowed)
     found = [line.strip() for line in text.splitlines() if line.strip()]
     if len(found) < 2:
-        shown = InWords(f"lists {len(found)} options" if found else "lists nothing")
+        shown = InWords("lists one option" if found else "lists nothing")
         raise SurveyError.of(field, shown, f"{path.name} should have an option in each line")
     return found

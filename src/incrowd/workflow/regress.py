@@ -12,7 +12,7 @@ import numpy as np
 from incrowd.errors import UsageError
 from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
 from incrowd.estimation.readings import Reading
-from incrowd.estimation.regression.expected import expected_counts
+from incrowd.estimation.regression.expected import Shares, check_shares, expected_counts
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
@@ -93,17 +93,26 @@ def forecast_regression(
     family: Family | None = None,
     scores: Sequence[float] | None = None,
     noise_only: bool = False,
+    shares: Shares | None = None,
 ) -> Regression:
-    """How sharp a regression will be for exactly the plan's crowd, if all answers are alike.
+    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
 
-    The errors are those to expect; the coefficients say nothing. Arguments, and what is raised, as
-    `regress`; TableError if the table of all questions is too large.
+    shares: for some questions the shares of the answers that are expected; of the others all are
+    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
+    arguments, and what is raised, as `regress`; TableError if the table of all questions is too
+    large, UsageError for shares that cannot be.
     """
+    shares = shares or {}
+    check_shares(plan.survey, shares)
     model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
     ids, people = check_tables(plan, [model.ids])[0], plan.survey.crowd
     questions = [variable.question for variable in model.randomized]
     found = [
-        Reading(each.message, each.weight, expected_counts(each.message, questions, people))
+        Reading(
+            each.message,
+            each.weight,
+            expected_counts(each.message, questions, people, shares or {}),
+        )
         for each in sources(plan, ids)
     ]
     table = level_table(model.randomized, found, noise_only)

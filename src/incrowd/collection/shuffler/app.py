@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -37,7 +36,6 @@ from incrowd.collection.wire.problem import KINDS, Kind
 from incrowd.collection.wire.upload import Upload, parse_upload, upload_length
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
-GARBAGE = 100_000  # objects that make it worth to look for cycles among them
 UPLOAD = "/upload"
 MEDIA_TYPE = b"application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
@@ -74,7 +72,6 @@ def application(
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
-        _collect_garbage_seldom()
         looking = asyncio.create_task(_look(keeper, settings.pause))
         yield
         looking.cancel()
@@ -96,13 +93,6 @@ def application(
     )
     app.state.keeper = keeper
     return app
-
-
-def _collect_garbage_seldom() -> None:
-    """What waits for its commit is no garbage: looking through it took a quarter of all time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE)
 
 
 async def _look(keeper: Keeper, pause: float) -> None:

@@ -30,6 +30,8 @@ def layout(source: Source, wanted: Sequence[str] = ()) -> Layout:
     """The layout by which most of the wanted columns are found, and most columns."""
     with source.open() as file:
         start = pa.input_stream(file, compression=source.compression).read(ROW_BYTES)
+    if source.encoding is None:
+        start.partition(b"\n")[0].decode("utf-8")  # strictly: below, the last letter may be cut
     text = start.decode(source.encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
     first, _, rest = text.partition("\n")
     if first.startswith(EXCEL_SAYS) and first[len(EXCEL_SAYS) :].strip("\r"):

@@ -14,6 +14,8 @@ const main = document.querySelector("main")
 const status = document.getElementById("status")
 
 let words
+let again = "" // what stood behind the # of the link
+let picked = null // the language that a person chose
 let arrived = null // the survey that was loaded, and how
 let outbox
 let fields = []
@@ -36,13 +38,19 @@ async function begin(fragment) {
   } catch (error) {
     trouble = error
   }
-  settle(chosenLanguage() ?? firstLanguage(tables, [arrived?.survey.bundle.wording.language, ...navigator.languages].filter(Boolean)))
-  if (trouble) again.fragment = fragment
+  again = fragment
+  settle(picked ?? firstLanguage(tables, wantedLanguages()))
 }
 
-const again = { fragment: "" }
-let picked = null
-const chosenLanguage = () => picked
+/** Those of the browser in which the survey has words, then the survey's own, then those of the browser. */
+function wantedLanguages() {
+  if (!arrived) return navigator.languages
+  const { wording, plan } = arrived.survey.bundle
+  const tagged = plan.survey.question.flatMap(({ text }) => (typeof text === "object" ? Object.keys(text) : []))
+  const worded = new Set([wording.language, ...tagged].map((tag) => tag.split("-")[0]))
+  const both = navigator.languages.filter((tag) => worded.has(tag.split("-")[0]))
+  return [...both, wording.language, ...navigator.languages]
+}
 
 /** Shows everything in a language; answers and what was sent stay as they are. */
 function settle(language) {
@@ -61,7 +69,9 @@ function switchLanguage() {
     const pressed = String(tag === words.language)
     return el("button", { type: "button", lang: tag, "aria-pressed": pressed, onclick: () => pick(tag) }, tables[tag].language)
   })
-  document.getElementById("languages").replaceChildren(...buttons)
+  const place = document.getElementById("languages")
+  place.setAttribute("aria-label", words.say("languages"))
+  place.replaceChildren(...buttons)
 }
 
 function pick(tag) {
@@ -73,7 +83,7 @@ function pick(tag) {
 const failed = () => [
   el("h1", {}, words.say("failed")),
   el("p", { class: "notice", role: "alert" }, helpOf(trouble, "load")),
-  el("p", {}, el("button", { type: "button", class: "main", onclick: () => begin(again.fragment) }, words.say("again"))),
+  el("p", {}, el("button", { type: "button", class: "main", onclick: () => begin(again) }, words.say("again"))),
 ]
 
 /** A sentence about what went wrong that says what to do. */
