@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.cells import is_list, items, split, texts_of, without_point
-from incrowd.survey import AnyQuestion, Codes, Multi, Number, Text, YesNo
+from incrowd.survey import Amount, AnyQuestion, Codes, Multi, Number, Text, YesNo
 
 
 class Decoded(NamedTuple):
@@ -59,7 +59,7 @@ def _replaced(question: AnyQuestion, codes: Codes, texts: pa.Array) -> Decoded:
     place = _place(texts, tuple(codes.values))
     answers = pa.array(list(codes.values.values()), pa.string())
     read = pc.if_else(pc.is_valid(place), pc.take(answers, place), texts) if codes.values else texts
-    if not codes.values or isinstance(question, Number | Text):
+    if not codes.values or isinstance(question, Number | Amount | Text):
         return Decoded(read, np.zeros(len(texts), bool))
     told = pc.utf8_lower(read) if isinstance(question, YesNo) else read
     answered = pc.is_in(told, value_set=pa.array(question.substantive, pa.string()))
