@@ -16,7 +16,7 @@ from incrowd.encoding.amounts import between
 from incrowd.encoding.bloom import normalize, places
 from incrowd.encoding.cells import by_value, index, is_list, items, split, texts_of, without_point
 from incrowd.encoding.coding import code_list, decoded
-from incrowd.errors import MISSING, AnswersError, InWords, Problem, likely
+from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
     NONE,
@@ -220,10 +220,10 @@ def _mistakes(
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
         value = column[int(row)].as_py()
-        shown = MISSING if value is None else value
+        shown = InWords("the answer is missing") if value is None else value
         yield Problem(f"row {before + row + 1}, {id}", shown, _hint(value, known) + allowed)
     if len(rows) > SHOWN:
-        yield Problem(id, InWords(f"{len(rows):,} such rows in all"), allowed)
+        yield Problem(id, InWords(f"{len(rows):,} rows have this mistake"), allowed)
 
 
 def _hint(value: object, known: Sequence[str]) -> str:

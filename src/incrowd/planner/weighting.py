@@ -230,5 +230,3 @@ def _not_released(known: Known, answers: Sequence[str]) -> TableError:
         "out: the tables are then of the others"
     )
     return TableError.of(f"margins.{known.name}", BETWEEN.join(answers), allowed)
-
-

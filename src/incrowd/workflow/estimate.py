@@ -205,9 +205,7 @@ def _derived(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked, change: Change
 ) -> _Figures:
     """The same, weighted or of those who answered."""
-    made = [
-        derived(plan, counted, ids, change, asked.noise_only, asked.places) for ids in wanted
-    ]
+    made = [derived(plan, counted, ids, change, asked.noise_only, asked.places) for ids in wanted]
     joints = [joint for _, joint in made]
     return _Figures(
         tables=tuple(table for table, _ in made),
