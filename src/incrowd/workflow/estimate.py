@@ -116,16 +116,16 @@ def estimate(
     tally: all it counts). margins: what is known of all people, for each question (or several, as
     "faculty | sex") the share or number of people of each answer: tables are weighted to them, and
     errors are those of weighted tables. of_those_who_answered: "no answer" is left out, and shares
-    are of those who answered all questions of a table. noise_only: errors of the noise alone, the people being fixed; else
-    noise plus sampling. candidates: for each text question the words to look for; without them it
-    is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
-    they came over a network: the guarantee then allows for reports that were drawn again, is the
-    local one if one party mixed and opened or permanent responses are repeated, and a malicious
-    sender fills all places. Where questions are open the tables are of all people of the released
-    strata, the guarantee is that of the smallest, and `strata` has the tables of each. Raises
-    ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
-    accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
+    are of those who answered all questions of a table. noise_only: errors of the noise alone, the
+    people being fixed; else noise plus sampling. candidates: for each text question the words to
+    look for; without them it is left out. simultaneous: intervals for all cells of a table at once.
+    covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts of
+    the reports say, if they came over a network: the guarantee then allows for reports that were
+    drawn again, is the local one if one party mixed and opened or permanent responses are repeated,
+    and a malicious sender fills all places. Where questions are open the tables are of all people
+    of the released strata, the guarantee is that of the smallest, and `strata` has the tables of
+    each. Raises ReportsError if the reports are of another plan or fewer than the plan's crowd
+    (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
