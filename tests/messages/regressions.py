@@ -59,6 +59,15 @@ def likelihood_of_many(_):
     incrowd.regress(plan, sent, outcome="a", on=on, method="likelihood")
 
 
+def released_as_one(_):
+    """Two towns, both below the crowd."""
+    towns = {"id": "t", "type": "choice", "options": ["x", "y"], "open": True}
+    plan = incrowd.plan(survey(YESNO, towns, small_strata="merge"))
+    said = {"a": ["yes", "no"] * 60, "t": ["x"] * 60 + ["y"] * 60}
+    sent = incrowd.randomize(plan, pa.table(said), simulation_seed=1)
+    incrowd.regress(plan, sent, outcome="a", on=["t"])
+
+
 def regress(*words, with_reports=True):
     def run(folder):
         files = [reports_file(folder)] if with_reports else []
@@ -89,6 +98,8 @@ CASES = {
     "likelihood of the noise alone": of("k-ary", "a", "b", method="likelihood", noise_only=True),
     "a table of many answers": too_many,
     "a forecast of many answers": lambda _: incrowd.forecast_regression(wide(), **MANY),
+    "an outcome whose bits travel unlinked": of("apart", "b", "b=x"),
+    "towns that were released as one": released_as_one,
     "a text question in a model": of("text", "a", "t"),
     "a model of questions that travel apart": of("messages", "a", "b"),
     "shares of what is no question": expected({"z": [0.5, 0.5]}),

@@ -20,13 +20,14 @@ from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.expectation import weight
-from incrowd.planner.sources import MOST_COUNTS, Source, check_tables, readings, sources
+from incrowd.planner.sources import MOST_COUNTS, Ids, Source, readings, sources
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.acceptance import accepted
 from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
+from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
 
 METHODS: tuple[Method, ...] = get_args(Method)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
@@ -48,17 +49,19 @@ def regress(
     """Explain the answers to one question by those to others, without bias from the noise.
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
-    `on` is the interaction of two predictors. reference: for a predictor the answer with which the
-    others are compared; by default its first. family: "logistic" (log odds of yes, or of the
-    answer that was named) or "linear" (scores: the value of each answer, by default the middle of a
-    bin). method: "table" (of outcome and predictors together), "pairs" (a linear model of any
-    number of questions, from pairs of them; where both can be, they agree) or "likelihood"
-    (logistic, one report a person, few questions: sharper, consistent, not unbiased); by default
-    the table, or pairs where it is too large. People who did not answer are left out. What the
-    reports are too few for is said in `reason`. Raises UsageError for what no model can be,
-    TableError for questions that do not travel together, ReportsError as `estimate`.
+    `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
+    reference: for a predictor the answer with which the others are compared; by default its first.
+    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
+    value of each answer, by default the middle of a bin). method: "table" (of outcome and
+    predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
+    where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
+    sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+
+    Left out are people who did not answer, and strata that were released as one but differ in a
+    predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
+    model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
     """
-    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
+    model = plan_model(plan, outcome, on, reference, family, scores)
     method = _method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
@@ -78,6 +81,22 @@ def regress(
         left_out=missing,
         reason=found.reason,
         seed=counted.seed,
+    )
+
+
+def plan_model(
+    plan: Plan,
+    outcome: str,
+    on: Sequence[str],
+    reference: Mapping[str, str] | None,
+    family: Family | None,
+    scores: Sequence[float] | None,
+) -> Model:
+    """The model that is meant, of the questions of a plan. Raises UsageError for what cannot be."""
+    survey = plan.survey
+    clear = [question.id for question in survey.open]
+    return model_of(
+        survey, outcome, on, reference=reference, family=family, scores=scores, open=clear
     )
 
 
@@ -128,25 +147,39 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
 
 # --- the three methods -----------------------------------------------------------------------
 
-TableStrata = list[tuple[Levels, JointEstimate]]
 Found = tuple[Fit, float]  # and the share of people who are left out
+
+
+def _tables(
+    plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
+) -> list[tuple[Levels, JointEstimate]]:
+    ids = model.ids
+    return [
+        (each.levels, level_table(model.randomized, readings(plan, each.counted, ids), noise_only))
+        for each in strata
+    ]
 
 
 def _by_table(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    found = readings(plan, counted, check_tables(plan, [model.ids])[0])
-    strata: TableStrata = [({}, level_table(model.randomized, found, noise_only))]
-    return fit_tables(model, strata), left_out(model, strata)
+    strata = strata_by_answers(plan, model, counted)
+    tables = _tables(plan, model, strata, noise_only)
+    silent = left_out(model, tables)
+    there = present(plan, strata, counted)
+    return fit_tables(model, tables), 1 - there * (1 - silent)
 
 
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    sent = [_sent(plan, model, source, parts) for source in sources(plan, model.ids)]
-    return fit(
-        model, Strata([pairs_of_stratum(model, {}, sent, not noise_only)], not noise_only)
-    ), 0.0
+    found, strata = sources(plan, model.ids), strata_by_answers(plan, model, counted)
+    each = []
+    for stratum in strata:
+        own = [part for part in parts if not part.strata or part.strata in stratum.names]
+        sent = [_sent(plan, model, source, own) for source in found]
+        each.append(pairs_of_stratum(model, stratum.levels, sent, not noise_only))
+    return fit(model, Strata(each, not noise_only)), 1 - present(plan, strata, counted)
 
 
 def _by_likelihood(
@@ -157,10 +190,14 @@ def _by_likelihood(
     if first.reason:
         return first, missing
     patterns = count(plan, parts, tables=[model.ids], kind="patterns")
-    (reading,) = readings(plan, patterns, model.ids)
-    strata = strata_of(model, [({}, reading.counts)], reading.message.channels)
+    (source,) = sources(plan, model.ids)
+    histograms = [
+        (each.levels, readings(plan, each.counted, model.ids)[0].counts)
+        for each in strata_by_answers(plan, model, patterns)
+    ]
     start = np.array([each.estimate for each in first.coefficients])
-    return fit_likelihood(model, strata, start), missing
+    found = strata_of(model, histograms, source.message.channels)
+    return fit_likelihood(model, found, start), missing
 
 
 _FITS: Mapping[Method, Callable[..., Found]] = {
@@ -172,8 +209,9 @@ _FITS: Mapping[Method, Callable[..., Found]] = {
 
 def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
-    ids = model.ids
-    pairs = [weight(plan.survey, source.message, (ids[0], id)) for id in ids[1:]]
+    outcome, *others = model.ids
+    tables: list[Ids] = [(outcome, id) for id in others] or [(outcome,)]
+    pairs = [weight(plan.survey, source.message, ids) for ids in tables]
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
     return Sent(rows, source.message.copies, 1 / sum(1 / each for each in pairs))

@@ -70,6 +70,9 @@ def _whole(field: str, question: AnyQuestion) -> Variable:
     if isinstance(question, Text):
         allowed = "it is a text question, of which reports tell no category; use another question"
         raise UsageError.of(field, question.id, allowed)
+    if question.unlinked:
+        allowed = "its set bits travel unlinked, so that no report tells an answer; use another"
+        raise UsageError.of(field, question.id, allowed)
     if overlapping(question):
         allowed = f"its answers overlap; name one, as in {question.id}{IS}{question.answers[0]}"
         raise UsageError.of(field, question.id, allowed)
