@@ -43,9 +43,9 @@ def invitations(
     """
     if number < 1:
         raise UsageError.of("number", number, "should be at least 1")
-    parts = _parts()
+    page_address, parts = _checked(survey_page), _parts()
     store = parts.open_store(parts.load_settings(shuffler))
-    made = parts.new_invitations(store, number, _checked(survey_page))
+    made = parts.new_invitations(store, number, page_address)
     with _private(), replaced(output) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("code", "link"), *made])

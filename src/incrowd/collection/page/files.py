@@ -151,6 +151,7 @@ def _config(asked: Asked) -> dict[str, Any]:
         "local_factor": factor(local.epsilon).replace(",", ""),
         "crowd": promise.crowd,
         "local_only": not mixed,
+        "permanent": bool(plan.memoised),
     }
     return {
         "shuffler": asked.shuffler,
