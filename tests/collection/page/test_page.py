@@ -22,11 +22,11 @@ class TestAnswering:
         assert seen.answers == [
             "No",
             "good",
-            "beer, milk",
+            "beer; milk",
             "4 (3 to less than 6)",
             "Ärger",
             "place 1234",
-            "number 3, number 7",
+            "number 3; number 7",
         ]
         assert seen.range == "3 to less than 6"
 
