@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
+CLIENT := clients/js/node_modules
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
 .PHONY: demo test test-slow test-spark check bench papers docs clean
@@ -13,7 +14,9 @@ demo: $(VENV)/.installed
 	@$(BIN)/incrowd demo --output demo
 	@echo "== open demo/report.html in a browser"
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(CLIENT)/.installed
+	@echo "== tests of the client in TypeScript"
+	@$(BIN)/python -m tests.oracles.node test
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 -m "not slow and not spark"
 
@@ -75,10 +78,15 @@ $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
 		--disable-pip-version-check --quiet -r bench/peers.txt
 	@touch $@
 
+$(CLIENT)/.installed: clients/js/package.json | $(VENV)/.dev
+	@echo "== installing the packages of the client in TypeScript, and Node if there is none"
+	@$(BIN)/python -m tests.oracles.node install
+	@touch $@
+
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd and the tools of its manual"
 	@$(PIP) -e ".[docs,collect]"
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(PEERS) demo papers site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib demo papers site .pytest_cache .mypy_cache .ruff_cache .hypothesis

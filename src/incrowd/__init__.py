@@ -15,6 +15,7 @@ _PUBLIC = {
     "accounting.composition": "PrivacyCurve",
     "accounting.schema": "Part Schema Sent",
     "channels.bit_flip": "BitFlip",
+    "drafts.draft": "Draft",
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
     "errors": (
@@ -22,6 +23,7 @@ _PUBLIC = {
         "TableError UsageError"
     ),
     "estimation.postprocessed": "Postprocessed",
+    "estimation.regression.results": "Regression",
     "estimation.results": "Estimates",
     "estimation.tables": "TableEstimate",
     "estimation.two_way": "TwoWay",
@@ -35,11 +37,13 @@ _PUBLIC = {
     "survey": "Domain Survey",
     "tally.tally": "Tally",
     "workflow.compare": "compare",
+    "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
     "workflow.forecast": "TableForecast forecast people_needed",
     "workflow.plan": "plan solve",
     "workflow.postprocess": "postprocess",
     "workflow.randomize": "randomize",
+    "workflow.regress": "forecast_regression regress",
     "workflow.rounds": "new_ledger note",
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",
@@ -47,6 +51,7 @@ _PUBLIC = {
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
+__version__ = "0.1.0"
 __all__ = sorted(_HOMES)
 
 views.drawn_by("incrowd.presentation.notebook")

@@ -1,5 +1,7 @@
 """The public names once more, for type checkers; a test holds them equal to `__init__.py`."""
 
+__version__: str
+
 from incrowd.accounting.assessment import Assessment as Assessment
 from incrowd.accounting.assessment import assess as assess
 from incrowd.accounting.calibration import smallest_epsilon as smallest_epsilon
@@ -12,6 +14,7 @@ from incrowd.accounting.schema import Part as Part
 from incrowd.accounting.schema import Schema as Schema
 from incrowd.accounting.schema import Sent as Sent
 from incrowd.channels.bit_flip import BitFlip as BitFlip
+from incrowd.drafts.draft import Draft as Draft
 from incrowd.encoding.answers import load_answers as load_answers
 from incrowd.encoding.bloom import load_words as load_words
 from incrowd.errors import AnswersError as AnswersError
@@ -23,6 +26,7 @@ from incrowd.errors import SurveyError as SurveyError
 from incrowd.errors import TableError as TableError
 from incrowd.errors import UsageError as UsageError
 from incrowd.estimation.postprocessed import Postprocessed as Postprocessed
+from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
 from incrowd.estimation.tables import TableEstimate as TableEstimate
 from incrowd.estimation.two_way import TwoWay as TwoWay
@@ -39,6 +43,7 @@ from incrowd.survey import Domain as Domain
 from incrowd.survey import Survey as Survey
 from incrowd.tally.tally import Tally as Tally
 from incrowd.workflow.compare import compare as compare
+from incrowd.workflow.draft import draft as draft
 from incrowd.workflow.estimate import count as count
 from incrowd.workflow.estimate import estimate as estimate
 from incrowd.workflow.forecast import TableForecast as TableForecast
@@ -48,6 +53,8 @@ from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
 from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
+from incrowd.workflow.regress import forecast_regression as forecast_regression
+from incrowd.workflow.regress import regress as regress
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note
 from incrowd.workflow.simulate import Simulation as Simulation

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -16,7 +17,12 @@ class Problem:
     allowed: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {_shown(self.value)}; {self.allowed}"
+        return f"{self.field}: {self.shown}; {self.allowed}"
+
+    @property
+    def shown(self) -> str:
+        """The value in words."""
+        return _shown(self.value)
 
 
 class InWords(str):
@@ -57,6 +63,13 @@ def unreadable(error: OSError) -> str:
     """Why a file is not read, in the words of the system; libraries add their own to them."""
     reason = os.strerror(error.errno) if error.errno else "it is not complete"
     return f"it cannot be read: {reason}"
+
+
+def likely(word: object, known: Iterable[str]) -> str:
+    """What a word that is not known was probably meant to be, to stand before what is known."""
+    folded = {each.casefold(): each for each in known}
+    found = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
+    return f"did you mean {folded[found[0]]}? " if found else ""
 
 
 class IncrowdError(Exception):

@@ -25,7 +25,7 @@ from incrowd.channels.simmons import Simmons
 from incrowd.channels.two_stage import TwoStage
 from incrowd.channels.warner import Warner
 from incrowd.errors import PrivacyError
-from incrowd.estimation.tables import along_axes
+from incrowd.kernels.axes import transform
 from tests.channels.conftest import HALF, bits, flips, fractions_of, inner, k_ary
 
 one_bit = st.one_of(
@@ -123,9 +123,9 @@ def test_axis_by_axis_is_the_explicit_kronecker_inverse(usable):
     explicit = reduce(np.kron, [c.matrix for c in usable])
     counts = np.random.default_rng(len(usable)).integers(0, 100, [2] * len(usable))
     expected = np.linalg.solve(explicit, counts.ravel())
-    found = along_axes([c.inverse for c in usable], counts.astype(float)).ravel()
+    found = transform([c.inverse for c in usable], counts.astype(float)).ravel()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(found).max())
-    again = along_axes([c.matrix for c in usable], found.reshape(counts.shape))
+    again = transform([c.matrix for c in usable], found.reshape(counts.shape))
     np.testing.assert_allclose(again, counts, rtol=0, atol=1e-11 * np.abs(found).max())
 
 
@@ -133,7 +133,7 @@ def test_mixes_of_question_sizes_go_axis_by_axis():
     mix = [KAry.from_epsilon(1.0, 5), Bit.from_probabilities(0.1, 0.7), BitFlip.at_least(0.2)]
     explicit = np.linalg.inv(reduce(np.kron, [c.matrix for c in mix]))
     counts = np.arange(20.0).reshape(5, 2, 2)
-    found = along_axes([c.inverse for c in mix], counts).ravel()
+    found = transform([c.inverse for c in mix], counts).ravel()
     np.testing.assert_allclose(found, explicit @ counts.ravel(), rtol=1e-12, atol=1e-10)
 
 

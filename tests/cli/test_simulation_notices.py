@@ -16,7 +16,7 @@ SURVEY = """
 name = "small"
 crowd = 60
 [privacy]
-epsilon = 8.0
+epsilon = 16.0
 analysis = "local"
 
 [[question]]
@@ -75,9 +75,11 @@ COMMANDS = {
     "estimate": ("plan.json", "{reports}"),
     "compare": ("plan.json", "{reports}", "smokes", "sex"),
     "postprocess": ("plan.json", "{reports}", "--table", "smokes,sex"),
+    "regress": ("plan.json", "{reports}", "--outcome", "smokes", "--on", "sex"),
     "verify": ("plan.json", "{reports}"),
     "simulate": ("survey.toml", "answers.csv", "--trials", 2, "--seed", SEED),
 }
+WRITES = {"estimate": ("csv", "json", "html", "parquet"), "regress": ("csv", "json", "html")}
 ALWAYS = {"randomize", "simulate"}  # they name the seed themselves
 REFUSES = {"ledger"}  # takes no reports of a simulation: test_ledger.py
 
@@ -85,10 +87,8 @@ REFUSES = {"ledger"}  # takes no reports of a simulation: test_ledger.py
 def outputs(run, command, reports, tmp_path):
     """Everything the command gives: what is printed for people and machines, what is written."""
     places = {"{reports}": f"{reports}.parquet"}
-    endings = ("csv", "json", "html", "parquet") if command == "estimate" else ("",)
-    for number, flags in enumerate(
-        [(), ("--json",), *(("-o", f"{{o}}.{e}") for e in endings if e)]
-    ):
+    endings = WRITES.get(command, ())
+    for number, flags in enumerate([(), ("--json",), *(("-o", f"{{o}}.{e}") for e in endings)]):
         target = tmp_path / f"{command}-{reports}-{number}"
         arguments = [
             str(places.get(a, a)).replace("{o}", str(target)) for a in (*COMMANDS[command], *flags)

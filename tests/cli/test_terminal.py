@@ -7,12 +7,14 @@ import pytest
 from tests.cli.conftest import ANSWERS, SURVEY
 
 ASKED = ("privacy", "delta", "--noise", 0.3, "--bits", 2, "--crowd", 120, "--epsilon", 0.7)
+MODEL = ("--outcome", "physical_limitation", "--on", "doctor_visits,chronic_conditions")
 COMMANDS = {
     "plan": ("plan", SURVEY),
     "simulate": ("simulate", SURVEY, ANSWERS, "--trials", "2"),
     "privacy": ASKED,
     "compare": ("compare", "plan.json", "reports.parquet", "doctor_visits", "chronic_conditions"),
     "postprocess": ("postprocess", "plan.json", "reports.parquet"),
+    "regress": ("regress", "plan.json", "--forecast", *MODEL),
 }
 
 

@@ -159,7 +159,7 @@ def test_a_unit_is_hardened_and_starts_a_command_that_exists(path):
 
 
 def test_the_unit_gives_more_time_to_stop_than_the_program_takes():
-    from incrowd.cli.shuffler import STOP_SECONDS
+    from incrowd.collection.service import STOP_SECONDS
 
     assert all(int(dict(unit(path)["Service"])["TimeoutStopSec"]) > STOP_SECONDS for path in UNITS)
     assert f"up to {STOP_SECONDS} seconds" in RUNNING

@@ -5,22 +5,25 @@ every line that the proxy writes. Each test has a wrong variant, in which it mus
 """
 
 import re
-import shutil
-import socket
-import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
-SENDER = "127.0.0.77"
-MARK = "Mark-of-a-sender"
-PATIENCE = 15.0
+from tests.collection.conftest import (
+    DEPLOY,
+    MARK,
+    SENDER,
+    ask,
+    free_port,
+    garbage,
+    nginx,
+    program,
+    running,
+)
+
 MEBIBYTE = 1 << 20
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs 127.0.0.77 on loopback")
@@ -49,42 +52,6 @@ class Listening(BaseHTTPRequestHandler):
         pass
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return door.getsockname()[1]
-
-
-def program(name):
-    found = shutil.which(name)
-    if not found:
-        pytest.skip(f"{name} is not installed: its logs are not read here")
-    return found
-
-
-def ask(port, method, path, body=b"", length=None, host="mix.example", cut=False):
-    """The status of one request by the sender. cut: reset the connection in its middle."""
-    with socket.create_connection(("127.0.0.1", port), 10, (SENDER, 0)) as line:
-        length = len(body) if length is None else length
-        head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
-        head += f"Content-Type: application/octet-stream\r\nUser-Agent: {MARK}\r\n"
-        head += f"X-Forwarded-For: {MARK}\r\nCookie: a={MARK}\r\nConnection: close\r\n\r\n"
-        try:
-            line.sendall(head.encode() + body)
-            if cut:
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-                return None
-            return int(line.recv(4096).split()[1])
-        except ConnectionError:  # the rest of its body is not wanted
-            return 413
-
-
-def garbage(port):
-    """What is no HTTP, before any site is chosen."""
-    with socket.create_connection(("127.0.0.1", port), 10, (SENDER, 0)) as line:
-        line.sendall(b"\x16\x03\x01 this is no request\r\n\r\n")
-        line.recv(4096)
-
-
 def provoke(port, heard, path, host):
     """Everything that a proxy likes to write about; returns the statuses."""
     found = [ask(port, "POST", path, b"x" * 900_000, host=host)]
@@ -100,27 +67,6 @@ def provoke(port, heard, path, host):
     return found
 
 
-@contextmanager
-def running(command, folder, port):
-    """A proxy's process, and all that it writes in its folder."""
-    with open(folder / "output", "wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
-    try:
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                said = (folder / "output").read_text()
-                assert time.monotonic() < end and process.poll() is None, said
-                time.sleep(0.05)
-        yield
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-
-
 def traces(folder, configuration):
     """Files that name the sender, or hold what it sent; the configuration itself does not count."""
     files = [path for path in folder.rglob("*") if path.is_file() and path != configuration]
@@ -128,28 +74,12 @@ def traces(folder, configuration):
     return [path.name for path in files if any(mark in path.read_bytes() for mark in marks)]
 
 
-def without_tls(text, port, backend):
-    """The same, on this machine: another port, no certificate, the service of the test."""
-    text = re.sub(r"listen 443 ssl;", f"listen 127.0.0.1:{port};", text)
-    text = re.sub(r"^\s*ssl_\w+ .*;\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"127\.0\.0\.1:808\d", f"127.0.0.1:{backend}", text)
-
-
 def with_nginx(folder, role, change=lambda text: text):
-    nginx, heard, port = program("nginx"), Heard(), free_port()
-    folder.mkdir(parents=True)
-    text = without_tls((DEPLOY / f"nginx-{role}.conf").read_text(), port, heard.server_port)
-    text = re.sub(r"pid .*;", f"pid {folder}/pid;\ndaemon off;", text)
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    places = "".join(f"    {kind}_temp_path {folder}/{kind};\n" for kind in kinds)
-    text = text.replace("http {\n", "http {\n" + places, 1).replace("FOLDER", str(folder))
-    configuration = folder / "nginx.conf"
-    configuration.write_text(change(text).replace("FOLDER", str(folder)))
-    command = [nginx, "-p", str(folder), "-c", str(configuration), "-e", str(folder / "start.log")]
+    heard = Heard()
     path, host = ("/upload", "mix.example") if role == "shuffler" else ("/release", "count.example")
-    with running(command, folder, port):
+    with nginx(folder, role, heard.server_port, change) as port:
         statuses = provoke(port, heard, path, host)
-    return statuses, heard.heads, traces(folder, configuration)
+    return statuses, heard.heads, traces(folder, folder / "nginx.conf")
 
 
 @pytest.mark.parametrize("role", ["shuffler", "collector"])

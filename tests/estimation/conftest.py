@@ -1,16 +1,24 @@
 """Settings from which whole collections are drawn, at the level of counts."""
 
 import itertools
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.covariance import estimate_joint, histogram_decoder, question_pair_decoder
+from incrowd.estimation.covariance import (
+    combined_joint,
+    estimate_joint,
+    histogram_decoder,
+    question_pair_decoder,
+)
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.regression.levels import level_decoder, level_rows
+from incrowd.estimation.regression.model import Model
+from incrowd.estimation.regression.pairs import Sent
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, Multi, YesNo
 from tests.oracles.axes import axis_of, patterns, with_one
@@ -36,12 +44,16 @@ class Setting(NamedTuple):
     def collections(self, seed, trials=4000):
         """Histograms of reports: people from the shares, each report from its person's cell."""
         generator = np.random.default_rng(seed)
-        law = reduce(np.kron, [law for _, law, _ in self.axes])
         cells = generator.multinomial(self.people, self.shares.ravel(), size=trials)
-        total = np.zeros((trials, len(law)), int)
+        return self.reports_of(cells, generator)
+
+    def reports_of(self, cells, generator):
+        """Histograms of the reports of so many people in each cell."""
+        law = reduce(np.kron, [law for _, law, _ in self.axes])
+        total = np.zeros((len(cells), len(law)), int)
         for cell, column in enumerate(law.T):
             total += generator.multinomial(self.copies * cells[:, cell], column / column.sum())
-        return total.reshape(trials, *(len(reports) for reports, _, _ in self.axes))
+        return total.reshape(len(cells), *(len(reports) for reports, _, _ in self.axes))
 
     def counts(self, histograms, conditions):
         """The counts of what the reports meet: the conditions of each question's bits."""
@@ -130,3 +142,110 @@ TWO_WAY = ((SMOKES, SEX), np.array([[0.30, 0.22, 0.10], [0.12, 0.18, 0.08]]))
 def numeric_gradient(function, point):
     steps = np.eye(len(point)) * 1e-6
     return np.array([(function(point + s) - function(point - s)) / 2e-6 for s in steps])
+
+
+# --- regression ------------------------------------------------------------------------------
+
+
+class Mailing(NamedTuple):
+    """A message: how its bits are flipped, how often a person sends it, how much it weighs."""
+
+    channels: tuple
+    copies: int = 1
+    weight: float = 1.0
+
+
+class Stratum(NamedTuple):
+    """People who gave the same answers in clear: those, their table, their number."""
+
+    clear: dict
+    shares: np.ndarray
+    people: int
+
+
+class Crowd(NamedTuple):
+    """A model, the strata of people, and the messages in which all of them answer."""
+
+    model: Model
+    strata: tuple
+    mailings: tuple
+
+    @property
+    def questions(self):
+        return tuple(variable.question for variable in self.model.randomized)
+
+    def settings(self, stratum):
+        return [
+            Setting(self.questions, each.channels, stratum.shares, stratum.people, each.copies)
+            for each in self.mailings
+        ]
+
+    def histograms(self, stratum, seed, trials):
+        """For each message the histograms of collections, all of the same people."""
+        generator = np.random.default_rng(seed)
+        cells = generator.multinomial(stratum.people, stratum.shares.ravel(), size=trials)
+        return [each.reports_of(cells, generator) for each in self.settings(stratum)]
+
+    def tables(self, stratum, seed, trials, copies=None, sampled=True):
+        """The joint estimate of every collection; copies: wrongly taken to be."""
+        found = []
+        pairs = zip(
+            self.mailings,
+            self.settings(stratum),
+            self.histograms(stratum, seed, trials),
+            strict=True,
+        )
+        for mailing, setting, histograms in pairs:
+            decoders = [
+                level_decoder(*each)
+                for each in zip(self.model.randomized, mailing.channels, strict=True)
+            ]
+            counted = setting.counts(histograms, with_pairs)
+            each = copies or mailing.copies
+            found.append([estimate_joint(setting.ids, decoders, c, each) for c in counted])
+        weights = [mailing.weight for mailing in self.mailings]
+        return [combined_joint(tables, weights) for tables in zip(*found, strict=True)]
+
+    def collections(self, seed, trials, **wrong):
+        """What `fit_tables` takes, for every collection."""
+        made = [
+            self.tables(stratum, seed + place, trials, **wrong)
+            for place, stratum in enumerate(self.strata)
+        ]
+        clear = [stratum.clear for stratum in self.strata]
+        return [list(zip(clear, tables, strict=True)) for tables in zip(*made, strict=True)]
+
+    def rows(self, stratum, seed):
+        """What the reports of one collection say of all levels, one by one, for each message."""
+        for mailing, setting, (histogram,) in zip(
+            self.mailings, self.settings(stratum), self.histograms(stratum, seed, 1), strict=True
+        ):
+            shown = np.repeat(
+                np.argwhere(histogram > 0), histogram[histogram > 0].astype(int), axis=0
+            )
+            axes = zip(self.model.randomized, mailing.channels, setting.axes, shown.T, strict=True)
+            yield np.hstack(
+                [
+                    with_one(reports[place]).T @ level_rows(variable, channel).T
+                    for variable, channel, (reports, _, _), place in axes
+                ]
+            )
+
+    def sent(self, seed):
+        """What `pairs_of_stratum` takes, for each stratum of one collection."""
+        for place, stratum in enumerate(self.strata):
+            pairs = zip(self.rows(stratum, seed + place), self.mailings, strict=True)
+            yield (
+                stratum.clear,
+                [
+                    Sent(partial(lambda r: iter(np.array_split(r, 3)), rows), m.copies, m.weight)
+                    for rows, m in pairs
+                ],
+            )
+
+
+def covered(fits, truth):
+    """For each coefficient the share of intervals that hold the truth; all have to be there."""
+    assert all(fit.coefficients for fit in fits), {fit.reason for fit in fits}
+    ends = np.array([[(c.low, c.high) for c in fit.coefficients] for fit in fits])
+    return np.mean((ends[..., 0] <= truth) & (truth <= ends[..., 1]), axis=0)

@@ -4,10 +4,12 @@ from dataclasses import replace
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 
 from incrowd.cli.open import _read
-from incrowd.collection.collector import collections, keys, receipt
-from incrowd.collection.collector.config import load_settings
+from incrowd.collection.clock import system
+from incrowd.collection.collector import app, collections, keeper, keys, on_spark, receipt
+from incrowd.collection.collector.config import Settings, load_settings
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
@@ -114,6 +116,21 @@ def lost(_):
         list(opened([b""], INVITED, RECEIVER, 2))
 
 
+def parts_missing(_):
+    list(on_spark._pieces(pa.table({"number": [0]}), 2, []))
+
+
+def two_at_once(folder):
+    with keeper.alone(Places(folder)), keeper.alone(Places(folder)):
+        pass
+
+
+def stopped(folder):
+    service = app._Service(Places(folder), INVITED, RECEIVER, Settings(), system)
+    service.stopping = True
+    service.go_on(1)
+
+
 def setting(folder):
     load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
 
@@ -125,11 +142,14 @@ CASES = {
     "key: of another": lambda folder: keys.load_private(file(folder, "k", bytes(32)), INVITED),
     "bundle: none": lambda folder: keep_bundle(Places(folder), None),
     "bundle: another": another_bundle,
+    "folder: in use": two_at_once,
     "bundle: not there": lambda folder: _read("bundle", folder / "none"),
     "release: none": lambda folder: read_start(folder / "none"),
     "release: contradiction": contradicted,
     "release: opened twice": opened_twice,
     "release: a lost process": lost,
+    "release: stopped": stopped,
+    "release: parts on Spark": parts_missing,
     "receipt: numbers": edited(people=24),
     "receipt: no start": edited(start="zz"),
     "receipt: no proof": edited(contradictions=[START.hex()]),

@@ -3,7 +3,7 @@
 from pathlib import Path
 from unittest import mock
 
-from tests.messages import device
+from tests.messages import device, files, regressions
 from tests.messages.shared import (
     answers_file,
     command,
@@ -90,6 +90,9 @@ CASES = {
     "an unknown thing to solve for": plan("--solve", "noise"),
     "nothing to solve for": plan("--solve", "crowd"),
     "an error and nothing to solve for": plan("--error", "0.01"),
+    "an error that is no share": plan("--solve", "crowd", "--error", "1x"),
+    "a margin above one": plan("--solve", "crowd", "--margin", "150%"),
+    "an error and a margin": plan("--solve", "crowd", "--error", "1%", "--margin", "2%"),
     "a ledger to solve for": lambda folder: command(
         "plan", survey_file(folder), "--solve", "crowd", "--error", "0.1", "--ledger", folder / "l"
     ),
@@ -109,4 +112,4 @@ CASES = {
     "a curve to epsilon 0": privacy("curve", "--bits", "2", *PRIVACY[:5], "0", "-o", "curve.csv"),
     "reports with another ending": randomize("reports.csv"),
     "reports of many messages in a file": randomize("reports.parquet", "messages"),
-} | device.COMMANDS
+} | (device.COMMANDS | files.COMMANDS | regressions.COMMANDS)

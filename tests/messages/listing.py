@@ -14,7 +14,9 @@ from tests.messages import (
     commands,
     device,
     estimates,
+    files,
     plans,
+    regressions,
     sampling,
     shuffler,
     strata,
@@ -27,7 +29,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, strata),
+    *(collector, device, shuffler, files, regressions, strata),
 )
 
 

@@ -5,7 +5,7 @@ from unittest import mock
 
 from sqlalchemy.exc import OperationalError
 
-from incrowd.cli import shuffler as commands
+from incrowd.collection.service import listening
 from incrowd.collection.shuffler import setup
 from incrowd.collection.shuffler.config import Settings, load_settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -89,7 +89,18 @@ CASES = {
     "init: one host": terms(collector="https://mix.example/count"),
     "init: a time": terms(opens="tomorrow"),
     "init: a key is missing": lambda folder: Terms.load(file(folder, "c.toml", "title = 'a'")),
+    "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
+    "settings: an unknown key": lambda folder: load_settings(
+        file(folder, "shuffler.toml", "prot = 80").parent, {}
+    ),
+    "settings: an unknown variable": lambda folder: load_settings(
+        folder, {"INCROWD_SHUFLER_PORT": "80"}
+    ),
+    "settings: no TOML": lambda folder: load_settings(
+        file(folder, "shuffler.toml", "port = ").parent, {}
+    ),
+    "init: an unknown key": lambda folder: Terms.load(file(folder, "c.toml", "titel = 'a'")),
     "settings: port": lambda folder: load_settings(folder, {"INCROWD_SHUFFLER_PORT": "x"}),
     "folder: empty": lambda folder: setup.open_store(Settings(folder=folder)),
     "store: another bundle": another_bundle,
@@ -104,5 +115,5 @@ CASES = {
         setup.open_store(installed(folder, OPEN)), 1
     ),
     "invitations: none": lambda folder: command("invitations", "0", "-o", folder / "c.csv"),
-    "run: port": lambda _: commands._listening("192.0.2.1", 80),
+    "run: port": lambda _: listening("shuffler", "192.0.2.1", 80),
 }

@@ -97,5 +97,12 @@ CASES = {
     "a question in no message": lambda _: survey(
         YESNO, YESNO | {"id": "b"}, message=[{"questions": ["a"]}]
     ),
+    "wording as a number": lambda _: question(text=1),
+    "wording in no language": lambda _: question(text={"d e": "a"}),
+    "wording without the survey's language": lambda _: question(text={"de": "a"}),
+    "a label of no answer": lambda _: question(labels={"maybe": "a"}),
+    "two answers with one label": lambda _: question(labels={"no": "a", "yes": "a"}),
+    "labels as text": lambda _: question(labels="a"),
+    "a language that is none": lambda _: survey(language="plain English"),
     "messages as text": lambda _: survey(message="a"),
 }

@@ -168,7 +168,7 @@ def without_spark(_):
 def failing(_):
     """A computation that a worker does not finish."""
     frame = mock.MagicMock()
-    frame.mapInArrow().collect.side_effect = ArithmeticError("Job aborted\n  at x")
+    frame.mapInArrow().toArrow.side_effect = ArithmeticError("Job aborted\n  at x")
     with engine(**NAMES):
         spark._collected(frame, None)
 

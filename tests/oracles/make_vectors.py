@@ -1,4 +1,4 @@
-"""Makes vectors/*.json from vectors/plan.json: `python -m tests.oracles.make_vectors`.
+"""Makes vectors/*.json from the plans in vectors/: `python -m tests.oracles.make_vectors`.
 
 Everything that would be random is fixed: a keystream of a named seed, keys and ephemeral keys
 from SHA-256 of their names. Bytes are in hexadecimal. What is sealed is made by the reader of
@@ -7,7 +7,6 @@ tests/oracles/wire.py, the rest by the library; the tests check each with the ot
 
 import hashlib
 import json
-from pathlib import Path
 
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -23,35 +22,17 @@ from incrowd.encoding.records import pack
 from incrowd.plans import Plan, UnlinkedBits
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots
-from incrowd.sampling.keystream import Keystream
 from incrowd.workflow.randomize import randomize_message
 from tests.oracles import strata, wire
+from tests.oracles.device_vectors import devices
+from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 PEOPLE = 23
 ANSWERS = [
     {"smokes": "yes", "region": "east", "drugs": "alcohol;other", "visits": 0, "site": "s07"},
     {"smokes": "no", "region": None, "drugs": "none", "visits": 17, "site": "s23"},
     {"smokes": "no", "region": "west", "drugs": "cannabis", "visits": 5.5, "site": "s00"},
 ]
-
-
-def fixed(name):
-    """32 bytes that stand for random ones."""
-    return hashlib.sha256(f"incrowd vectors 1: {name}".encode()).digest()
-
-
-class Recorded(Keystream):
-    """A fixed stream that keeps the words it gave."""
-
-    def __init__(self, name):
-        super().__init__(fixed(name), bytes(16))
-        self.drawn = []
-
-    def words(self, count):
-        found = super().words(count)
-        self.drawn += found.tolist()
-        return found
 
 
 PLAN = Plan.load(VECTORS / "plan.json")
@@ -114,7 +95,7 @@ def message_case(message, people, name):
         sent = {int.from_bytes(each, "little") for each in reports}
         chosen = {bit for bit in range(message.record_bits) if record[bit // 8] >> bit % 8 & 1}
         return case | {"flipped": sorted(sent ^ chosen)}
-    return case | {"words": [f"{word:016x}" for word in stream.drawn]}
+    return case | {"words": stream.text}
 
 
 def reports():
@@ -136,10 +117,6 @@ def inside(number, of=INVITED):
     """The plaintexts of a person, before they are put in random order."""
     packed = [[bytes.fromhex(each) for each in case["reports"]] for case in person(number)]
     return filled(of.shape, of.slots, packed)
-
-
-def hexed(many):
-    return [each.hex() for each in many]
 
 
 def wrong_plaintexts():
@@ -345,6 +322,7 @@ def problems():
 
 MADE = {
     "reports": reports,
+    "devices": devices,
     "keys": keys,
     "sealed": sealed,
     "bundles": bundles,

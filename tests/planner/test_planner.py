@@ -226,7 +226,7 @@ def test_other_ways_side_by_side():
     ]:
         way = found[name]
         assert way.messages == len(groups)
-        copies = way.reports_per_person // len(groups)
+        copies = int(way.reports_per_person) // len(groups)
         fixed = [{"questions": ids, "copies": copies} for ids in groups]
         own = plan_error(incrowd.plan(pairs_survey(4, message=fixed, **changes)))
         assert way.error == pytest.approx(own, rel=1e-3)

@@ -58,7 +58,7 @@ class TestCard:
     def test_rounds_permanent_responses_and_colluders(self):
         text, plan = texts(carded("rounds")), second_round()
         assert f"Round <one> (900 people, plan {plan.earlier[0].digest[:12]}…)" in text
-        assert "up to 50 may work with the analyst: the other 950" in text
+        assert "up to 50 may cooperate with the analyst: the other 950" in text
         assert "only 900 are counted on" in text and plan.guarantee.crowd == 900
         assert "drug: the device draws the response once" in text
         assert "flipped with probability 0.35, then a 0 is sent as 1 with probability 0.25" in text
@@ -66,7 +66,7 @@ class TestCard:
 
     def test_without_them_the_card_says_so(self):
         text = texts(carded("outlier"))
-        assert "None are covered" in text and "none of whom may work with the analyst" in text
+        assert "None are covered" in text and "assuming none cooperates with the analyst" in text
         assert "secret key" not in text and "Permanent" not in text
 
     def test_an_outlier_plan_has_no_guarantee(self):

@@ -236,14 +236,18 @@ class TestWords:
             proved=False,
         )
         text = guarantee_sentence(other)
-        assert "hope" in text and "1e-06" in text and text.endswith("this assumes: all are alike.")
+        assert (
+            "hope" in text
+            and "one in a million" in text
+            and text.endswith("this assumes: all are alike.")
+        )
         assert "uarantee" not in guarantee_heading(other) + text
         assert "differential privacy" not in guarantee_symbols(other)
 
     def test_a_blanket_is_a_guarantee_and_an_outlier_is_none(self, real: Estimates) -> None:
         blanket = real.guarantee.model_copy(update={"analysis": "blanket", "delta": 1e-6})
         assert guarantee_heading(blanket) == "Guarantee"
-        assert ", provided that " in guarantee_sentence(blanket)
+        assert ". This holds provided that " in guarantee_sentence(blanket)
         outlier = real.guarantee.model_copy(update={"analysis": "outlier", "delta": 1e-6})
         assert guarantee_heading(outlier) == "Privacy, no guarantee"
 

@@ -9,6 +9,7 @@ import incrowd
 from incrowd.accounting.redraws import redrawn
 from incrowd.estimation.results import Received
 from incrowd.plans.digests import digest_of
+from incrowd.presentation.receipts import receipt_sentences
 from incrowd.reports.collection import Collection
 
 RECEIPT = Received(
@@ -56,3 +57,11 @@ def test_reports_that_may_have_been_drawn_again_cost_what_the_formula_says(colle
     expected = redrawn(plan.guarantee.epsilon, plan.guarantee.delta, tail=1e-6, crowd=2000)
     assert (found.epsilon, found.delta) == (expected.epsilon, expected.delta)
     assert found.epsilon > 1
+
+
+def test_permanent_responses_that_come_again_promise_the_local_guarantee(collected):
+    alone = promised(collected, again=True)
+    assert (alone.analysis, alone.delta) == ("local", 0)
+    (said,) = [each for each in receipt_sentences(replace(RECEIPT, again=True)) if "local" in each]
+    assert "Permanent responses of an earlier round are repeated" in said
+    assert "Permanent" not in " ".join(receipt_sentences(RECEIPT))

@@ -16,7 +16,7 @@ import numpy as np
 
 from incrowd.accounting.parts import AnyChannel, bit_log_ratios
 from incrowd.accounting.ratios import Ratios, merged
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.k_ary import KAry, takes_answers
 from incrowd.errors import PrivacyError
 from incrowd.numerics.binomial import log_binomial
 from incrowd.numerics.precision import UNIT
@@ -69,7 +69,7 @@ def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
 
 def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     """The ratios of one question for a class of pairs; the cover's mass is its gamma."""
-    return _k_ary(channel) if isinstance(channel, KAry) else _bits(domain, channel, pair)
+    return _k_ary(channel) if takes_answers(channel) else _bits(domain, channel, pair)
 
 
 @lru_cache(maxsize=1024)

@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.accounting.parts import AnyChannel, alike, bit_log_ratios, farthest
 from incrowd.accounting.ratios import Ratios, product
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.k_ary import KAry, takes_answers
 from incrowd.numerics.precision import PROBABILITY, UNIT
 from incrowd.survey import Domain
 
@@ -32,7 +32,7 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
 @lru_cache(maxsize=1024)
 def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
     """The ratios of one question, covered by the reports of x' itself: B = 1."""
-    if isinstance(channel, KAry):
+    if takes_answers(channel):
         return _k_ary(channel)
     (p00, p01), (p10, p11) = np.log(channel.matrix)
     log_ratios = np.array(bit_log_ratios(channel))

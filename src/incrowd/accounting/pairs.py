@@ -17,7 +17,7 @@ from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.k_ary import takes_answers
 from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
@@ -82,7 +82,7 @@ def _covering(parts: Parts, most: int) -> Parts:
 
 
 def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
-    if isinstance(part.channel, KAry):
+    if takes_answers(part.channel):
         return (blanket_ratios.TWO_OPTIONS,)
     return blanket_ratios.pairs(part.domain, alike(part.channel))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from incrowd.channels.base import ROUNDING, Channel
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.k_ary import takes_answers
 from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 def check_part(part: Part) -> None:
     """Raises PrivacyError for a channel that does not fit the domain, or hides nothing."""
     domain, channel = part
-    if isinstance(channel, KAry):
+    if takes_answers(channel):
         if domain != (channel.options, 1, 1):
             allowed = (
                 f"it is for a choice of {channel.options} options; use it for no other question"
@@ -73,7 +73,7 @@ def as_flip(channel: AnyChannel) -> BitFlip | None:
     """
     if isinstance(channel, BitFlip):
         return channel
-    if isinstance(channel, KAry) or channel.numerators.shape != (2, 2):
+    if takes_answers(channel) or channel.numerators.shape != (2, 2):
         return None
     (same, reversed_), (other, also_same) = channel.numerators
     numerator, rest = divmod(min(same, other) * DENOMINATOR, channel.denominator)

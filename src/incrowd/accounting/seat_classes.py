@@ -21,7 +21,7 @@ import numpy as np
 from incrowd.accounting.parts import AnyChannel, alike
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import FREE_BIT
-from incrowd.channels.k_ary import KAry
+from incrowd.channels.k_ary import KAry, takes_answers
 from incrowd.survey import Domain
 
 # Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
 @lru_cache(maxsize=256)
 def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
     """The kinds of places: three, six where ones and zeros are not alike, or k-ary's four."""
-    if isinstance(channel, KAry):
+    if takes_answers(channel):
         return tuple(_k_ary(channel))
     log_chance = np.log(channel.matrix)
     found = [

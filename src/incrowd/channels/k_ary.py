@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -127,3 +128,8 @@ class KAry(Channel):
 def _least(options: int) -> int:
     """The smallest numerator over 2^32 of a probability of 1 / options or more."""
     return -(-DENOMINATOR // options)
+
+
+def takes_answers(channel: Channel) -> TypeGuard[KAry]:
+    """Whether a channel takes the answer as a whole: then it is k-ary response."""
+    return channel.of_answers

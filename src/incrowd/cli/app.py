@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+import incrowd
+from incrowd.cli.failing import error_lines, line, other_error, say_warnings, wants_json
 from incrowd.cli.later import Commands
-from incrowd.cli.names import as_typed
-from incrowd.errors import IncrowdError, IncrowdWarning
+from incrowd.errors import IncrowdError, UsageError
+
+LEVELS = ("debug", "info", "warning")
 
 app = typer.Typer(
     name="incrowd",
@@ -35,10 +38,22 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # slow to import
-
-        typer.echo(f"incrowd {version('incrowd')}")
+        typer.echo(f"incrowd {incrowd.__version__}")
         raise typer.Exit()
+
+
+def _log(level: str | None) -> None:
+    """The library's log, on standard error."""
+    if level is None:
+        return
+    if level not in LEVELS:
+        raise UsageError.of("--log", level, f"use one of {', '.join(LEVELS)}")
+    handler = logging.Handler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.emit = lambda record: say(line("note", handler.format(record)))  # type: ignore[method-assign]
+    logger = logging.getLogger("incrowd")
+    logger.handlers = [handler]
+    logger.setLevel(level.upper())
 
 
 @app.callback()
@@ -49,28 +64,23 @@ def _every_command(
             "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            callback=_log,
+            help="Say what is being done: info, or debug for more. No answers are in it.",
+        ),
+    ] = None,
 ) -> None:
     """What comes before the name of a command."""
 
 
 def say(text: str) -> None:
     """A line on standard error; what prints it is slow to import."""
-    from incrowd.cli.console import say
+    from incrowd.cli.console import print_line
 
-    say(text)
-
-
-def _say_warnings() -> None:
-    """What the library warns of is said in a line of its own; other warnings as always."""
-    show = warnings.showwarning
-
-    def shown(message: Warning | str, *about: Any, **more: Any) -> None:
-        if isinstance(message, IncrowdWarning):
-            say(f"warning: {message}")
-        else:
-            show(message, *about, **more)
-
-    warnings.showwarning = shown
+    print_line(text)
 
 
 def main() -> None:
@@ -80,19 +90,27 @@ def main() -> None:
 
 def guarded(command: typer.Typer, name: str) -> None:
     """Run a command; a mistake gives its message and exit code, never a traceback."""
-    _say_warnings()
+    say_warnings(say)
     try:
-        command(prog_name=name)
+        standing = {"standalone_mode": False} if wants_json() else {}  # or typer prints text
+        code = command(prog_name=name, **standing)
+        sys.exit(code if isinstance(code, int) else 0)
     except IncrowdError as error:
-        for problem in error.problems:
-            say(f"error: {as_typed(problem)}")
+        for text in error_lines(error):
+            say(text)
         sys.exit(error.exit_code)
+    except typer.TyperException as error:
+        say(other_error(error.format_message(), "UsageError", 2))
+        sys.exit(2)
+    except typer.Abort:
+        sys.exit(1)
     except (OSError, MemoryError) as error:
-        say(f"error: {str(error) or 'out of memory'}")
+        say(other_error(str(error) or "out of memory", type(error).__name__, 1))
         sys.exit(1)
     except Exception as error:
         if os.environ.get("INCROWD_DEBUG"):
             raise
-        say(f"error: this is a fault in incrowd: {type(error).__name__}: {error}")
-        say("set INCROWD_DEBUG=1 to see where, and please report it")
+        fault = f"this is a fault in incrowd: {type(error).__name__}: {error}"
+        say(other_error(fault, "fault", 1))
+        say(line("note", "set INCROWD_DEBUG=1 to see where, and please report it"))
         sys.exit(1)

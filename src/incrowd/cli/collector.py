@@ -1,21 +1,24 @@
-"""The commands of a collector: `collector init` and `collector run`."""
+"""The commands of a collector: `collector init`, `collector run` and `collector check`."""
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from incrowd.cli.console import print_json, say
+from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
 from incrowd.collection.clock import system
+from incrowd.collection.collector import checks
 from incrowd.collection.collector.config import load_settings
-from incrowd.collection.collector.keeper import is_complete, keep_bundle
+from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import Places
+from incrowd.collection.durable import PRIVATE_FOLDER
+from incrowd.collection.machine import protect
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,7 +50,7 @@ def init(
     Example:
       incrowd collector init collector
     """
-    make_folder(folder)
+    make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)
     made = new_key(places, key_id).encoded.hex()
     if json:
@@ -73,17 +76,38 @@ def run(
     Example:
       incrowd collector run collector --bundle bundle.json
     """
-    with needing_collect("collector run"):
-        import uvicorn
-
-        from incrowd.collection.collector.app import application
+    parts = _parts()
     places, settings = Places(folder), load_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():
         say("everything is opened, and the private key is destroyed: nothing is left to do")
         return
+    protect()
     private = load_private(places.private, made)
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
-    say(f"bundle {made.digest.hex()}; listening on {settings.host}, port {settings.port}")
-    service = application(folder, made, private, settings)
-    uvicorn.run(service, host=settings.host, port=settings.port, access_log=False, log_config=None)
+    parts.log_discreetly("incrowd.collector")
+    with alone(places), parts.listening("collector", settings.host, settings.port) as door:
+        host, port = door.getsockname()[:2]
+        say(f"bundle {made.digest.hex()}; listening on {host}, port {port}")
+        parts.serve(parts.application(folder, made, private, settings), door)
+
+
+@app.command()
+def check(folder: Folder, json: AsJson = False) -> None:
+    """Look at permissions, swap, clock and disk, at what was opened, and at what is left over.
+
+    Exit code 1 if something should be otherwise.
+
+    \b
+    Example:
+      incrowd collector check collector
+    """
+    places = Places(folder)
+    load_settings(folder)
+    print_findings(checks.check(places, keep_bundle(places, None), system()), json)
+
+
+def _parts() -> Any:
+    """What needs the extra `collect`. Raises UsageError without it."""
+    with needing_collect("collector"):
+        from incrowd.cli import receiving
+    return receiving

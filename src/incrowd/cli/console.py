@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.status import Status
 from rich.text import Text
 
+from incrowd.cli.failing import line
 from incrowd.presentation.simulated import marked, simulation_warning
 from incrowd.reports.collection import Collection, row_groups
 from incrowd.reports.folder import report_files, stream_reports
@@ -42,6 +43,11 @@ def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool
 
 def say(text: str) -> None:
     """A line about what is being done, on standard error."""
+    print_line(line("note", text))
+
+
+def print_line(text: str) -> None:
+    """A line on standard error as it is."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

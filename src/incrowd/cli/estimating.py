@@ -15,6 +15,8 @@ from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
+    Engine,
+    Master,
     NoiseOnly,
     Output,
     PlanFile,
@@ -41,8 +43,6 @@ from incrowd.tally.tally import Kind
 from incrowd.workflow.estimate import count_on_spark
 from incrowd.workflow.postprocess import METHODS
 
-ENGINES = ("here", "spark")
-
 Words = Annotated[
     list[str] | None,
     typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
@@ -56,13 +56,6 @@ Simultaneous = Annotated[
     ),
 ]
 Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
-Engine = Annotated[
-    str,
-    choice("--engine", ENGINES, "What counts the reports: here, or spark (needs the extra)."),
-]
-Master = Annotated[
-    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
-]
 
 
 def _asked(tables: list[str] | None) -> list[list[str]] | None:
@@ -233,7 +226,7 @@ def postprocess(
             bootstrap=bootstrap,
             accept_smaller_crowd=accept_smaller_crowd,
         )
-    show.postprocessed(found, json)
+    show.postprocessed(found, made.survey, json)
     show.receipts(receipts_of(made, reports))
 
 

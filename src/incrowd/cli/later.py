@@ -14,10 +14,15 @@ from incrowd.errors import InWords, UsageError
 
 # The command -> where its function is, and what the list of all commands says of it.
 COMMANDS = {
+    "init": ("init:init", "Write a survey from data."),
     "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
     "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
     "compare": ("estimating:compare", "Compare groups, with errors."),
+    "regress": (
+        "regressing:regress",
+        "Explain one answer by others: logistic and linear regression.",
+    ),
     "postprocess": (
         "estimating:postprocess",
         "Shares that look like proportions, by a named, biased method.",
@@ -30,6 +35,7 @@ COMMANDS = {
     "simulate": ("trying:simulate", "Check a survey on known answers."),
     "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
     "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
+    "page": ("page:page", "Write a survey page, with which people answer in a browser."),
     "invitations": ("invitations:invitations", "Make invitations, on the shuffler's side."),
     "collector": ("collector:app", "Make a collector's key; take and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),

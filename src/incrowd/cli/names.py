@@ -7,14 +7,15 @@ import re
 from incrowd.errors import Problem
 
 _ALIKE = (
-    "accept_smaller_crowd as_planned bootstrap code codes device_key engine error id keep master "
-    "memory method people seed short simulation_seed stratum trials "
-    "words"
+    "accept_smaller_crowd as_planned bootstrap code codes device_key encoding engine error family "
+    "format id keep master memory method on outcome people reference scores seed short "
+    "simulation_seed stratum trials words"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "candidates": "--words",
     "earlier": "--ledger",
     "path": "-o",
+    "shares": "--share",
     "unknown": "--solve",
 }
 # An argument as it is written in Python: a flag is True, text stands in quotation marks.

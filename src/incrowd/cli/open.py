@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,17 +11,23 @@ import typer
 
 from incrowd.cli import show
 from incrowd.cli.console import print_json, progress, say
-from incrowd.cli.options import AsJson
-from incrowd.collection.collector.collections import open_release
+from incrowd.cli.options import AsJson, Engine, Master
+from incrowd.collection.collector import on_spark
+from incrowd.collection.collector.collections import Advance, open_release
+from incrowd.collection.collector.collections import Engine as OnEngine
 from incrowd.collection.collector.keys import load_private
 from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
 from incrowd.collection.durable import destroy
+from incrowd.collection.machine import protect
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
 from incrowd.presentation.receipts import receipt_facts
+from incrowd.tally.spark import THIS_MACHINE, started
+
+Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]
 
 
 def open_sealed(
@@ -29,9 +37,9 @@ def open_sealed(
     bundle: Annotated[Path, typer.Option(help="The bundle that it belongs to.")],
     key: Annotated[Path, typer.Option(help="The private key that `collector init` made.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
-    workers: Annotated[
-        int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")
-    ] = 0,
+    workers: Workers = 0,
+    engine: Engine = "here",
+    master: Master = THIS_MACHINE,
     keep_key: Annotated[
         bool, typer.Option("--keep-key", help="Keep the private key, for other strata.")
     ] = False,
@@ -40,25 +48,51 @@ def open_sealed(
     """Open a release without a server. Collections, the receipt and the bundle go into a folder.
 
     The private key is destroyed when every stratum of the bundle is in the release, and all was
-    read again; see --keep-key.
+    read again; see --keep-key. With --engine spark every machine of the cluster finds RELEASE and
+    the key under these paths.
 
     \b
     Example:
       incrowd open 0.release --bundle bundle.json --key private.key -o reports
       incrowd estimate plan.json reports
     """
+    protect()
     made = Bundle.parse(_read("bundle", bundle))
     private = load_private(key, made)
     signed, start = read_start(release)
-    with progress("opening, reports", signed.header.reports) as advance:
-        many = workers or cores()
+    with (
+        progress("opening, reports", signed.header.reports) as advance,
+        _engine(engine, master, release, start, made, key, advance) as work,
+    ):
         receipt = open_release(
-            release, start, signed, made, private, output, workers=many, advance=advance
+            release,
+            start,
+            signed,
+            made,
+            private,
+            output,
+            workers=workers or cores(),
+            advance=advance,
+            engine=work,
         )
     gone = len(signed.header.strata) == len(made.strata) and not keep_key
     if gone:
         destroy(key)
     _show(received(receipt, made), output, key, gone, json)
+
+
+@contextmanager
+def _engine(
+    name: str, master: str, release: Path, start: int, bundle: Bundle, key: Path, advance: Advance
+) -> Iterator[OnEngine | None]:
+    """Spark, if it is asked for; its machines find release and key by their whole paths."""
+    if name != "spark":
+        yield None
+        return
+    say(f"opening on Spark: {master}")
+    files = str(release.resolve()), start, bundle.encoded, str(key.resolve())
+    with started(master) as session:
+        yield on_spark.engine(session, on_spark.Sealed(*files), advance)
 
 
 def _show(found: Received, output: Path, key: Path, gone: bool, json: bool) -> None:

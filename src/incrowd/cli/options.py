@@ -7,21 +7,50 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
 import incrowd
 from incrowd.cli.console import working
+from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
 from incrowd.reports.files import is_stream
 
 STANDARD_OUTPUT = 1
 
+
+def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the tab key offers for a choice: those that begin with what is written."""
+    offered = tuple(choices)
+    return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
+
+
+def choice(name: str, choices: Sequence[str], help: str) -> Any:
+    """An option that is one of a few words. Raises UsageError for another."""
+
+    def chosen(word: str) -> str:
+        if word not in choices:
+            raise UsageError.of(name, word, f"use one of {', '.join(choices)}")
+        return word
+
+    completion = one_of(choices)
+    return typer.Option(help=help, parser=chosen, metavar="<str>", autocompletion=completion)
+
+
+_FORMATS = ", ".join(FORMATS)
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
 AnswersFile = Annotated[
-    Path, typer.Argument(metavar="ANSWERS", help="Answers, one row a person: .csv or .parquet.")
+    Path,
+    typer.Argument(metavar="ANSWERS", help="Answers, one row a person; - reads standard input."),
+]
+Format = Annotated[
+    str | None,
+    choice("--format", FORMATS, f"What it is, where name and content do not say: {_FORMATS}."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
 ]
 ReportsFiles = Annotated[
     list[Path],
@@ -47,22 +76,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
-def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the tab key offers for a choice: those that begin with what is written."""
-    offered = tuple(choices)
-    return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
+def proportion(name: str) -> Callable[[str], float]:
+    """Reads a share of people: "2%" or "0.02". Raises UsageError for anything else."""
 
+    def share(text: str) -> float:
+        number, percent, rest = text.partition("%")
+        try:
+            value = float(number) / (100 if percent else 1)
+        except ValueError:
+            value = 0.0
+        if rest.strip() or not 0 < value < 1:
+            raise UsageError.of(name, text, "should be a share of people, as 2% or 0.02")
+        return value
 
-def choice(name: str, choices: Sequence[str], help: str) -> Any:
-    """An option that is one of a few words. Raises UsageError for another."""
-
-    def chosen(word: str) -> str:
-        if word not in choices:
-            raise UsageError.of(name, word, f"use one of {', '.join(choices)}")
-        return word
-
-    completion = one_of(choices)
-    return typer.Option(help=help, parser=chosen, metavar="<str>", autocompletion=completion)
+    return share
 
 
 def keep(output: Path, *inputs: Path) -> None:
@@ -89,9 +116,21 @@ def _is_standard_output(path: Path) -> bool:
 
 def check_answers(path: Path) -> None:
     """Raises UsageError before any work is done if there is no such file."""
+    if is_standard_input(path):
+        return
     if path.is_dir() or not path.exists():
         reason = "it is a folder" if path.is_dir() else "it does not exist"
-        raise UsageError.of("answers", str(path), f"{reason}; name a CSV or .parquet file")
+        raise UsageError.of("answers", str(path), f"{reason}; {NAME_ONE}")
+
+
+def is_standard_input(path: Path) -> bool:
+    """Whether an argument stands for what is piped into the command."""
+    return str(path) == "-"
+
+
+def opened(path: Path) -> Path | IO[bytes]:
+    """What an argument stands for."""
+    return sys.stdin.buffer if is_standard_input(path) else path
 
 
 def check_reports(*paths: Path) -> None:
@@ -102,23 +141,39 @@ def check_reports(*paths: Path) -> None:
             raise UsageError.of("reports", str(path), allowed)
 
 
-def make_folder(folder: Path) -> None:
-    """Make the folder before the work starts. Raises UsageError if it is none or cannot be made."""
+def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
+    """Make the folder before the work starts. field: what names it, in a message.
+
+    Raises UsageError if it is none or cannot be made.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError.of("-o", str(folder), "it is a file; name a folder") from None
+        raise UsageError.of(field, str(folder), "it is a file; name a folder") from None
     except OSError as error:
-        raise UsageError.of(
-            "-o", str(folder), f"it cannot be made: {error.strerror}; name another"
-        ) from None
+        allowed = f"it cannot be made: {error.strerror}; name another"
+        raise UsageError.of(field, str(folder), allowed) from None
 
 
 def certified(path: Path) -> incrowd.Plan:
     """A plan that keeps what it says. Raises PlanError: a digest alone can be made by anybody."""
     made = incrowd.Plan.load(path)
+    check_certificate(made, path)
+    return made
+
+
+def check_certificate(made: incrowd.Plan, path: Path) -> None:
+    """Raises PlanError if the plan of that file does not keep what it says."""
     with working("checking the plan's certificate"):
         if not incrowd.verify(made).plan_holds:
             allowed = "it does not keep its promise: its noise is too small; make a new plan"
             raise PlanError.of("plan", str(path), allowed)
-    return made
+
+
+Engine = Annotated[
+    str,
+    choice("--engine", ("here", "spark"), "What does the work: here, or spark (needs the extra)."),
+]
+Master = Annotated[
+    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+]

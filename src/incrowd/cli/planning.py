@@ -22,6 +22,7 @@ from incrowd.cli.options import (
     check_reports,
     choice,
     keep,
+    proportion,
 )
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
@@ -29,6 +30,7 @@ from incrowd.planner.expectation import plan_error
 from incrowd.planner.frontier import frontier as curves_around
 from incrowd.planner.solving import UNKNOWNS, with_budget
 from incrowd.plans.ledger import Ledger
+from incrowd.presentation.advice import HALF_WIDTH
 from incrowd.reports.files import write_text
 from incrowd.workflow.rounds import new_ledger
 
@@ -47,7 +49,20 @@ Solve = Annotated[
     ),
 ]
 WantedError = Annotated[
-    float | None, typer.Option(help="Wanted standard error of the tables, as 0.01.")
+    float | None,
+    typer.Option(
+        parser=proportion("--error"),
+        metavar="<share>",
+        help="Wanted standard error of the tables, as 1% or 0.01.",
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        parser=proportion("--margin"),
+        metavar="<share>",
+        help="Wanted margin instead: half of a 95% interval, as 2% or 0.02.",
+    ),
 ]
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
@@ -64,6 +79,7 @@ def plan(
     ledger: LedgerOption = None,
     solve: Solve = None,
     error: WantedError = None,
+    margin: Margin = None,
     frontier: WriteFrontier = False,
     side_by_side: SideBySide = True,
     json: AsJson = False,
@@ -74,11 +90,12 @@ def plan(
     Examples:
       incrowd plan examples/health.toml -o plan.json
       incrowd plan survey.toml --reports-per-person 5 -o plan.json
-      incrowd plan survey.toml --solve crowd --error 0.01
+      incrowd plan survey.toml --solve crowd --margin 2%
       incrowd plan survey.toml --frontier -o frontier.html
     """
     if output:
         keep(output, survey, *([ledger] if ledger else []))
+    error = _one_error(error, margin)
     _check_plan_options(output, solve, error, ledger, frontier)
     read = incrowd.Survey.load(survey)
     if reports_per_person is not None:
@@ -94,13 +111,23 @@ def plan(
 
             curves = curves_around(made.survey, status.update)
             write_frontier(made, plan_error(made), *curves, output)
-        others = alternatives(made.survey, status.update) if side_by_side else ()
+        others = alternatives(made.survey, earlier, status.update) if side_by_side else ()
     if output and not frontier:
         write_text(output, made.dumps())
     if output:
         say(f"wrote {output}")
     with beside(output):
-        show.plan(made, others, json)
+        show.plan(made, others, solve, json)
+
+
+def _one_error(error: float | None, margin: float | None) -> float | None:
+    """The wanted standard error, of which a margin is another way to speak."""
+    if margin is None:
+        return error
+    if error is not None:
+        allowed = "--error says the same in another way; leave one of them out"
+        raise UsageError.of("--margin", margin, allowed)
+    return margin / HALF_WIDTH
 
 
 def _check_plan_options(
@@ -115,7 +142,7 @@ def _check_plan_options(
         given = str(output) if output else MISSING
         raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
     if solve and solve != "error" and error is None:
-        allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01"
+        allowed = f"--solve {solve} needs the wanted error; give one, such as 1%, or --margin 2%"
         raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
         allowed = "it goes with --solve crowd, epsilon or delta; add that"

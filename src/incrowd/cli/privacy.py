@@ -60,7 +60,9 @@ Analysis = Annotated[
     ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
-Colluding = Annotated[int | None, typer.Option(min=0, help="People who may work with the analyst.")]
+Colluding = Annotated[
+    int | None, typer.Option(min=0, help="People who may cooperate with the analyst.")
+]
 
 
 class Setting:

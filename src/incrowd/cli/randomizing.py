@@ -16,29 +16,34 @@ from incrowd.cli.console import progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
+    Encoding,
+    Format,
     PlanFile,
     beside,
     certified,
     check_answers,
     keep,
+    opened,
 )
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.randomize import randomize_files
 
+ReportsOutput = Annotated[
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Parquet file to write; a folder, if the plan has many messages or strata.",
+    ),
+]
+
 
 def randomize(
     plan: PlanFile,
     answers: AnswersFile,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Parquet file to write; a folder, if the plan has many messages or strata.",
-        ),
-    ],
+    output: ReportsOutput,
     id: Annotated[
         str | None,
         typer.Option(
@@ -54,6 +59,8 @@ def randomize(
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
+    format: Format = None,
+    encoding: Encoding = None,
     json: AsJson = False,
 ) -> None:
     """Randomise and shuffle answers. Without --id one row is taken as one person.
@@ -69,11 +76,13 @@ def randomize(
     with kept_key(device_key) as key:
         written = randomize_files(
             made,
-            answers,
+            opened(answers),
             output,
             simulation_seed=simulation_seed,
             id=id,
             device_key=key,
+            format=format,
+            encoding=encoding,
             progress=progress,
         )
     with beside(output):

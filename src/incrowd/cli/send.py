@@ -33,7 +33,7 @@ LinkText = Annotated[
 ]
 Answers = Annotated[
     Path | None,
-    typer.Argument(metavar="ANSWERS", help="Your answers, one row: .csv or .parquet."),
+    typer.Argument(metavar="ANSWERS", help="Your answers, a file with one row."),
 ]
 Short = Annotated[
     str, typer.Option(help="Short form of the bundle, as it is printed: another one is refused.")
@@ -137,7 +137,7 @@ def _check_use(answers: Path | None, nothing_sent: bool) -> None:
     if answers:
         check_answers(answers)
     elif not nothing_sent:
-        raise UsageError.of("answers", MISSING, "name a CSV or .parquet file with your answers")
+        raise UsageError.of("answers", MISSING, "name a file with your answers")
 
 
 def _ask(agreed: bool) -> None:

@@ -1,9 +1,9 @@
 """What the commands of a shuffler are made of: all that needs the extra `collect`, in one place."""
 
-import uvicorn
-
+from incrowd.collection.machine import protect
+from incrowd.collection.service import listening, log_discreetly, serve
 from incrowd.collection.shuffler.app import application
-from incrowd.collection.shuffler.checks import check, protect
+from incrowd.collection.shuffler.checks import check
 from incrowd.collection.shuffler.config import load_settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
 from incrowd.collection.shuffler.invitations import issue, new_invitations
@@ -18,12 +18,14 @@ __all__ = [
     "check",
     "install",
     "issue",
+    "listening",
     "load_settings",
+    "log_discreetly",
     "make_bundle",
     "new_invitations",
     "open_store",
     "protect",
+    "serve",
     "short",
     "upload_length",
-    "uvicorn",
 ]

@@ -18,7 +18,16 @@ from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
-from incrowd.presentation.data import as_json, guarantee_facts, listed, message_facts, of_the_only
+from incrowd.presentation.advice import first_line, of_no_use, sharper
+from incrowd.presentation.data import (
+    as_json,
+    guarantee_facts,
+    listed,
+    message_facts,
+    of_the_only,
+    said_each,
+    titled,
+)
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
@@ -35,26 +44,33 @@ from incrowd.presentation.terminal_tables import (
     ledger_lines,
     message_table,
     postprocessed_table,
+    sent_each,
 )
 from incrowd.sampling.streaming import Written
+from incrowd.survey import Survey
 from incrowd.tally.tally import Tally
 from incrowd.workflow.forecast import forecast
 from incrowd.workflow.verify import Verification
 
 
-def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
-    """What was planned, and other ways to send the same survey."""
-    facts, expected = plan_facts(made), forecast(made)
+def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
+    """What was planned, and other ways to send the same survey. solved: what was looked for."""
+    facts, expected, error = plan_facts(made), forecast(made), plan_error(made)
+    advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
+        facts |= {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         ways = [way._asdict() for way in others]
         print_json(facts | {"tables": tables, "alternatives": ways})
         return
+    for text in advice:
+        out.print(text, markup=False, highlight=False)
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
     out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
-    for text in (*warnings(made.guarantee), *beyond_budget(made)):
+    for text in doubts:
         say(f"warning: {text}")
     expectations = (
         (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
@@ -63,7 +79,7 @@ def plan(made: Plan, others: Sequence[Alternative], json: bool) -> None:
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
     if others:
-        out.print(alternatives_table(made, plan_error(made), others))
+        out.print(alternatives_table(made, error, others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -96,7 +112,7 @@ def plan_facts(made: Plan) -> dict[str, Any]:
     return {
         **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
-        "reports_per_person": sum(message.copies for message in made.messages),
+        "reports_per_person": sent_each(made),
         "crowd": made.guarantee.crowd,
         "epsilon": made.guarantee.epsilon,
         "delta": made.guarantee.delta,
@@ -149,7 +165,7 @@ def counted(found: Tally, output: Path, json: bool) -> None:
     say(f"wrote {output}")
 
 
-def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
+def postprocessed(found: Sequence[Postprocessed], survey: Survey, json: bool) -> None:
     """Biased shares beside the unbiased ones."""
     tables = [
         finite(dataclasses.asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)}
@@ -159,8 +175,12 @@ def postprocessed(found: Sequence[Postprocessed], json: bool) -> None:
         return
     say(guarantee_sentence(found[0].guarantee))
     for item in found:
-        title = f"{', '.join(item.questions)}: {item.method}"
-        out.print(postprocessed_table(title, item.answers, item.estimate, item.raw, item.bias))
+        read = titled([survey.text_of(id) for id in item.questions], item.questions)
+        title = f"{read}: {item.method}"
+        answers = [
+            said_each(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)
+        ]
+        out.print(postprocessed_table(title, answers, item.estimate, item.raw, item.bias))
         if len(item.log_likelihood):
             steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
             say(f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
@@ -240,8 +260,13 @@ def comparison(found: TwoWay, json: bool) -> None:
     JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
     """
     guarantee = {"guarantee": found.guarantee.model_dump()}
-    if printed_as_json(json, finite(dataclasses.asdict(found)) | guarantee, found.seed):
+    facts = finite(dataclasses.asdict(found)) | guarantee
+    if not found.wording:
+        del facts["wording"]
+    if printed_as_json(json, facts, found.seed):
         return
+    for line in found.wording:
+        out.print(line, markup=False, highlight=False)
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
     out.print(comparison_table(comparisons.title(found.questions), found.figures))

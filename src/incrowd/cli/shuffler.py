@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import socket
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from incrowd.cli.console import print_json, say
+from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, PlanFile, certified
-from incrowd.errors import UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,8 +26,6 @@ app = typer.Typer(
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The shuffler's files, of one bundle.")
 ]
-STOP_SECONDS = 30
-LINE = "%(levelname)s %(name)s: %(message)s"
 
 
 @app.command()
@@ -93,21 +87,12 @@ def run(folder: Folder) -> None:
     parts = _parts()
     settings = parts.load_settings(folder)
     parts.protect()
-    _log_discreetly()
+    parts.log_discreetly()
     store = parts.open_store(settings)
-    service = parts.application(store, store.bundle, settings)
-    with _listening(settings.host, settings.port) as listening:
-        host, port = listening.getsockname()[:2]
+    with parts.listening("shuffler", settings.host, settings.port) as door:
+        host, port = door.getsockname()[:2]
         say(f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}")
-        config = parts.uvicorn.Config(
-            service,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=STOP_SECONDS,
-        )
-        parts.uvicorn.Server(config).run([listening])
+        parts.serve(parts.application(store, store.bundle, settings), door)
     store.engine.dispose()
 
 
@@ -123,14 +108,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
     """
     parts = _parts()
     settings = parts.load_settings(folder)
-    findings = parts.check(settings, parts.open_store(settings))
-    if json:
-        print_json([finding._asdict() for finding in findings])
-    else:
-        for finding in findings:
-            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.said}")
-    if not all(finding.good for finding in findings):
-        raise typer.Exit(1)
+    print_findings(parts.check(settings, parts.open_store(settings)), json)
 
 
 def _parts() -> Any:
@@ -138,26 +116,3 @@ def _parts() -> Any:
     with needing_collect("shuffler"):
         from incrowd.cli import serving
     return serving
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        allowed = f"it cannot be listened on: {os.strerror(error.errno or 0)}; set another one"
-        raise UsageError.of("shuffler.port", port, allowed) from None
-
-
-def _log_discreetly() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(_without_traceback)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=LINE)
-
-
-def _without_traceback(record: logging.LogRecord) -> bool:
-    """A line says what failed; a traceback could hold what somebody sent."""
-    if record.exc_info and record.exc_info[0]:
-        record.msg, record.args = f"failed with {record.exc_info[0].__name__}", None
-    record.exc_info = record.exc_text = record.stack_info = None
-    return True

@@ -15,9 +15,19 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
 from incrowd.cli.later import needing_collect
-from incrowd.cli.options import AnswersFile, AsJson, SurveyFile, check_answers, make_folder
+from incrowd.cli.options import (
+    AnswersFile,
+    AsJson,
+    Encoding,
+    Format,
+    SurveyFile,
+    check_answers,
+    make_folder,
+    opened,
+)
 from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality
+from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
 
@@ -32,6 +42,8 @@ def simulate(
         bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    format: Format = None,
+    encoding: Encoding = None,
     json: AsJson = False,
 ) -> None:
     """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
@@ -45,7 +57,7 @@ def simulate(
     """
     check_answers(answers)
     read = incrowd.Survey.load(survey)
-    table = incrowd.load_answers(answers, read)
+    table = incrowd.load_answers(opened(answers), read, format=format, encoding=encoding)
     with progress("simulating", trials) as advance:
         result = incrowd.simulate(
             read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
@@ -59,6 +71,8 @@ def simulate(
     }
     if printed_as_json(json, facts, result.seed):
         return
+    for line in legend(read, *(question.id for question in read.questions)):
+        say(line)
     people = "people fixed" if result.fixed_people else "people drawn"
     title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
     out.print(simulation_table(title, qualities))

@@ -10,12 +10,13 @@ from typing import BinaryIO
 
 PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
+BEGUN = ".incrowd-"  # so begin the names of what is not wholly there yet
 
 
 def new_file(folder: Path) -> BinaryIO:
     """A new file of mode 0600 in a folder, under a random name."""
     folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-    path = folder / f".incrowd-{secrets.token_hex(8)}"
+    path = folder / f"{BEGUN}{secrets.token_hex(8)}"
     return open(path, "x+b", opener=lambda name, flags: os.open(name, flags, PRIVATE))
 
 

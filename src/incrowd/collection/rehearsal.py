@@ -19,7 +19,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
@@ -34,6 +33,7 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
@@ -139,7 +139,7 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     strata = found.bundle.plan.survey.open
     yield (
         "Each device",
-        f"its own answers; {places:,} sealed reports left it, drawn once, dummies among them",
+        f"its own answers; {_reports_of(places)} left it, drawn once",
     )
     yield "The network", f"{crowd.people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
     gone = "destroyed its own key" if found.key_destroyed else "STILL HAS its own key"
@@ -159,6 +159,10 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     yield "Both together", without_shuffler(found.promise.guarantee)
 
 
+def _reports_of(places: int) -> str:
+    return "1 sealed report" if places == 1 else f"{places:,} sealed reports, dummies among them,"
+
+
 # --- the parts -----------------------------------------------------------------------------------
 
 
@@ -176,7 +180,7 @@ def _bundle(plan: Plan, addresses: list[str], collector: Path) -> tuple[Bundle, 
     closes = (now + timedelta(days=1)).strftime(TIME)
     terms = Terms(
         title=plan.survey.name,
-        questions={question.id: question.id for question in plan.survey.questions},
+        questions={q.id: plan.survey.text_of(q.id) for q in plan.survey.questions},
         period="a demonstration",
         opens=(now - timedelta(minutes=1)).strftime(TIME),
         closes=closes,
@@ -225,8 +229,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
 
 def _serve(application: Starlette, door: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    config = uvicorn.Config(application, access_log=False, log_config=None, server_header=False)
-    uvicorn.Server(config).run([door])
+    serve(application, door)
 
 
 def _end_with_parent() -> None:

@@ -31,7 +31,7 @@ class People(NamedTuple):
         before: how many rows of the file come before these; errors count them as well.
         """
         checked = check_columns(answers, survey)
-        return cls(checked.num_rows, encode(survey.questions, checked, before))
+        return cls(checked.num_rows, encode(survey.questions, checked, before, survey.codes))
 
     def strata(self, survey: Survey) -> np.ndarray:
         """The number of the stratum of each person, 0 where no question is open."""

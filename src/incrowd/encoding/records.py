@@ -13,13 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.bloom import normalize, places
-from incrowd.errors import MISSING, AnswersError, InWords, Problem
+from incrowd.encoding.cells import by_value, index, is_list, split, texts_of, without_point
+from incrowd.encoding.coding import code_list, decoded
+from incrowd.errors import MISSING, AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
     NONE,
     SEPARATOR,
     AnyQuestion,
     Choice,
+    Codes,
     Multi,
     Number,
     Text,
@@ -28,6 +31,8 @@ from incrowd.survey import (
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
+# What other software writes for no answer; only a survey can say that it means that.
+NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", "-9", "-99", "-999", "999", "9999"}
 
 
 class Encoded(NamedTuple):
@@ -45,16 +50,24 @@ _NOTHING = Encoded(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def encode(
-    questions: Sequence[AnyQuestion], answers: pa.Table, before: int = 0
+    questions: Sequence[AnyQuestion],
+    answers: pa.Table,
+    before: int = 0,
+    codes: Sequence[Codes] = (),
 ) -> dict[str, Encoded]:
     """The set bits of every question, by its id; rows in rising order.
 
-    before: how many rows of the file come before these; errors count them as well.
+    before: how many rows of the file come before these; errors count them as well. codes: how the
+    answers to some questions are written.
     Raises AnswersError with the rows and values of every kind of mistake: unknown options,
     missing answers, values below the first edge.
     """
     problems: list[Problem] = []
-    encoded = {q.id: _encoded(q, answers[q.id], before, problems) for q in questions}
+    written = {each.question: each for each in codes}
+    encoded = {
+        q.id: _encoded(q, written.get(q.id, Codes(question=q.id)), answers[q.id], before, problems)
+        for q in questions
+    }
     if problems:
         raise AnswersError(*problems)
     return encoded
@@ -105,24 +118,39 @@ def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
 
 
 def _encoded(
-    question: AnyQuestion, column: pa.ChunkedArray, before: int, problems: list[Problem]
+    question: AnyQuestion,
+    codes: Codes,
+    cells: pa.ChunkedArray,
+    before: int,
+    problems: list[Problem],
 ) -> Encoded:
     """One question's set bits; adds what is wrong to `problems`."""
-    column = column.combine_chunks()
-    missing = column.is_null().to_numpy(zero_copy_only=False)
+    cells = cells.combine_chunks()
     try:
+        column, unknown = decoded(question, codes, _without_empty(question, cells))
         found, wrong, allowed = _ENCODERS[type(question)](question, column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        problems.append(_no_such_type(question, column, "holds no answers to the question"))
+        problems.append(_no_such_type(question, cells, "holds no answers to the question"))
         return _NOTHING
     if same := _same_number(question, column.type):
         reason = f"cannot tell which of the options the number {same} is"
-        problems.append(_no_such_type(question, column, reason))
-    problems += _mistakes(question.id, column, wrong & ~missing, allowed, before)
+        problems.append(_no_such_type(question, cells, reason))
+    if codes.values and unknown.any():
+        allowed = f"use one of {code_list(codes)}"
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    known = tuple(codes.values) + question.substantive
+    problems += _mistakes(question.id, cells, (wrong | unknown) & ~missing, allowed, before, known)
     if not question.optional:
-        problems += _mistakes(question.id, column, missing, _DROP, before)
+        problems += _mistakes(question.id, cells, missing, _DROP, before)
         return found
     return _with_no_answer(question, found, missing)
+
+
+def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
+    """Quoted empty cells of a CSV file are missing as well; several options of none are none."""
+    if not isinstance(question, YesNo | Choice | Number) or not pa.types.is_string(cells.type):
+        return cells
+    return pc.if_else(pc.equal(cells, ""), pa.scalar(None, cells.type), cells)
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
@@ -162,16 +190,33 @@ _DROP = "drop the row, or set optional = true in the survey"
 
 
 def _mistakes(
-    id: str, column: pa.Array, wrong: np.ndarray, allowed: str, before: int
+    id: str,
+    column: pa.Array,
+    wrong: np.ndarray,
+    allowed: str,
+    before: int,
+    known: Sequence[str] = (),
 ) -> Iterator[Problem]:
-    """The first few wrong rows, counted from 1 without the header, and how many more."""
+    """The first few wrong rows, counted from 1 without the header, and how many more.
+
+    known: what would be an answer, one of which may have been meant.
+    """
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
         value = column[int(row)].as_py()
         shown = MISSING if value is None else value
-        yield Problem(f"row {before + row + 1}, {id}", shown, allowed)
+        yield Problem(f"row {before + row + 1}, {id}", shown, _hint(value, known) + allowed)
     if len(rows) > SHOWN:
         yield Problem(id, InWords(f"{len(rows):,} such rows in all"), allowed)
+
+
+def _hint(value: object, known: Sequence[str]) -> str:
+    """What a wrong answer may have been: another spelling, or no answer at all."""
+    if not known or not isinstance(value, str):
+        return ""
+    if value.strip().casefold() in NO_ANSWERS:
+        return f'if it stands for no answer, add missing = ["{value.strip()}"] to the question; '
+    return likely(value, known)
 
 
 Answered = tuple[Encoded, np.ndarray, str]
@@ -185,36 +230,18 @@ def _one_of(codes: np.ndarray) -> Encoded:
 
 def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Index of each text among the values, -1 where it is none of them."""
-    return _by_value(column, lambda distinct: _index(_text(distinct), values), -1)
-
-
-def _by_value(
-    column: pa.Array, function: Callable[[pa.Array], np.ndarray], missing: object
-) -> np.ndarray:
-    """A function of each row, worked out once for every value that there is."""
-    distinct = column.dictionary_encode()
-    rows = pc.fill_null(distinct.indices, -1).to_numpy(zero_copy_only=False)
-    return np.asarray(np.concatenate([function(distinct.dictionary), [missing]])[rows])
-
-
-def _index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
-    found = pc.index_in(text, value_set=pa.array(values, pa.string()))
-    return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False))
-
-
-def _text(column: pa.Array) -> pa.Array:
-    return pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    return by_value(column, lambda distinct: index(texts_of(distinct), values), -1)
 
 
 def _yesno(question: YesNo, column: pa.Array) -> Answered:
-    answer = _by_value(column, _no_or_yes, -1)
+    answer = by_value(column, _no_or_yes, -1)
     place = answer if question.optional else answer - 1  # the one bit is set for yes
     return _one_of(place), answer < 0, "use yes or no, true or false, 1 or 0"
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:
     """0 for no, 1 for yes, -1 for anything else."""
-    return _index(pc.utf8_lower(_text(column)), NO + YES) // len(NO)
+    return index(without_point(pc.utf8_lower(texts_of(column))), NO + YES) // len(NO)
 
 
 def _choice(question: Choice, column: pa.Array) -> Answered:
@@ -224,21 +251,13 @@ def _choice(question: Choice, column: pa.Array) -> Answered:
 
 def _multi(question: Multi, column: pa.Array) -> Answered:
     """A list column, or text with the options between semicolons; "none" means none."""
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if is_list(column.type):
         return _lists(question, column)
     distinct = column.dictionary_encode()
     number = len(distinct.dictionary)
-    found, wrong, allowed = _lists(question, _split(distinct.dictionary))
+    found, wrong, allowed = _lists(question, split(distinct.dictionary))
     rows = pc.fill_null(distinct.indices, number).to_numpy(zero_copy_only=False)
     return taken(found, number + 1, rows), np.append(wrong, False)[rows], allowed
-
-
-def _split(column: pa.Array) -> pa.Array:
-    text = _text(column)
-    empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
-    return pc.if_else(
-        empty, pa.scalar([], pa.list_(pa.string())), pc.split_pattern(text, SEPARATOR)
-    )
 
 
 def _lists(question: Multi, column: pa.Array) -> Answered:
@@ -258,12 +277,14 @@ def _number(question: Number, column: pa.Array) -> Answered:
     bins = np.searchsorted(question.edges, numbers, side="right") - 1
     wrong = (bins < 0) | ~np.isfinite(numbers)
     allowed = f"use a number from {question.edges[0]:g} up"
+    comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
+    allowed += ", with a point before the decimals" if comma else ""
     return _one_of(np.where(wrong, -1, bins)), wrong, allowed
 
 
 def _word(_: Text, column: pa.Array) -> Answered:
     """The words, normalized; their bits are found when the cohort is known."""
-    words = _by_value(column, _normalized, "")
+    words = by_value(column, _normalized, "")
     return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
@@ -274,8 +295,8 @@ def _normalized(distinct: pa.Array) -> np.ndarray:
 
 def _floats(column: pa.Array) -> np.ndarray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _by_value(column, _each_float, np.nan)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
+        return by_value(column, _each_float, np.nan)
     return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
 
 

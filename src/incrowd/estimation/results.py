@@ -36,6 +36,7 @@ class Received:
     and that product. places: sealed reports of one person. tail: at most the chance that hers did
     not fit and were drawn again. colluding: people who may, as was stated. local_only: whether
     one party mixed and opened. contradicted: whether the shuffler signed other numbers as well.
+    again: whether permanent responses of an earlier round are repeated.
     """
 
     bundle: str
@@ -51,6 +52,12 @@ class Received:
     colluding: int
     local_only: bool
     contradicted: bool = False
+    again: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing beyond the local guarantee is promised."""
+        return self.local_only or self.again
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class TwoWay(views.Notebook, views.Tabular):
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
     shares: of each answer to the second question among those of each answer to the first.
     differences, odds_ratios: of each answer to the second question, the first answer to the first
-    question against each other one.
+    question against each other one. wording: of both questions and their answers, if there is any.
     """
 
     questions: tuple[str, str]
@@ -31,6 +31,7 @@ class TwoWay(views.Notebook, views.Tabular):
     differences: tuple[Comparison, ...]
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
+    wording: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         first, second = self.questions

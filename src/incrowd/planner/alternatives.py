@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.expectation import expected_error
-from incrowd.planner.groups import Grouping, Progress, Search
+from incrowd.planner.groups import Grouping, Progress, Search, ways
 from incrowd.planner.planner import certified_messages
+from incrowd.planner.solving import limit_error, with_budget
+from incrowd.plans import Asked
 from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9
+MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
+CLOSE = 1.1  # times the error of the last of them
 
 
 class Alternative(NamedTuple):
     """One way of sending a survey: the error of its tables (largest or mean), None if it is none.
 
-    The noise is the smallest that keeps the survey's promise.
+    reports_per_person: as many as are sent, on average where set bits travel unlinked. The noise is
+    the smallest that keeps the survey's promise.
     """
 
     name: str
     messages: int
-    reports_per_person: int
+    reports_per_person: float
     error: float | None
 
 
-def alternatives(survey: Survey, progress: Progress | None = None) -> tuple[Alternative, ...]:
-    """One joint report, a message a table, both with the budget spent on copies, no shuffler."""
-    return tuple(_certified(name, asked, way, progress) for name, asked, way in _ways(survey))
+def alternatives(
+    survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None
+) -> tuple[Alternative, ...]:
+    """One joint report, a message a table, both with the budget spent on copies, more reports, none
+    mixed.
+
+    earlier: what the same people were asked before; each way's promise covers it as well.
+    """
+    return tuple(
+        _certified(name, asked, way, earlier, progress) for name, asked, way in _ways(survey)
+    )
 
 
 def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
@@ -47,15 +60,32 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     if budget > len(each) > len(joint):
         yield "a message a table, with copies", survey, spending.best(each)
     if plannable(survey.privacy.analysis).shuffled:
+        if (more := _enough(survey)) > budget:
+            asked = with_budget(survey, more)
+            yield f"up to {more} reports", asked, ways(asked)[0]
         privacy = survey.privacy.model_copy(update={"analysis": LOCAL.name})
         alone = survey.model_copy(update={"privacy": privacy})
         yield "no shuffler (local)", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,))
 
 
-def _certified(name: str, survey: Survey, way: Grouping, progress: Progress | None) -> Alternative:
-    copies = sum(share.copies for share in way.allocation.shares)
-    error = None
-    with suppress(PrivacyError):
-        messages = certified_messages(survey, way, survey.honest, progress=progress)
-        error = expected_error(survey, messages)
-    return Alternative(name, len(way.groups), copies, error)
+def _enough(survey: Survey) -> int:
+    """The fewest reports a person beyond which more hardly help, in the limit of a large crowd."""
+    errors = {budget: limit_error(with_budget(survey, budget)) for budget in MORE}
+    least = errors[MORE[-1]]
+    return next((n for n, error in errors.items() if error <= CLOSE * least < math.inf), 0)
+
+
+def _certified(
+    name: str,
+    survey: Survey,
+    way: Grouping,
+    earlier: Sequence[Asked],
+    progress: Progress | None,
+) -> Alternative:
+    crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
+    try:
+        messages = certified_messages(survey, way, crowd, earlier, progress)
+    except PrivacyError:
+        return Alternative(name, len(way.groups), 0, None)
+    reports = sum(message.reports_each for message in messages)
+    return Alternative(name, len(way.groups), reports, expected_error(survey, messages))

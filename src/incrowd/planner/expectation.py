@@ -1,7 +1,7 @@
 """What the noise will do to a table, before anything is collected.
 
-The guess is that all answers are alike (of a `multi` question, that half of what is allowed is
-given) and that questions have nothing to do with each other. Then the noise of a cell,
+The guess is that all answers are equally common (of a `multi` question, that half of what is
+allowed is given) and that questions have nothing to do with each other. Then the noise of a cell,
 E[g^2] - E[g] for the debiased report g, is a product over questions less another product.
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from incrowd.numerics.binomial import at_least, log_binomial
-from incrowd.plans.message import Message, UnlinkedBits
+from incrowd.plans.message import Message
 from incrowd.plans.plan import Plan
 
 TAIL = 1e-9  # of all the crowd together: the chance that anybody's reports exceed the slots
@@ -24,7 +24,7 @@ def slots(plan: Plan) -> tuple[int, ...]:
     number of reports is random: the fewest places whose tail t keeps crowd * t <= 1e-9, the sum
     over such messages.
     """
-    random = sum(isinstance(message, UnlinkedBits) for message in plan.messages)
+    random = sum(message.unlinked for message in plan.messages)
     wanted = TAIL / (plan.survey.crowd * max(random, 1))
     return tuple(_places(message, wanted) for message in plan.messages)
 
@@ -39,7 +39,7 @@ def tail(plan: Plan, places: tuple[int, ...]) -> float:
 
 
 def _places(message: Message, wanted: float) -> int:
-    if not isinstance(message, UnlinkedBits):
+    if not message.unlinked:
         return message.copies
     least, most = -1, message.record_bits * message.copies  # above which nothing is sent
     return _first(lambda places: _tail(message, places) <= wanted, least, most)
@@ -58,7 +58,7 @@ def _tail(message: Message, places: int) -> float:
 
     The set bits that stay set and the others that are flipped are two independent binomials.
     """
-    if not isinstance(message, UnlinkedBits):
+    if not message.unlinked:
         return 0.0 if places >= message.copies else 1.0
     chosen = message.copies * sum(domain.most for domain in message.question.domains)
     others = message.copies * message.record_bits - chosen

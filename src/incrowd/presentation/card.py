@@ -16,8 +16,17 @@ from incrowd.presentation import guarantees
 from incrowd.presentation.data import guarantee_facts, message_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
-from incrowd.presentation.plan_text import Row, answers, asked, rests_on, sent, who_sees_what
+from incrowd.presentation.plan_text import (
+    Row,
+    answers,
+    asked,
+    rests_on,
+    sent,
+    who_sees_what,
+    wording,
+)
 from incrowd.presentation.shell import rendered
+from incrowd.survey import AnyQuestion, Survey
 
 MOST_ROWS = 40  # of a table on the card; the plan has them all
 
@@ -109,25 +118,41 @@ _EXAMPLE = (
     "gives these very bits with the one that gives them least often."
 )
 _CHECK = (
-    "The first line works the figures out anew from the plan alone, and fails if they do not hold. "
+    "The first line recomputes the figures from the plan alone, and fails if they do not hold. "
     "The second is the plan's SHA-256 digest: reports bear it, and a plan with another digest is "
     "another plan."
 )
 
 
 def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Section]:
-    yield Section("What is asked", (), _cut(("question", "answers"), asked(plan)))
+    yield from _asked(plan.survey)
     head: Row = ("travel together", "from each person", "noise")
     several = sum(message.reports_each for message in plan.messages) > 1
     said = (_SENT, _several(plan)) if several else (_SENT,)
     yield Section("What is sent", said, _cut(head, sent(plan)))
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
-    rows = ((e.question, e.answer, e.record, e.report, e.odds) for e in examples(plan))
+    named = plan.survey.label_of
+    rows = (
+        (e.question, named(e.question, e.answer), e.record, e.report, e.odds)
+        for e in examples(plan)
+    )
     yield Section("An example, made up", (_EXAMPLE,), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan)))
     rest = (*rests_on(plan), ("Computed", _computed(plan, certified)))
     yield Section("What it rests on", (), Grid((), rest))
     yield Section("How to check it", (_CHECK,), code=(command, plan.digest))
+
+
+def _asked(survey: Survey) -> Iterator[Section]:
+    """The questions as people read them, in every language; without words their ids alone."""
+    if not any(wording(survey, question.id) for question in survey.questions):
+        rows = ((ids, given) for ids, _, given in asked(survey))
+        yield Section("What is asked", (), _cut(("question", "answers"), rows))
+        return
+    head = ("question", "as people read it", "answers")
+    for language in survey.languages:
+        several = f" ({language})" if len(survey.languages) > 1 else ""
+        yield Section(f"What is asked{several}", (), _cut(head, asked(survey, language)))
 
 
 def _several(plan: Plan) -> str:
@@ -167,7 +192,7 @@ def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,
-        "questions": [{"id": q.id, "answers": answers(q)} for q in plan.survey.questions],
+        "questions": [_question_facts(question) for question in plan.survey.questions],
         "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
         "who_sees_what": dict(who_sees_what(plan)),
@@ -175,3 +200,9 @@ def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
         "memoised": list(plan.memoised),
     }
+
+
+def _question_facts(question: AnyQuestion) -> dict[str, Any]:
+    """A question; its words only if it has some."""
+    words = question.model_dump(include={"text", "help", "labels"})
+    return {"id": question.id, "answers": answers(question)} | words

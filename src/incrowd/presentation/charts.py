@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from typing import Any, NamedTuple
 
 import vl_convert
@@ -16,6 +17,7 @@ from incrowd.presentation.shell import INK, LINE, MUTED, rendered
 # The style sheet asks for fonts as wide as the one Vega measures the labels with.
 FONT = "sans-serif"
 MOST_CELLS = 200
+MOST_LETTERS = 40  # of a question, in a chart
 
 _TEXT = {"labelFont": FONT, "labelFontSize": 12, "titleFont": FONT, "titleFontSize": 12}
 _QUIET = {"domain": False, "ticks": False, "titleColor": MUTED, "titleFontWeight": "normal"}
@@ -54,7 +56,8 @@ def chart_svg(item: Shown, size: Size, label: str) -> Markup:
     # Room for the longest name, as far as it goes; 7 pixels are a roomy character.
     labels = min(max(map(cell_len, answers)) * 7 + 26, size.most_labels)
     groups = list(dict.fromkeys(cell.answer[:-1] for cell in item.cells))
-    headings = [group_heading(item.table.questions, group) for group in groups]
+    questions = tuple(map(shortened, item.table.questions))
+    headings = [group_heading(questions, group) for group in groups]
     place = {group: number for number, group in enumerate(groups)}
     return drawn(
         "table.json",
@@ -85,6 +88,11 @@ def group_heading(questions: tuple[str, ...], group: tuple[str, ...]) -> str:
     """What heads a small multiple: the answers to all questions but the last."""
     pairs = zip(questions, group, strict=False)
     return ", ".join(f"{question}: {answer}" for question, answer in pairs)
+
+
+def shortened(wording: str) -> str:
+    """The beginning of a wording, so that the answer behind it is seen as well."""
+    return textwrap.shorten(wording, MOST_LETTERS, placeholder=" …")
 
 
 def drawn(template: str, label: str, **parts: Any) -> Markup:

@@ -18,9 +18,10 @@ from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.presentation.simulated import marked, marked_table
-from incrowd.survey import Randomizer
+from incrowd.survey import Randomizer, Survey
 
 JOINT = " | "
 EVERYBODY = "all"  # strata together
@@ -77,12 +78,19 @@ class Shown(NamedTuple):
     """A table and its cells, the last question's answers changing fastest.
 
     note: what is left out, of questions with so many answers that only those are shown which rise
-    above the noise, the largest first.
+    above the noise, the largest first. ids: of the questions where the table has them, and their
+    answers, as people read them.
     """
 
     table: TableEstimate
     cells: tuple[Cell, ...]
     note: str = ""
+    ids: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The short names of the questions: their ids."""
+        return self.ids or self.table.questions
 
     @property
     def has_truth(self) -> bool:
@@ -90,10 +98,49 @@ class Shown(NamedTuple):
         return bool(self.cells) and self.cells[0].truth is not None
 
 
+def quality(table: TableEstimate) -> str:
+    """How precise a table is, and how far one person can falsify it."""
+    points = short_percent(table.influence).removesuffix("%")
+    return (
+        f"as precise as {table.effective_sample_size:,.0f} people asked without privacy; one "
+        f"person's false reports can shift a figure by at most {points} percentage points"
+    )
+
+
 def shown(estimates: Estimates) -> Iterator[Shown]:
     """Every table with the cells that people look at, in the order of the estimates."""
     for item in complete(estimates):
-        yield _visible(item) if item.cells[0].above_noise is not None else item
+        visible = _visible(item) if item.cells[0].above_noise is not None else item
+        yield _as_read(visible, estimates.plan.survey)
+
+
+def _as_read(item: Shown, survey: Survey) -> Shown:
+    """With the survey's words in the place of ids and answers."""
+    ids = item.table.questions
+
+    def said(answers: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(survey.label_of, ids, answers))
+
+    table = replace(
+        item.table,
+        questions=tuple(map(survey.text_of, ids)),
+        answers=tuple(
+            said_each(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
+        ),
+    )
+    cells = tuple(cell._replace(answer=said(cell.answer)) for cell in item.cells)
+    return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
+
+
+def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
+    """Wordings, and behind them the ids that commands take, unless they are the same."""
+    read, named = " × ".join(questions), " × ".join(ids)
+    return read if read == named else f"{read} ({named})"
+
+
+def said_each(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
+    """Answers to a question as people read them."""
+    return tuple(survey.label_of(id, answer) for answer in answers)
 
 
 def _visible(item: Shown) -> Shown:
@@ -179,7 +226,10 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         **of_the_only(messages, "noise", "copies"),
         "messages": messages,
         "guarantee": guarantee_facts(estimates.guarantee),
-        "tables": [_table_json(estimates, n, item) for n, item in enumerate(complete(estimates))],
+        "tables": [
+            _table_json(estimates, estimates.plan.survey, number, item)
+            for number, item in enumerate(complete(estimates))
+        ],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
     }
     if estimates.strata:
@@ -232,17 +282,17 @@ def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
 
 def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, Any]:
     """A stratum, or several that were released as one; shares are of its own people."""
-    tables = enumerate(of_stratum(estimates, stratum))
+    survey, tables = estimates.plan.survey, enumerate(of_stratum(estimates, stratum))
     return {
         "strata": list(stratum.names),
         "people": stratum.people,
-        "tables": [_table_json(stratum, number, item) for number, item in tables],
+        "tables": [_table_json(stratum, survey, n, item) for n, item in tables],
         "words": [_words_json(id, words) for id, words in stratum.words.items()],
     }
 
 
 def _table_json(
-    estimates: Estimates | StratumEstimates, number: int, item: Shown
+    estimates: Estimates | StratumEstimates, survey: Survey, number: int, item: Shown
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "questions": list(item.table.questions),
@@ -253,6 +303,11 @@ def _table_json(
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
     }
+    read = _as_read(item, survey).table
+    if read.questions != item.table.questions:
+        found["text"] = list(read.questions)
+    if read.answers != item.table.answers:
+        found["labels"] = list(map(list, read.answers))
     intervals = estimates.simultaneous[number] if estimates.simultaneous else None
     if intervals is not None:
         found["simultaneous"] = {

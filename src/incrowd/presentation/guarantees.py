@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee
-from incrowd.presentation.number_text import bound, factor, written_out
+from incrowd.presentation.number_text import bound, chance, factor, written_out
 
 ROWS = (
-    "Each row of the answers was treated as one person. Somebody with several rows is protected "
+    "Each row of the answers was treated as one person. Anyone with several rows is protected "
     "less than stated, and the intervals take no account of rows that belong together."
 )
 
@@ -36,9 +36,9 @@ def guarantee_heading(guarantee: Guarantee) -> str:
 
 
 def guarantee_sentence(guarantee: Guarantee) -> str:
-    """The guarantee and its assumption in one plain sentence; figures are rounded up."""
+    """The guarantee and its assumption in plain words; figures are rounded up."""
     by = analysis(guarantee.analysis)
-    claim = by.claim(factor(guarantee.epsilon), bound(guarantee.delta))
+    claim = by.claim(factor(guarantee.epsilon), chance(guarantee.delta))
     assumption = guarantee.assumption.strip().rstrip(".")
     if not assumption:
         return f"{claim}."
@@ -77,5 +77,11 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
         found.append(
             f"epsilon {bound(guarantee.epsilon)} lets odds change by a factor of "
             f"{factor(guarantee.epsilon)}: that promises almost nothing"
+        )
+    if analysis(guarantee.analysis).shuffled and guarantee.local_epsilon > 10:
+        found.append(
+            f"without the shuffler nearly nothing is left: epsilon "
+            f"{written_out(guarantee.local_epsilon)} lets odds change by a factor of "
+            f"{factor(guarantee.local_epsilon)}"
         )
     return tuple(found)

@@ -7,15 +7,16 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from incrowd import views
+from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import comparisons, guarantees
+from incrowd.presentation import comparisons, guarantees, regressions
 from incrowd.presentation.data import as_table
-from incrowd.presentation.plan_text import answers, message_texts
+from incrowd.presentation.plan_text import answers, message_texts, wording
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked_table, simulation_warning
-from incrowd.survey import Survey
+from incrowd.survey import AnyQuestion, Survey
 
 
 @views.as_html.register
@@ -26,10 +27,15 @@ def survey_html(survey: Survey) -> str:
     facts = {
         "Crowd": [_crowd(survey)],
         "Wanted guarantee": [f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"],
-        "Questions": [f"{question.id}: {answers(question)}" for question in survey.questions],
+        "Questions": [_question(survey, question) for question in survey.questions],
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
     }
     return rendered("facts.html", title=survey.name, facts=facts)
+
+
+def _question(survey: Survey, question: AnyQuestion) -> str:
+    words = wording(survey, question.id)
+    return f"{question.id}: {words}{' – ' if words else ''}{answers(question, survey)}"
 
 
 @views.as_html.register
@@ -74,7 +80,12 @@ def two_way_html(found: TwoWay) -> str:
     return rendered(
         "comparison.html",
         title=comparisons.title(found.questions),
-        said=[*warned, guarantees.guarantee_sentence(found.guarantee), independence],
+        said=[
+            *warned,
+            *found.wording,
+            guarantees.guarantee_sentence(found.guarantee),
+            independence,
+        ],
         headings=comparisons.HEADINGS,
         rows=list(map(comparisons.row, found.figures)),
         notes=comparisons.notes(found.figures),
@@ -86,3 +97,13 @@ def two_way_table(found: TwoWay) -> pa.Table:
     """A row for each figure: its kind, and the fields of `Comparison`."""
     rows = [{"kind": kind, **asdict(figure)} for kind, figure in found.kinds()]
     return marked_table(pa.Table.from_pylist(rows), found.seed)
+
+
+@views.as_html.register
+def regression_html(found: Regression) -> str:
+    """The forest plot and the numbers."""
+    shown = rendered("comparison.html", **regressions.parts(found))
+    return shown + regressions.chart(found)
+
+
+views.as_arrow.register(regressions.regression_table)

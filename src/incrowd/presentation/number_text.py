@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
 
 from incrowd.channels.rounding import rounded_down, rounded_up
+
+POWERS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
 
 
 class HasError(Protocol):
@@ -47,6 +50,20 @@ def short_percent(proportion: float) -> str:
 def bound(value: float, significant: int = 3) -> str:
     """A bound on what is lost, as epsilon or delta: never below the real one, "1e-06" for 1e-6."""
     return rounded_up(value, significant)
+
+
+def chance(delta: float) -> str:
+    """A small probability for people, rounded up: "one in a million", "one in 2,500", "0.3"."""
+    if not 0 < delta <= 0.01:
+        return bound(delta)
+    times = float(rounded_down(float(1 / Decimal(repr(delta))), 3))
+    if times >= 1e15:
+        return f"one in 10^{math.floor(math.log10(times))}"
+    unit = max((power for power in POWERS if power <= times), default=1)
+    if unit == 1:
+        return f"one in {times:,.0f}"
+    many = "a" if times == unit else f"{times / unit:g}"
+    return f"one in {many} {POWERS[unit]}"
 
 
 def factor(log_ratio: float) -> str:

@@ -11,8 +11,16 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.data import Cell, Shown, present_note, present_rows, shown, strata_words
-from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.data import (
+    Cell,
+    Shown,
+    present_note,
+    present_rows,
+    quality,
+    shown,
+    strata_words,
+)
+from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import simulation_warning
@@ -45,7 +53,7 @@ def page(estimates: Estimates) -> str:
         figures=_FIGURES,
         percent=_percent,
         tables=[_table(item, used) for item, used in zip(items, before, strict=False)],
-        words=[_words(id, words) for id, words in estimates.words.items()],
+        words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
         errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
         noise_and_sampling=NOISE_AND_SAMPLING,
@@ -65,8 +73,10 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
     return {
         "of": item.table,
+        "ids": item.ids,
+        "names": item.names,
         "note": item.note,
-        "influence": short_percent(item.table.influence),
+        "quality": quality(item.table),
         "cells": len(item.cells),
         "listed": len(listed),
         "charts": [chart_svg(item, size, label) for size in (WIDE, NARROW)] if drawn else (),
@@ -82,11 +92,11 @@ def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cel
         yield group_heading(item.table.questions, group), list(cells)
 
 
-def _words(id: str, words: WordEstimates) -> dict[str, Any]:
+def _words(question: str, words: WordEstimates) -> dict[str, Any]:
     """The words that are present, the most frequent first."""
     found = present_rows(words)[:_MOST_LISTED]
     return {
-        "question": id,
+        "question": question,
         "of": words,
         "note": present_note(words, len(found)),
         "lines": found,

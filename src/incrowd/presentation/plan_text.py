@@ -11,7 +11,7 @@ from incrowd.plans import Message, Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
-from incrowd.survey import AnyQuestion, Multi, Number, Survey, Text, YesNo
+from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Number, Survey, Text, YesNo
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
@@ -19,20 +19,23 @@ Line = tuple[str, str]
 MOST_LISTED = 12  # answers to a question
 
 
-def asked(plan: Plan) -> Iterator[Line]:
-    """The questions and the answers that can be given; questions with the same answers share a
-    line."""
-    alike: dict[str, list[str]] = {}
-    for question in plan.survey.questions:
-        alike.setdefault(answers(question), []).append(question.id)
-    return ((", ".join(ids), given) for given, ids in alike.items())
+def asked(survey: Survey, language: str = "") -> Iterator[Row]:
+    """The questions and the answers that can be given, as they are read in a language.
+
+    Questions without words of their own and with the same answers share a line.
+    """
+    alike: dict[Line, list[str]] = {}
+    for question in survey.questions:
+        read = (wording(survey, question.id, language), answers(question, survey, language))
+        alike.setdefault(read, []).append(question.id)
+    return ((", ".join(ids), *read) for read, ids in alike.items())
 
 
-def answers(question: AnyQuestion) -> str:
-    """The answers that can be given to a question."""
-    more = "; or no answer, which is sent like any other" if question.optional else ""
-    openly = "; sent openly, without noise" if question.open else ""
-    return f"{_substantive(question)}{more}{openly}"
+def wording(survey: Survey, id: str, language: str = "") -> str:
+    """What people read above the answers to a question, and what helps them."""
+    if survey.question(id).text is None:
+        return survey.help_of(id, language)
+    return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
 
 
 def open_named(survey: Survey) -> str:
@@ -40,17 +43,39 @@ def open_named(survey: Survey) -> str:
     return " and ".join(question.id for question in survey.open)
 
 
-def _substantive(question: AnyQuestion) -> str:
-    listed = _listed(question.substantive)
+def legend(survey: Survey, *ids: str) -> tuple[str, ...]:
+    """What stands for the ids of questions: wording and answers, of those that have any words."""
+    found = (survey.question(id) for id in ids)
+    return tuple(
+        f"{question.id}: {survey.text_of(question.id)} ({answers(question, survey)})"
+        for question in found
+        if question.text or question.labels
+    )
+
+
+def answers(question: AnyQuestion, survey: Survey | None = None, language: str = "") -> str:
+    """The answers that can be given to a question; with a survey as people read them."""
+
+    def said(answer: str) -> str:
+        return survey.label_of(question.id, answer, language) if survey else answer
+
+    none = said(NO_ANSWER)
+    more = f"; or {none}, which is sent like any other" if question.optional else ""
+    openly = "; sent openly, without noise" if question.open else ""
+    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}{openly}"
+
+
+def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
+    listed = _listed(named)
     if isinstance(question, YesNo):
-        return "no or yes"
+        return " or ".join(named)
     if isinstance(question, Multi):
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):
-        return f"a number, of which only the range is told: {listed}"
+        return f"a number, of which only its range is sent: {listed}"
     if isinstance(question, Text):
         words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {question.block} values are told"
+        return f"a word of one's own, of which only {words} with {question.block} values are sent"
     return f"one of {listed}"
 
 
@@ -167,7 +192,7 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
     yield (
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
-        "may be published too: that is counted in.",
+        "may be published too: the guarantee already allows for this.",
     )
 
 
@@ -196,11 +221,11 @@ def _crowd(plan: Plan) -> str:
     if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
     each = " in each stratum that is released" if survey.open else ""
-    said = f"{survey.crowd:,} people{each}, none of whom may work with the analyst."
+    said = f"{survey.crowd:,} people{each}, assuming none cooperates with the analyst."
     if survey.colluding:
         said = (
-            f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may work with the "
-            f"analyst: the other {survey.honest:,} hide each other."
+            f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may cooperate with "
+            f"the analyst: the other {survey.honest:,} hide each other."
         )
     if promise.crowd < survey.honest:
         said += f" An earlier round had fewer: only {promise.crowd:,} are counted on."
@@ -230,7 +255,7 @@ def _strata(survey: Survey) -> str:
 def _person(rows: int) -> str:
     if rows > 1:
         return f"up to {rows:,} rows of the answers, protected together."
-    return "one row of the answers; whoever has several is protected less."
+    return "one row of the answers; anyone with several rows is protected less."
 
 
 def _earlier(plan: Plan) -> str:

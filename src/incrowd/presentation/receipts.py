@@ -17,6 +17,11 @@ _NOT_SHOWN = (
     "does not show that they were mixed, that the people are real, or that nobody was left out"
 )
 _ALONE = "One party mixed and opened these reports: nothing beyond the local guarantee is promised"
+_AGAIN = (
+    "Permanent responses of an earlier round are repeated here: nothing beyond the local guarantee "
+    "is promised. Who took part in which rounds can be matched with responses that stay the same, "
+    "and nobody signed that the same people were invited"
+)
 _CHEATED = (
     "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept "
     "in the collector's folder `contradictions`"
@@ -30,6 +35,8 @@ def receipt_sentences(found: Received) -> Iterator[str]:
         yield f"{_CHEATED}."
     if found.local_only:
         yield f"{_ALONE}."
+    if found.again:
+        yield f"{_AGAIN}."
     for message, reports, most in found.crowded:
         yield (
             f"Message {message + 1} has {reports:,} reports, more than the {most:,} of "

@@ -21,10 +21,12 @@ from incrowd.presentation.data import (
     Word,
     present_note,
     present_rows,
+    quality,
     shown,
     strata_words,
+    titled,
 )
-from incrowd.presentation.number_text import digits, percent, short_percent
+from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences
 from incrowd.presentation.simulated import simulation_warning
@@ -42,7 +44,8 @@ def terminal(estimates: Estimates) -> Group:
     A two-way table is a grid if it fits the width of the console, else a list.
     """
     tables = [_fitting(item) for item in shown(estimates)]
-    lists = [_words(id, words) for id, words in estimates.words.items()]
+    read = estimates.plan.survey.text_of
+    lists = [_words(titled([read(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
 
@@ -103,12 +106,12 @@ def _table(title: str, caption: str, *names: str) -> Table:
     )
 
 
-def _words(id: str, words: WordEstimates) -> Table:
+def _words(title: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
     found = present_rows(words)
     others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
     caption = f"% of people; {present_note(words, len(found))}; other words: {others}"
-    shown = _table(id, caption, "word", "estimate", "std. error", "95% interval")
+    shown = _table(title, caption, "word", "estimate", "std. error", "95% interval")
     for row in found:
         shown.add_row(Text(row.word), *_figures(row, 2))
     return shown
@@ -117,8 +120,10 @@ def _words(id: str, words: WordEstimates) -> Table:
 def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
-    shown = _table(" × ".join(of.questions), f"% of people; errors: {of.errors}{_note(item)}")
-    for question, answers in zip(of.questions, of.answers, strict=True):
+    shown = _table(
+        titled(of.questions, item.names), f"% of people; errors: {of.errors}{_note(item)}"
+    )
+    for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
     truth = ["truth"] if item.has_truth else []
@@ -144,15 +149,14 @@ def _note(item: Shown) -> str:
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
-    moved = f"a malicious sender moves a figure by {short_percent(item.table.influence)} at most"
-    return f"; effective sample size {item.table.effective_sample_size:,.0f}; {moved}{note}"
+    return f"; {quality(item.table)}{note}"
 
 
 def _grid(item: Shown) -> Table:
     """Rows by columns: estimate ± half of the interval."""
-    shown = _table(" × ".join(item.table.questions), _grid_caption(item))
+    shown = _table(titled(item.table.questions, item.names), _grid_caption(item))
     rows, columns = item.table.answers
-    shown.add_column(Text(item.table.questions[0]), no_wrap=True)
+    shown.add_column(Text(item.names[0]), no_wrap=True)
     for name in columns:
         shown.add_column(Text(name), justify="right", no_wrap=True)
     places = digits(item.cells)

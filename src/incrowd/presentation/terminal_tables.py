@@ -15,12 +15,11 @@ from incrowd.estimation.quotients import Comparison
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text
+from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, row
 from incrowd.presentation.number_text import short_percent
 from incrowd.survey import Survey
 
-# Name, messages, reports a person, and the error of the wanted tables; None if there is none.
-Way = tuple[str, int, int, float | None]
 # Questions, standard error, smallest share that is told from zero, effective sample.
 Expected = tuple[Sequence[str], float, float, float]
 
@@ -28,9 +27,8 @@ LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quie
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
 VISIBLE = (
-    "detectable share: the smallest share that is told from zero half of the time (5% for any "
-    "false one in the table); effective sample: how many people, asked without noise, would "
-    "tell as much"
+    "detectable share: smallest share detected in half of all surveys (5% false alarms in a "
+    "table); effective sample: as precise as so many people asked without privacy"
 )
 
 
@@ -59,10 +57,20 @@ def message_table(made: Plan) -> Table:
     return shown
 
 
+def sent_each(made: Plan) -> float:
+    """How many reports a person sends by a plan, on average."""
+    return sum(message.reports_each for message in made.messages)
+
+
+def count(reports: float) -> str:
+    """How many reports, with a decimal where it is a mean."""
+    return f"{reports:,.0f}" if reports == round(reports) else f"{reports:,.1f}"
+
+
 def beyond_budget(made: Plan) -> Iterator[str]:
     """What to know of a plan whose unlinked set bits are more than a person may send."""
     budget = made.survey.reports_per_person
-    sent = sum(message.reports_each for message in made.messages)
+    sent = sent_each(made)
     if budget is not None and sent > budget:
         yield (
             f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
@@ -74,7 +82,7 @@ def beyond_budget(made: Plan) -> Iterator[str]:
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
     """How sharp each table will be, of the smallest stratum where questions are open."""
     whose = " of the smallest stratum" if survey.open else ""
-    title = f"what {survey.crowd:,} people{whose} will tell, if all answers are alike"
+    title = f"what {survey.crowd:,} people{whose} will tell, if all answers are equally common"
     shown = table(title, "table", "standard error", "detectable share", "effective sample")
     for questions, error, detectable, people in expected:
         numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")
@@ -87,12 +95,12 @@ def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table
     title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
     names = ("sent as", "messages", "reports a person", "error", "ratio")
     shown = table(title, *names, whole=names[:1])
-    sent = sum(message.copies for message in made.messages)
-    for name, messages, reports, other in [("this plan", len(made.messages), sent, error), *others]:
+    own = "this plan", len(made.messages), sent_each(made), error
+    for name, messages, reports, other in [own, *others]:
         if other is None:
             shown.add_row(name, "", "", "no noise keeps the promise", "")
         else:
-            numbers = (f"{messages:,}", f"{reports:,}", short_percent(other))
+            numbers = (f"{messages:,}", count(reports), short_percent(other))
             shown.add_row(name, *numbers, f"{other / error:.2f}")
     return shown
 

@@ -9,6 +9,7 @@ import numpy as np
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import MISSING, UsageError
 from incrowd.plans import Message, Plan
+from incrowd.plans.rounds import series
 from incrowd.sampling.permanent import DeviceKey, permanent_bits
 
 Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
@@ -45,21 +46,9 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     for id in (question.id for question in message.questions if question.memoised):
         place, noise = message.layout[id], message.channels[id].permanent_stage
         assert isinstance(noise, BitFlip)  # of RAPPOR, and that alone is memoised
-        series = _series(plan, message, noise)
+        name = series(plan.survey.name, message, noise)
         for row, key in enumerate(memory):
             answer = bits[row, place]
             named = np.packbits(answer).tobytes().hex()
-            bits[row, place] = permanent_bits(key, answer, noise, series, id, named)
+            bits[row, place] = permanent_bits(key, answer, noise, name, id, named)
     return np.packbits(bits, axis=1, bitorder="little")
-
-
-def _series(plan: Plan, message: Message, noise: BitFlip) -> str:
-    """What names a series of reports that repeat each other's responses.
-
-    Another noise must draw anew: one number compared with two thresholds tells the answer. So must
-    another message: responses that stand in two of them would link both reports of a person.
-    """
-    questions = "; ".join(
-        f"{question.id}: {', '.join(question.answers)}" for question in message.questions
-    )
-    return f"{plan.survey.name}, noise {noise.numerator}, with {questions}"

@@ -91,6 +91,17 @@ def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[
     return batch, parts
 
 
+def mixed(
+    pieces: Iterable[np.ndarray], width: int, keystream: Keystream, disk: Disk
+) -> Iterator[np.ndarray]:
+    """Reports of `width` bytes, as they come, in one uniform order; memory is bounded."""
+    buckets = disk.buckets(FILES, width)
+    for packed in pieces:
+        for bucket, part in zip(buckets, spread(packed, FILES, keystream), strict=True):
+            bucket.add(part)
+    yield from shuffled(buckets, keystream, disk, lambda _: None)
+
+
 def shuffled(
     buckets: list[Bucket], keystream: Keystream, disk: Disk, done: Advance
 ) -> Iterator[np.ndarray]:

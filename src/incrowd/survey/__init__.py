@@ -1,5 +1,6 @@
 """Questions and surveys: plain frozen data, TOML in."""
 
+from incrowd.survey.codes import Codes
 from incrowd.survey.domains import Domain
 from incrowd.survey.questions import (
     NO_ANSWER,
@@ -21,6 +22,7 @@ __all__ = [
     "SEPARATOR",
     "AnyQuestion",
     "Choice",
+    "Codes",
     "Domain",
     "Group",
     "Multi",

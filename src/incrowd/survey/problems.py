@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from incrowd.errors import MISSING, InWords, Problem
+from incrowd.errors import MISSING, InWords, Problem, likely
+from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.open import is_open, open_problems
+from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
+from incrowd.survey.words import LANGUAGE, word_problems
 
 KINDS = ", ".join(TYPES)
 
@@ -38,6 +40,10 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     if raw.get("small_strata", "delete") != "delete" and not any(map(is_open, questions)):
         allowed = "no question is open, so that there are no strata; leave it out"
         yield Problem("small_strata", raw["small_strata"], allowed)
+    language = raw.get("language", LANGUAGE)
+    for question in questions if isinstance(language, str) else ():
+        yield from word_problems(question, language)
+    yield from code_problems(raw)
 
 
 def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -68,7 +74,8 @@ def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[
     for name in names:
         if name not in ids:
             known = ", ".join(ids) or "the ids of questions"
-            yield Problem(field, name, f"no question has this id; use {known}")
+            allowed = f"no question has this id; {likely(name, ids)}use {known}"
+            yield Problem(field, name, allowed)
     if len(set(names)) < len(names):
         yield Problem(field, names, "should name each question once")
 
@@ -135,7 +142,9 @@ def mistakes(
     parts: Mapping[str, type[Frozen]],
 ) -> list[Problem]:
     """What pydantic found in a raw survey, in our words; parts: the models below the survey."""
-    found = [e for e in error.errors() if not _echo(e)]
+    found: list[Any] = [
+        {**e, "loc": _as_written(e["loc"], raw)} for e in error.errors() if not _echo(e)
+    ]
     return [_problem(e, _of(raw, e["loc"]), survey, parts) for e in found]
 
 
@@ -143,6 +152,15 @@ def _echo(error: Any) -> bool:
     """Whether pydantic calls a list too short only because its items are wrong."""
     too_short = error["type"] == "too_short"
     return too_short and bool(len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Codes stand at their questions."""
+    if len(place) < 3 or place[0] != "codes" or place[2] not in KEYS:
+        return place
+    id = raw["codes"][place[1]].get("question")
+    numbers = [n for n, q in enumerate(raw["question"]) if _mappings([q]) and q.get("id") == id]
+    return ("question", numbers[0], *place[2:]) if numbers else place
 
 
 def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> str:
@@ -198,9 +216,8 @@ def _keys(
     keys, above = _names_of(model), _names_of(survey)
     if location[-1] in above:
         return "it belongs to the survey itself: write it above the first [table]"
-    likely = difflib.get_close_matches(str(location[-1]), keys, n=1, cutoff=0.7)
-    known = f"did you mean {likely[0]}? Known" if likely else "known"
-    return f"{known} keys are {', '.join(sorted(keys))}"
+    keys += [*KEYS, *([OPTIONS_FILE] if "options" in keys else [])] if "id" in keys else []
+    return known_keys(str(location[-1]), keys)
 
 
 def _names_of(model: type[Frozen]) -> list[str]:

@@ -12,12 +12,18 @@ from incrowd.survey.domains import Domain
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.open import check_open
 from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.words import Words
 
 NO_ANSWER = "no answer"
 NONE = "none"  # a `multi` answer without any option, in a file of answers
 SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
+SHOWN = 12  # answers, in a message
 MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class _Question(Frozen):
@@ -25,12 +31,21 @@ class _Question(Frozen):
 
     optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
     the place of the planner's bit flip. open: the answer is not randomized and travels in clear.
+    text, help, labels: what people read, the last by answers; what is left out is left out of files
+    as well.
     """
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
     open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
+    text: Words | None = Field(default=None, exclude_if=_is_none)
+    help: Words | None = Field(default=None, exclude_if=_is_none)
+    labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
+
+    def __hash__(self) -> int:
+        """Tables of words have none of their own."""
+        return hash((type(self), self.id))
 
     @field_validator("id")
     @classmethod
@@ -91,6 +106,14 @@ class _Question(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _labels_fit(self) -> _Question:
+        for answer in self.labels or ():
+            if answer not in self.answers:
+                known = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
+                raise Mistake("labels", answer, f"should name one of the answers: {known}")
+        return self
+
+    @model_validator(mode="after")
     def _device_fits(self) -> _Question:
         if self.randomizer is None:
             return self
@@ -133,7 +156,7 @@ class _WithOptions(_Question):
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         twice = [name for name, count in Counter(options).items() if count > 1]
         if twice:
-            raise ValueError(f"should name each option once; {twice[0]!r} stands there twice")
+            raise ValueError(f"should name each option once; {twice[0]!r} is used twice")
         if NO_ANSWER in options:
             raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
         if any(not name or name != name.strip() for name in options):

@@ -13,10 +13,13 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.errors import SurveyError
+from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.frozen import Frozen
+from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
 from incrowd.survey.questions import AnyQuestion, Question
 from incrowd.survey.toml import read_toml
+from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
 MOST_COPIES = 10_000
 SHOWN = 8  # questions, in one line
@@ -60,9 +63,12 @@ class Survey(views.Notebook, Frozen):
     reports_per_person: the planner groups the questions, and nobody sends more reports than that,
     so that the largest (or the mean) standard error of the wanted tables is smallest.
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
+    language: of what stands in one language only, and where another is wanted and missing.
+    codes: how files of answers write them; in a TOML file keys of the questions.
     """
 
     name: str = Field(min_length=1)
+    language: Tag = Field(default=LANGUAGE, exclude_if=LANGUAGE.__eq__)
     crowd: int = Field(ge=2, le=MOST_PEOPLE, strict=True)
     colluding: int = Field(default=0, ge=0, strict=True)
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
@@ -76,6 +82,7 @@ class Survey(views.Notebook, Frozen):
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     tables: tuple[Table, ...] = Field(alias="table", default=())
     messages: tuple[Group, ...] = Field(alias="message", default=())
+    codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
@@ -97,7 +104,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        return cls.of(read_toml(path))
+        return cls.of(with_options(read_toml(path), Path(path).parent))
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
@@ -105,6 +112,7 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake at once.
         """
+        raw = with_codes(raw)
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
@@ -117,6 +125,33 @@ class Survey(views.Notebook, Frozen):
             if question.id == id:
                 return question
         raise KeyError(id)
+
+    def codes_of(self, id: str) -> Codes:
+        """How a file of answers writes those to a question; none, if it says so itself."""
+        found = (codes for codes in self.codes if codes.question == id)
+        return next(found, Codes(question=id))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those in which there is anything to read, the survey's own first."""
+        found = {tag for question in self.questions for tag in languages(question.model_dump())}
+        return (self.language, *sorted(found - {self.language}))
+
+    def text_of(self, id: str, language: str = "") -> str:
+        """The wording of a question, in the survey's language or another; or its id."""
+        return self._said(self.question(id).text, language) or id
+
+    def help_of(self, id: str, language: str = "") -> str:
+        """What helps to answer a question, or nothing."""
+        return self._said(self.question(id).help, language)
+
+    def label_of(self, id: str, answer: str, language: str = "") -> str:
+        """What people read in the place of an answer, or the answer itself."""
+        labels = self.question(id).labels or {}
+        return self._said(labels.get(answer), language) or answer
+
+    def _said(self, words: str | dict[str, str] | None, language: str) -> str:
+        return in_language(words, language or self.language, self.language) if words else ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -165,4 +200,9 @@ class Survey(views.Notebook, Frozen):
         return one_way + tuple(more)
 
 
-_PARTS: dict[str, type[Frozen]] = {"privacy": Privacy, "table": Table, "message": Group}
+_PARTS: dict[str, type[Frozen]] = {
+    "privacy": Privacy,
+    "table": Table,
+    "message": Group,
+    "codes": Codes,
+}

@@ -7,41 +7,48 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import IncrowdError, SurveyError, unreadable
+from incrowd.errors import IncrowdError, SurveyError, UsageError, unreadable
 
+SURVEY = "survey"
 MOST_BYTES = 1 << 24
 MOST_NAMES = 32  # in a dotted key, which takes memory that grows with the square of their number
 _NAME = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DEEP = re.compile(rf"(?<![\w-]){_NAME}(?:[ \t]*+\.[ \t]*+{_NAME}){{{MOST_NAMES}}}")
 
 
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """The content of a TOML file. Raises SurveyError if it cannot be read or is none."""
+def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
+    """The content of a TOML file. what: the kind of file, as a message names it.
+
+    Raises SurveyError if a survey cannot be read or is no TOML, UsageError for another file.
+    """
     try:
         with Path(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise _refused(path, f"{unreadable(error)}; name a TOML file") from None
+        raise _refused(what, path, f"{unreadable(error)}; name a TOML file") from None
     if len(text) > MOST_BYTES:
-        raise _refused(path, f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one")
+        raise _refused(what, path, f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one")
     try:
-        return _parsed(text.decode("utf-8").replace("\r\n", "\n"), path)
+        return _parsed(text.decode("utf-8").replace("\r\n", "\n"), what, path)
     except UnicodeDecodeError:
-        raise _refused(path, "it is not UTF-8; save it as UTF-8") from None
+        raise _refused(what, path, "it is not UTF-8; save it as UTF-8") from None
 
 
-def _parsed(text: str, path: str | Path) -> dict[str, Any]:
+def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
     if _DEEP.search(text):
-        raise _refused(path, f"it has a key of more than {MOST_NAMES} names; use a survey's keys")
+        raise _refused(
+            what, path, f"it has a key of more than {MOST_NAMES} names; write shorter keys"
+        )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _refused(path, f"it is not TOML: {error}; correct it there") from None
+        raise _refused(what, path, f"it is not TOML: {error}; correct it there") from None
     except RecursionError:
-        raise _refused(path, "it is nested too deeply; no survey needs that") from None
+        raise _refused(what, path, f"it is nested too deeply; no {what} needs that") from None
     except ValueError:  # Python reads no more digits; TOML sets no limit
-        raise _refused(path, "it has a number of thousands of digits; shorten it") from None
+        raise _refused(what, path, "it has a number of thousands of digits; shorten it") from None
 
 
-def _refused(path: str | Path, allowed: str) -> IncrowdError:
-    return SurveyError.of("survey", str(path), allowed)
+def _refused(what: str, path: str | Path, allowed: str) -> IncrowdError:
+    kind = SurveyError if what == SURVEY else UsageError
+    return kind.of(what, str(path), allowed)

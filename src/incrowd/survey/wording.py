@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from incrowd.errors import likely
 
 TRUTH = "should be true or false, without quotation marks"
 LIST = 'should be a list, such as ["a", "b"]'
@@ -43,6 +45,7 @@ PARTS = {
     "question": "write [[question]] before each one, and its keys below",
     "table": "write [[table]] before each one, and its questions below",
     "message": "write [[message]] before each one, and its questions below",
+    "labels": 'should be a table, such as { yes = "Yes", no = "No" }',
     "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
 }
 
@@ -58,3 +61,10 @@ def wording(error: Mapping[str, Any]) -> str:
         key = [key for key in error["loc"] if isinstance(key, str)][-1]
         return PARTS.get(key, KINDS[kind])
     return KINDS.get(kind, "it cannot stand here; leave it out")
+
+
+def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> str:
+    """What would be known in the place of a key that is not, the likeliest first."""
+    names = sorted(keys)
+    meant = likely(written, names)
+    return f"{meant}{'Known' if meant else 'known'} {kind} are {', '.join(names)}"

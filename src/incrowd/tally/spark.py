@@ -110,16 +110,27 @@ def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
         session.stop()
 
 
-def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
+def in_arrow(
+    frame: DataFrame, work: Callable[[Batches], Batches], result: str, done: str
+) -> pa.Table:
+    """What work makes of each partition of a frame, in any order, as the driver gets it.
+
+    result: its columns, as Spark names types. done: what is done to reports, in a message. Raises
+    ReportsError if it fails.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
-        rows = frame.mapInArrow(work, f"{TALLY} binary").collect()
+        return frame.mapInArrow(work, result).toArrow()
     except (Py4JError, PySparkException) as error:
-        allowed = f"they could not be counted: {_reason(error)}; count without Spark"
+        allowed = f"they could not be {done}: {_reason(error)}; try it without Spark"
         raise ReportsError.of("reports", InWords("on Spark"), allowed) from None
-    return [of_text(bytes(row[TALLY]).decode()) for row in rows]
+
+
+def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
+    table = in_arrow(frame, work, f"{TALLY} binary", "counted")
+    return [of_text(text.decode()) for text in table.column(TALLY).to_pylist()]
 
 
 def _count_places(

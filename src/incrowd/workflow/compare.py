@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.planner.open_tables import joint_table
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
+from incrowd.presentation.plan_text import legend
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
 
@@ -26,4 +29,5 @@ def compare(
     counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     table = joint_table(plan, counted, ids, noise_only, margin=True)
-    return two_way(table, guarantee, counted.seed)
+    found = two_way(table, guarantee, counted.seed)
+    return replace(found, wording=legend(plan.survey, first, second))

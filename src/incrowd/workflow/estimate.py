@@ -94,12 +94,11 @@ def estimate(
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
     cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
     they came over a network: the guarantee then allows for reports that were drawn again, is the
-    local one if one party mixed and opened, and a malicious sender fills all places. Raises
+    local one if one party mixed and opened or permanent responses are repeated, and a malicious
+    sender fills all places. Where questions are open the tables are of all people of the released
+    strata, the guarantee is that of the smallest, and `strata` has the tables of each. Raises
     ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
     accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
-
-    Where questions are open the tables are of all people of the released strata, the guarantee is
-    that of the smallest, and `strata` has the tables of each.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
@@ -187,9 +186,10 @@ def _joint(plan: Plan, counted: Tally, ids: Ids, noise_only: bool) -> JointEstim
 
 def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received]) -> Guarantee:
     """What is promised after a release: people may have drawn again whose reports did not fit, and
-    where one party mixed and opened nothing but the local guarantee is left."""
+    where one party mixed and opened, or permanent responses came a second time, nothing but the
+    local guarantee is left."""
     crowd = guarantee.crowd
-    if any(each.local_only for each in received):
+    if any(each.alone for each in received):
         guarantee, crowd = local_guarantee(plan, crowd), 1
     tail = max((each.tail for each in received), default=0.0)
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)

@@ -25,13 +25,14 @@ FAMILY_ERROR = 0.05
 
 @dataclass(frozen=True)
 class TableForecast:
-    """What to expect of one table when all its answers are alike.
+    """What to expect of one table when all its answers are equally common.
 
     standard_error: of its largest cell, noise plus sampling, as a proportion. noise_error: of the
-    noise alone. minimum_detectable_share: the smallest share that is told from zero, with every
-    cell of the table tested and 5% for any false alarm, half of the time. effective_sample_size:
-    how many people asked without noise would tell as much in squared error (Vinterbo, section 4.1:
-    the loss at s = 2 / (cells + 1), its mean over uniformly random tables).
+    noise alone. minimum_detectable_share: the smallest share that is detected in half of
+    all surveys, with every cell of the table tested and 5% for any false alarm.
+    effective_sample_size: how many people asked without noise would tell as much in squared
+    error (Vinterbo, section 4.1: the loss at s = 2 / (cells + 1), its mean over uniformly random
+    tables).
     """
 
     questions: tuple[str, ...]

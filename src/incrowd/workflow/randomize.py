@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
+from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
 from incrowd.plans import Message, Plan
@@ -35,7 +37,7 @@ MOST_FILES = 400  # open at the same time
 
 def randomize(
     plan: Plan,
-    answers: pa.Table,
+    answers: Any,
     *,
     simulation_seed: int | None = None,
     id: str | None = None,
@@ -46,16 +48,18 @@ def randomize(
     Where questions are open, one for each stratum and message: strata with fewer people than the
     survey's crowd are merged or left out, as its `small_strata` says, which is told by an
     IncrowdWarning.
-    answers: an Arrow table with a column for each question; other columns are ignored. id: the
-    column that says whose row it is; rows of one person count once. Without it each row is taken
-    as one person. device_key: the secret that permanent responses need; each id has its own part
-    of it. Real reports take their randomness from the operating system; a `simulation_seed` makes
-    them repeatable, therefore not private, and the collections say so.
+    answers: a data frame (pandas, polars, duckdb, Arrow and others) or a file, as `load_answers`
+    takes them, with a column for each question; other columns are ignored. id: the column that
+    says whose row it is; rows of one person count once. Without it each row is taken as one
+    person. device_key: the secret that permanent responses need; each id has its own part of it.
+    Real reports take their randomness from the operating system; a `simulation_seed` makes them
+    repeatable, therefore not private, and the collections say so.
     Raises AnswersError if the answers do not fit the survey or no stratum is large enough,
     UsageError if a key is needed, and PlanFileError if the plan names an analysis that does not
     promise what the plan does.
     """
     analysis_of(plan)
+    answers = load_answers(answers, plan.survey, id=id)
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
     people = People.of(plan.survey, answers)
@@ -102,12 +106,14 @@ def randomize_message(
 
 def randomize_files(
     plan: Plan,
-    answers: str | Path,
+    answers: str | Path | IO[bytes],
     output: str | Path,
     *,
     simulation_seed: int | None = None,
     id: str | None = None,
     device_key: DeviceKey | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
     progress: Progress = no_bar,
 ) -> Written:
     """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
@@ -118,15 +124,18 @@ def randomize_files(
     takes memory for the whole file: whether a row is the first of its id, and whether others of
     the same id agree with it, is known when all are there.
 
-    answers: a CSV or Parquet file. output: as for `save_reports`; written wholly or not at all.
+    answers, format, encoding: as for `load_answers`; CSV and Parquet files may be larger than
+    memory, others and what comes from a pipe are held in it. output: as for `save_reports`;
+    written wholly or not at all.
     progress: makes a progress bar from a label and a total. The rest, and what is raised, is as
     for `randomize`; wrong rows are counted over the whole file.
     """
     analysis_of(plan)
-    read = _batches(plan, answers, id)
+    source = source_of(answers, format, encoding)
+    read = _batches(plan, source, id)
     first = list(islice(read.tables, 2))
     if len(first) > 1:
-        groups, people = _counted(plan, answers)
+        groups, people = _counted(plan, source)
         return in_two_passes(
             plan,
             chain(first, read.tables),
@@ -148,7 +157,7 @@ def randomize_files(
 
 
 def _counted(
-    plan: Plan, answers: str | Path
+    plan: Plan, answers: Source
 ) -> tuple[dict[Names, Group] | None, dict[Names, int] | None]:
     """The releases of a file and how many people are in each: the open answers are read first.
 
@@ -171,7 +180,7 @@ def _counted(
     return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
 
 
-def _batches(plan: Plan, answers: str | Path, id: str | None) -> Batches:
+def _batches(plan: Plan, answers: Source, id: str | None) -> Batches:
     """The answers in batches; with ids in one, however large."""
     if id is None:
         return load_batches(answers, plan.survey, batch_rows(plan))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
@@ -44,7 +45,7 @@ class Simulation:
 
 def simulate(
     survey: Survey,
-    answers: pa.Table,
+    answers: Any,
     *,
     trials: int = 1000,
     fixed_people: bool = False,
@@ -58,14 +59,15 @@ def simulate(
     alone. Where questions are open each trial has as many people as the answers that `randomize`
     would release, in their strata. Text questions are left out. progress: called with 1 after
     every trial. The randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a
-    negative seed, or if there are fewer fixed people than the crowd.
+    negative seed, or if there are fewer fixed people than the crowd. answers: as `load_answers`
+    takes them.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
     made = plan(survey)
-    everybody = People.of(survey, answers)
+    everybody = People.of(survey, load_answers(answers, survey))
     if fixed_people and not survey.open and everybody.number < survey.crowd:
         allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
         raise UsageError.of("crowd", survey.crowd, allowed)

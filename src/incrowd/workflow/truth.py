@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.estimation.across import OpenAxis
@@ -23,15 +23,15 @@ from incrowd.workflow.strata import released, rows_of
 
 
 def truth(
-    plan: Plan, answers: pa.Table, *, tables: Sequence[Sequence[str]] | None = None
+    plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
-    For comparison only. Where questions are open, of the people whom `randomize` would release.
-    Raises AnswersError if there are none.
+    For comparison only. answers: as `load_answers` takes them. Where questions are
+    open, of the people whom `randomize` would release. Raises AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
-    everybody = Everybody.of(plan, People.of(plan.survey, answers))
+    everybody = Everybody.of(plan, People.of(plan.survey, load_answers(answers, plan.survey)))
     return tuple(everybody.cells(plan, ids) for ids in wanted)
 
 

@@ -15,6 +15,7 @@ import incrowd
 from incrowd.collection.collector import collections, opening, repeats
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import (
+    _of_rounds,
     load_receipt,
     receipts_of,
     received,
@@ -36,6 +37,18 @@ from tests.collection.collector.conftest import (
 from tests.oracles import make_vectors
 
 SHAPE = INVITED.shape
+WEEKLY = {
+    "name": "weekly",
+    "crowd": 500,
+    "privacy": {"epsilon": 0.9, "delta": 0.2},
+    "question": [
+        {
+            "id": "a",
+            "type": "yesno",
+            "randomizer": {"kind": "rappor", "f": 0.5, "memoised": True},
+        }
+    ],
+}
 
 
 @pytest.fixture
@@ -316,3 +329,14 @@ def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_pa
     assert not multiprocessing.active_children()
     assert [each.name for each in tmp_path.iterdir()] == ["0.release"]
     assert opened(sealed, workers=2)[0].opened_people == PEOPLE
+
+
+def test_releases_of_two_bundles_are_two_rounds_of_permanent_responses(opened, sealed):
+    """One plan, used in two bundles: nothing in either says so, both together do."""
+    found = received(opened(sealed)[0], INVITED)
+    other = replace(found, bundle="another")
+    plan = incrowd.plan(incrowd.Survey.of(WEEKLY))
+    rounds = _of_rounds(plan, [found, other])
+    assert [each.again for each in rounds] == [True, True] and rounds[0].alone
+    assert not any(each.again for each in _of_rounds(plan, [found, found])), "strata of one bundle"
+    assert not any(each.again for each in _of_rounds(PLAN, [found, other])), "fresh noise"

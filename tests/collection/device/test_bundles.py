@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
 from incrowd.accounting.redraws import redrawn
 from incrowd.collection.device.fetching import fetch
+from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.wire.addresses import Link
 from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
+from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.errors import PlanError, ProtocolError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import second_round, unlinked_survey, with_less_noise
-from tests.oracles import make_vectors
+from tests.oracles import make_vectors, wire
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link
 
 
@@ -36,15 +39,27 @@ def cheating(changes):
     return Bundle.parse(canonical(json.loads(INVITED.encoded) | changes).encode())
 
 
+OWN_KEY = KeyConfiguration(7, wire.public(X25519PrivateKey.from_private_bytes(bytes(31) + b"7")))
+
+
 @pytest.mark.parametrize(
     "other",
     [
         cheating({"shuffler_key": "00" * 32}),
         cheating({"key_configuration": "08" + INVITED.key_configuration[2:]}),
+        cheating({"key_configuration": OWN_KEY.encoded.hex()}),
         cheating({"reserve": 21}),
+        bundle_of(second_round()),
         OPEN,
     ],
-    ids=["another key of the shuffler", "another key id", "another rule", "another bundle"],
+    ids=[
+        "another key of the shuffler",
+        "another key id",
+        "a key that the shuffler can open with",
+        "another rule",
+        "another plan",
+        "another bundle",
+    ],
 )
 def test_a_bundle_for_one_victim_is_refused(other, home, answers):
     """It is right in itself, and not the one that the link pins."""
@@ -142,6 +157,31 @@ def test_one_party_promises_the_local_guarantee_alone():
     assert found.guarantee.epsilon == plan.guarantee.local_epsilon > plan.guarantee.epsilon
     assert "even with a name on it" in found.sentence
     assert "Who mixes" in dict(terms(bundle_of(plan, local_only=True), found))
+
+
+@pytest.fixture(scope="module")
+def weekly():
+    """Two rounds with permanent responses, and one with fresh noise after the first."""
+    remembered = {"kind": "rappor", "f": 0.5, "memoised": True}
+    question = {"id": "a", "type": "yesno", "randomizer": remembered}
+    raw = {"name": "weekly", "crowd": 500, "privacy": {"epsilon": 0.9, "delta": 0.2}}
+    survey = incrowd.Survey.of(raw | {"question": [question]})
+    first = incrowd.plan(survey)
+    return first, incrowd.plan(survey, earlier=(first.asked,))
+
+
+def test_permanent_responses_promise_the_local_guarantee_from_the_second_round_on(weekly, home):
+    """Also where one plan is used again, which the device alone can know."""
+    first, second = weekly
+    assert promised(bundle_of(first)).guarantee.analysis == "shuffle"
+    for found in (promised(bundle_of(second)), promised(bundle_of(first), again=True)):
+        assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
+        assert found.guarantee.epsilon >= math.log(3)
+    bundle, memory = bundle_of(first), Memory(home)
+    memory.note(bundle)
+    assert not memory.has_round(bundle), "sending again is the same round"
+    assert memory.has_round(bundle_of(first, period="next week"))
+    assert not memory.has_round(OPEN)
 
 
 def test_the_terms_say_who_may_send_and_what_happens_to_few():

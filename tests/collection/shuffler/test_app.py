@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.shuffler.counting import Counted
 from incrowd.collection.store.store import Stratum
@@ -228,3 +229,16 @@ def test_too_many_at_once_are_asked_to_come_again(tmp_path):
 def test_the_answer_is_the_problem_registered_for_it(site):
     answer = site.request("POST", "/upload", b"")
     assert json.loads(answer.content)["type"] == "urn:incrowd:problem:length"
+
+
+def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
+    """503, which a proxy or a machine that looks after it understands; and no row in the log."""
+    assert site.request("GET", "/ready").status_code == 200
+
+    def away():
+        raise OperationalError("SELECT 'secret'", None, OSError("connection refused"))
+
+    monkeypatch.setattr(site.store.engine, "connect", away)
+    answer = site.request("GET", "/ready")
+    assert (answer.status_code, answer.text) == (503, "no\n")
+    assert "look whether it runs" in caplog.text and "secret" not in caplog.text

@@ -1,5 +1,7 @@
 """The same on PostgreSQL: a real server, several processes' worth of connections at once."""
 
+import multiprocessing
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
@@ -13,6 +15,7 @@ from incrowd.collection.wire.upload import Upload
 from tests.collection.shuffler.conftest import INVITED, MERGED, Site, sealed, upload
 
 PEOPLE = 60
+MANY = 5_000  # groups: more than are sent before a closing
 
 
 @pytest.fixture
@@ -53,7 +56,7 @@ def test_processes_that_share_a_database_store_everybody_once(tmp_path, postgres
         found = []
         while mine:
             size = random.randint(1, 9)
-            found += store.accept([store.prepare(each) for each in mine[:size]])
+            found += store.take(mine[:size])
             mine = mine[size:]
         store.engine.dispose()
         return found
@@ -78,7 +81,7 @@ def test_closing_waits_for_uploads_in_flight_and_shuts_out_the_next(tmp_path, po
     def process(seed):
         store = setup.open_store(site.settings)
         mine = [upload(MERGED, f"{seed} {n}") for n in range(100)]
-        outcomes = [store.accept([store.prepare(each)])[0] for each in mine]
+        outcomes = [store.take([each])[0] for each in mine]
         store.engine.dispose()
         stored = [u for u, o in zip(mine, outcomes, strict=True) if o is Outcome.STORED]
         return stored, set(outcomes)
@@ -94,6 +97,52 @@ def test_closing_waits_for_uploads_in_flight_and_shuts_out_the_next(tmp_path, po
     assert signed.header.people == len(kept)
     assert sorted(reports) == sorted(each for one in kept for each in one.sealed)
     assert any(Outcome.CLOSED in outcomes for _, outcomes in found), "nobody came too late"
+    site.close()
+
+
+def send_until_closed(settings, seed, pipe):
+    """A process of its own: says when it has stored the first ten, and what became of all."""
+    store, outcomes = setup.open_store(settings), {}
+    for number in range(MANY):
+        outcomes[number] = store.take(at_once(seed, number))
+        if number == 9:
+            pipe.send("ready")
+        if Outcome.CLOSED in outcomes[number]:
+            break
+    store.engine.dispose()
+    pipe.send(outcomes)
+
+
+def at_once(seed, number):
+    """Uploads of one group: two of this process, and one that both processes send."""
+    own = [upload(MERGED, f"{seed} {number} {each}", each) for each in range(2)]
+    return [*own, upload(MERGED, f"both {number}", number % 2)]
+
+
+def test_two_processes_and_a_closing_lose_nobody_and_count_nobody_twice(tmp_path, postgres):
+    """Real processes; the first closes both strata while they send."""
+    site = Site(tmp_path, MERGED, database=postgres.database())
+    pipes, spawn = [], multiprocessing.get_context("spawn")
+    for seed in range(2):
+        here, there = spawn.Pipe()
+        spawn.Process(target=send_until_closed, args=(site.settings, seed, there)).start()
+        pipes.append(here)
+    assert [pipe.recv() for pipe in pipes] == ["ready"] * 2
+    site.look_at("closes")
+    told = [pipe.recv() for pipe in pipes]
+    assert all(Outcome.CLOSED in found[max(found)] for found in told), "nobody came too late"
+    stored = Counter(
+        one
+        for seed, found in enumerate(told)
+        for number, outcomes in found.items()
+        for one, outcome in zip(at_once(seed, number), outcomes, strict=True)
+        if outcome is Outcome.STORED
+    )
+    assert set(stored.values()) == {1}, "an upload of both is stored by one of them"
+    released = site.collector.releases().values()
+    assert sum(signed.header.people for signed, _ in released) == len(stored)
+    came = [each for _, reports in released for each in reports]
+    assert sorted(came) == sorted(each for one in stored for each in one.sealed)
     site.close()
 
 

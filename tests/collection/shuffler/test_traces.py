@@ -8,24 +8,18 @@ from scipy.special import ndtri
 
 from incrowd.collection.shuffler import releasing
 from incrowd.collection.store.keys import Secrets, load_secret
-from incrowd.collection.wire.upload import upload_length
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.passes import mixed
 from incrowd.sampling.shuffle import permutation
-from tests.collection.shuffler.conftest import INVITED, Site, upload
-from tests.oracles.make_vectors import SHUFFLER, an_upload
+from tests.collection.shuffler.conftest import INVITED, PIECE, Site, content, found, upload
+from tests.oracles.make_vectors import SHUFFLER
 
 PEOPLE = 50
-PIECE = 8  # bytes: random ones are found in 100 MB by chance once in 10^7 tests
 FALSE_ALARM = 1e-9  # of each test of an order
 
 
 def people(count):
     return [upload(INVITED, n, 0, n) for n in range(count)]
-
-
-def content(folder):
-    """Every byte of every file."""
-    return b"\0".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
 def marks(uploads):
@@ -39,20 +33,6 @@ def marks(uploads):
 def tags(uploads, secrets):
     reports = [secrets.tag(each) for one in uploads for each in one.sealed]
     return reports + [secrets.code_tag(one.code) for one in uploads]
-
-
-def found(needles, hay):
-    """How many of them begin somewhere with the same bytes; in one pass, whatever their number."""
-    first = np.unique(np.frombuffer(b"".join(needle[:PIECE] for needle in needles), "<u8"))
-    seen = np.zeros(first.size, bool)
-    begins = np.zeros(1 << 16, bool)
-    begins[first & np.uint64(0xFFFF)] = True
-    for shift in range(PIECE):
-        words = np.frombuffer(hay, "<u8", (len(hay) - shift) // PIECE, shift)
-        words = words[begins[words & np.uint64(0xFFFF)]]
-        at = np.minimum(np.searchsorted(first, words), first.size - 1)
-        seen[at[first[at] == words]] = True
-    return int(seen.sum())
 
 
 def run_to_the_end(site, uploads):
@@ -109,18 +89,22 @@ def test_on_postgresql_nothing_in_tables_heap_log_and_messages_links(tmp_path, p
     assert found(held, after) > len(held) // 2, "the write-ahead log holds what was deleted"
 
 
-def test_all_uploads_have_one_length_whatever_was_answered():
-    """Those of the vectors: other answers, other numbers of reports that travel unlinked."""
-    lengths = {len(an_upload(n)[1].encoded(INVITED)) for n in range(3)}
-    assert lengths == {upload_length(INVITED)}
-
-
 # --- order ---------------------------------------------------------------------------------------
+
+
+def in_places(make):
+    """A release in which each report is at the place that `make` gives it."""
+
+    def mixed(pieces, width, keystream, disk):
+        body = np.concatenate(list(pieces))
+        yield body[np.argsort(make(len(body), keystream))]
+
+    return mixed
 
 
 def released_order(site, uploads, make=None):
     """For each sealed report, as they arrived, its place in the release."""
-    with mock.patch.object(releasing, "permutation", make or permutation):
+    with mock.patch.object(releasing, "mixed", in_places(make) if make else mixed):
         store, folder = site.store, site.settings.releases
         folder.mkdir(exist_ok=True)
         store.close((0,), 1)

@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+from contextlib import suppress
 from itertools import permutations
 
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -238,3 +240,28 @@ def test_a_detail_travels_and_foreign_answers_are_kept():
     for text in (b"<html>", b"[]", b'{"type":1}', b'{"type":"a","detail":2}', b"{" * 10**5):
         with pytest.raises(ProtocolError, match="problem document"):
             problem.parse_document(text, 502)
+
+
+def test_many_plaintexts_are_read_as_each_of_them():
+    """Right ones, wrong ones, and all with one bit of any byte changed."""
+    many = [bytes.fromhex(each) for each in make_vectors.wrong_plaintexts().values()]
+    right = [plaintext for number in range(3) for plaintext in make_vectors.inside(number)]
+    many += right + [
+        each[:at] + bytes([each[at] ^ 1 << bit]) + each[at + 1 :]
+        for each in right[:8]
+        for at in range(len(each))
+        for bit in range(8)
+    ]
+    shape, expected, dummies = INVITED.shape, [[] for _ in INVITED.shape.bits], 0
+    many = [each for each in many if len(each) == shape.length]
+    for each in many:
+        with suppress(ProtocolError):
+            found = shape.read(each)
+            if found.message is None:
+                dummies += 1
+            else:
+                expected[found.message].append(found.packed)
+    every = np.frombuffer(b"".join(many), np.uint8).reshape(len(many), -1)
+    packed, counted = shape.read_many(every)
+    assert [[row.tobytes() for row in rows] for rows in packed] == expected
+    assert counted == dummies > 0 and sum(map(len, expected)) + dummies < len(many)

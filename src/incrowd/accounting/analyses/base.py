@@ -45,7 +45,7 @@ class Analysis(ABC):
     name: as it is written in surveys and plans. assumption: what it rests on, in sentences.
     proved: whether it holds for every collection. shuffled: whether it counts on a shuffler and a
     crowd; if not, it promises delta = 0. scalable: whether it takes any schema and any crowd, so
-    that it can be planned with. joint: leads from the claim to the assumption in one sentence.
+    that it can be planned with. joint: leads from the claim to the assumption.
     crowds: which collections its formula speaks of, if not of all. below_limit: the share of the
     error in the large-crowd limit that a plan of a finite crowd may come down to.
     """
@@ -144,13 +144,16 @@ class Analysis(ABC):
         """What a promise by this analysis may be called."""
         return "Guarantee" if self.proved else "Privacy"
 
-    def claim(self, factor: str, delta: str) -> str:
-        """What is promised, in plain words without a full stop. factor: e^epsilon."""
+    def claim(self, factor: str, chance: str) -> str:
+        """What is promised, in plain words without a full stop.
+
+        factor: e^epsilon. chance: delta, as "one in a million".
+        """
         said = (
-            f"hatever is concluded from the published reports is at most {factor} times as likely "
-            f"(plus a chance of {delta}) as if any one person had answered differently"
+            "hanging any one person's answer changes the probability of any conclusion by at most "
+            f"a factor of {factor}, plus {chance}"
         )
-        return f"W{said}" if self.proved else f'By the analysis "{self.name}": w{said}'
+        return f"C{said}" if self.proved else f'By the analysis "{self.name}": c{said}'
 
     def formula(self, factor: str, delta: str) -> str:
         """What is promised, as an inequality. factor: e^epsilon."""

@@ -15,7 +15,7 @@ class Blanket(CrowdPairs):
 
     name = "blanket"
     assumption = WHOLE_CROWD
-    joint = ", provided that "
+    joint = ". This holds provided that "
 
     def candidates(self, schema: Schema) -> list[Candidate]:
         """Every class of pairs of records, in either order."""

@@ -51,7 +51,7 @@ class Local(Analysis):
         """One report of privacy epsilon stands for it: only the shares of messages matter."""
         return math.expm1(min(epsilon, LARGEST))
 
-    def claim(self, factor: str, delta: str) -> str:
+    def claim(self, factor: str, chance: str) -> str:
         """What anybody can learn, in plain words."""
         return (
             "What a person sends can change anybody's odds on any guess about that person's "

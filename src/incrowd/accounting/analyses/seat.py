@@ -14,7 +14,7 @@ class Seat(Composing):
 
     name = "seat"
     assumption = WHOLE_CROWD
-    joint = ", provided that "
+    joint = ". This holds provided that "
     below_limit = 0.97  # found by trial: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:

@@ -17,16 +17,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from incrowd.collection import metrics
 from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock, system
 from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.keeper import forget, open_waiting
+from incrowd.collection.collector.measuring import Measured
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import note_contradictions
 from incrowd.collection.collector.taking import Taking, acknowledgement
 from incrowd.collection.wire import problem
 from incrowd.collection.wire.bundle import Bundle
-from incrowd.errors import IncrowdError, ProtocolError
+from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
 
 RELEASE = "application/octet-stream"
 _answer = partial(answer, retry_after=60)
@@ -44,8 +46,8 @@ def application(
     """The collector of one bundle, whose files are in a folder.
 
     POST /release takes a release and answers with the SHA-256 of its signature and header, once
-    it is on the disk; the same again is answered alike. GET /health, /ready. What is taken is
-    opened while the application runs.
+    it is on the disk; the same again is answered alike. GET /health, /ready, /metrics. What is
+    taken is opened while the application runs; what it is at when it stops is opened next time.
     """
     service = _Service(Places(folder), bundle, private, settings, clock)
     return Starlette(
@@ -53,6 +55,7 @@ def application(
             Route("/release", service.release, methods=["POST"]),
             Route("/health", service.health, methods=["GET"]),
             Route("/ready", service.ready, methods=["GET"]),
+            Route("/metrics", service.metrics, methods=["GET"]),
         ],
         lifespan=service.lifespan,
         exception_handlers={HTTPException: no_such},
@@ -72,13 +75,15 @@ class _Service:
     ) -> None:
         self.places, self.bundle, self.private = places, bundle, private
         self.settings, self.clock = settings, clock
-        self.came, self.failed = asyncio.Event(), False
+        self.came, self.failed, self.stopping = asyncio.Event(), False, False
+        self.measured = Measured(places)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Opens what comes, and what had come before, until the application stops."""
         opening = asyncio.create_task(self.opening())
         yield
+        self.stopping = True
         opening.cancel()
         with suppress(asyncio.CancelledError):
             await opening
@@ -99,10 +104,18 @@ class _Service:
 
     def open_all(self) -> None:
         """Open what waits; destroy the key if that was all."""
-        for made in open_waiting(self.places, self.bundle, self.private, self.settings.workers):
-            _log.info("opened %s", made)
+        given = self.places, self.bundle, self.private, self.settings.workers
+        with self.measured.opening():
+            for made in open_waiting(*given, self.go_on):
+                _log.info("opened %s", made)
         if forget(self.places, self.bundle, self.clock()):
             _log.info("everything is opened; the private key is destroyed")
+
+    def go_on(self, _: int) -> None:
+        """Between two pieces of a release. Raises ReportsError if all is to stop."""
+        if self.stopping:
+            allowed = "try again: the collector opens it from its beginning when it starts"
+            raise ReportsError.of("release", InWords("was left half opened"), allowed)
 
     async def health(self, _: Request) -> Response:
         """Whether it runs."""
@@ -111,6 +124,11 @@ class _Service:
     async def ready(self, _: Request) -> Response:
         """Whether nothing that was taken failed to open."""
         return PlainTextResponse("no\n" if self.failed else "ok\n", 503 if self.failed else 200)
+
+    async def metrics(self, _: Request) -> Response:
+        """For Prometheus: releases, reports by kind, seconds of opening, room on the disk."""
+        text = await asyncio.to_thread(self.measured.text)
+        return Response(text, media_type=metrics.MEDIA_TYPE)
 
     async def release(self, request: Request) -> Response:
         """Take a release."""
@@ -140,6 +158,7 @@ class _Service:
     async def refused(self, error: ProtocolError) -> Response:
         """Say what is wrong with a release, and note it where it proves that somebody cheats."""
         kind = problem.kind_of(error)
+        self.measured.refused[kind.name] += 1
         if kind.name == "contradiction":
             await asyncio.to_thread(note_contradictions, self.places, self.bundle)
         _log.warning("a release was refused: %s", error)

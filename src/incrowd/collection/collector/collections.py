@@ -6,14 +6,14 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from incrowd.collection.collector.opening import REPEATED, opened
+from incrowd.collection.collector.opening import REPEATED, Piece, opened
 from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
     Opened,
@@ -27,7 +27,7 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.collector.repeats import repeated
-from incrowd.collection.durable import PRIVATE_FOLDER, lasting, settle, settle_names
+from incrowd.collection.durable import BEGUN, PRIVATE_FOLDER, lasting, settle, settle_names
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, check_body
 from incrowd.errors import ReportsError
@@ -39,6 +39,7 @@ PIECE_REPORTS = 2048
 BUCKET_BYTES = 1 << 22
 WORTH_IT = 20_000  # reports that take a process as long to open as to begin
 Advance = Callable[[int], object]
+Engine = Callable[[np.ndarray, np.ndarray], Iterable[Piece]]  # a body, the rows to leave out
 
 
 def open_release(
@@ -51,22 +52,26 @@ def open_release(
     *,
     workers: int,
     advance: Advance = lambda _: None,
+    engine: Engine | None = None,
 ) -> Receipt:
     """Open a release into a new folder: a collection for each message, receipt and bundle.
 
     release: a file whose body begins at byte `start`. The folder appears whole or not at all, and
     only after all that is in it was read again and fits. advance: told how many sealed reports
-    were opened. Memory is bounded. Raises ProtocolError if it is not what was signed, and
+    were opened. engine: what opens them, in the order of the release; by default processes here.
+    Memory is bounded. Raises ProtocolError if it is not what was signed, and
     ReportsError if the folder is there already, or if a process is lost.
     """
     signed.check(bundle)
     if output.exists():
         raise ReportsError.of("path", str(output), "it exists already; name a new folder")
     output.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-    made = Path(tempfile.mkdtemp(prefix=".incrowd-", dir=output.parent))
+    made = Path(tempfile.mkdtemp(prefix=BEGUN, dir=output.parent))
     try:
         body = _body(release, start, signed, bundle)
-        receipt = _written(body, signed, bundle, private, made, workers, advance)
+        receipt = _written(
+            body, signed, bundle, made, engine or _here(bundle, private, workers, advance)
+        )
         verify_opened(receipt, bundle, made)
         made.rename(output)
         settle_names(output.parent)
@@ -86,23 +91,36 @@ def _body(release: Path, start: int, signed: Signed, bundle: Bundle) -> np.ndarr
     return np.memmap(release, np.uint8, "r", start).reshape(-1, bundle.sealed_length)
 
 
+def _here(bundle: Bundle, private: X25519PrivateKey, workers: int, advance: Advance) -> Engine:
+    """Processes of this machine, as many as are worth their beginning."""
+
+    def engine(body: np.ndarray, without: np.ndarray) -> Iterable[Piece]:
+        many = min(workers, 1 + len(body) // WORTH_IT)
+        return opened(_pieces(body, without, advance), bundle, private, many)
+
+    return engine
+
+
 def _pieces(body: np.ndarray, without: np.ndarray, advance: Advance) -> Iterator[bytes]:
     """Sealed reports behind each other, without some rows."""
     for at in range(0, len(body), PIECE_REPORTS):
         rows = body[at : at + PIECE_REPORTS]
         first, last = np.searchsorted(without, (at, at + len(rows)))
-        yield np.delete(rows, without[first:last] - at, axis=0).tobytes()
+        yield left(rows, without[first:last] - at)
         advance(len(rows))
+
+
+def left(rows: np.ndarray, without: np.ndarray) -> bytes:
+    """Sealed reports behind each other, some left out."""
+    return np.delete(rows, without, axis=0).tobytes()
 
 
 def _written(
     body: np.ndarray,
     signed: Signed,
     bundle: Bundle,
-    private: X25519PrivateKey,
     folder: Path,
-    workers: int,
-    advance: Advance,
+    engine: Engine,
 ) -> Receipt:
     """Everything that belongs into the folder of a release."""
     twice = repeated(body)
@@ -112,8 +130,7 @@ def _written(
         buckets = [Bucket(folder, width) for width in widths]
         for bucket in buckets:
             stack.callback(bucket.close)
-        pieces = _pieces(body, twice, advance)
-        for piece in opened(pieces, bundle, private, min(workers, 1 + len(body) // WORTH_IT)):
+        for piece in engine(body, twice):
             for bucket, packed in zip(buckets, piece.packed, strict=True):
                 bucket.add(packed)
             for kind, count in piece.rejected.items():

@@ -32,6 +32,6 @@ class Settings(BaseModel):
 def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
     """Those of a collector's folder: its collector.toml, if any, then INCROWD_COLLECTOR_*.
 
-    Raises UsageError for what is no setting, and SurveyError for a file that is no TOML.
+    Raises UsageError for what is no setting, and for a file that is no TOML.
     """
     return load(Settings, folder / FILE, PREFIX, environment)

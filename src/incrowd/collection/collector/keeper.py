@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,9 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import note_contradictions
-from incrowd.collection.durable import destroy, lasting
+from incrowd.collection.durable import BEGUN, destroy, lasting
 from incrowd.collection.wire.bundle import Bundle, as_time
 from incrowd.errors import UsageError
+from incrowd.reports.locking import locked
 
 GRACE = timedelta(days=7)  # after the shuffler has deleted what was too small
 
@@ -67,6 +71,29 @@ def open_waiting(
         release.unlink(missing_ok=True)
     note_contradictions(places, bundle)
     return made
+
+
+def leftovers(places: Places) -> list[Path]:
+    """What a process that was killed has begun and left, of which some is opened already."""
+    folders = (places.root, places.opened_ones, places.waiting_ones, places.starts)
+    return [path for folder in folders for path in sorted(folder.glob(f"{BEGUN}*"))]
+
+
+@contextmanager
+def alone(places: Places) -> Iterator[None]:
+    """No other process works in the folder meanwhile; what killed ones left is removed first.
+
+    Raises UsageError if another one does.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(places.root / "collector", patience=0.0))
+        except UsageError:
+            allowed = "another collector runs in it; stop that one, or name another folder"
+            raise UsageError.of("folder", str(places.root), allowed) from None
+        for path in leftovers(places):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        yield
 
 
 def is_complete(places: Places, bundle: Bundle, now: datetime) -> bool:

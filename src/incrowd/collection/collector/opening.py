@@ -17,8 +17,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from incrowd.collection.machine import protect
 from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.plaintext import Opened
 from incrowd.collection.wire.sealed import unseal
 from incrowd.errors import InWords, ProtocolError, ReportsError
 
@@ -54,28 +54,22 @@ class Opener:
 
     def __call__(self, sealed: bytes) -> Piece:
         """What is in them, in their order."""
-        packed: list[list[bytes]] = [[] for _ in self.bundle.plan.messages]
-        dummies, rejected = 0, Counter[str]()
-        size = self.bundle.sealed_length
+        rejected, shape = Counter[str](), self.bundle.shape
+        plaintexts = b"".join(self._plaintexts(sealed, rejected))
+        every = np.frombuffer(plaintexts, np.uint8).reshape(-1, shape.length)
+        packed, dummies = shape.read_many(every)
+        if malformed := len(every) - dummies - sum(map(len, packed)):
+            rejected[UNREADABLE["plaintext"]] = malformed
+        return Piece(packed, dummies, dict(rejected))
+
+    def _plaintexts(self, sealed: bytes, rejected: Counter[str]) -> Iterator[bytes]:
+        """Of those that open: nothing else is done for each alone. All have one length."""
+        bundle, size = self.bundle, self.bundle.sealed_length
         for at in range(0, len(sealed), size):
             try:
-                found = self._opened(sealed[at : at + size])
+                yield unseal(sealed[at : at + size], self.private, bundle.key, bundle.digest)
             except ProtocolError as error:
                 rejected[UNREADABLE[error.problems[0].field]] += 1
-                continue
-            if found.message is None:
-                dummies += 1
-            else:
-                packed[found.message].append(found.packed)
-        return Piece(tuple(map(self._matrix, range(len(packed)), packed)), dummies, dict(rejected))
-
-    def _opened(self, sealed: bytes) -> Opened:
-        bundle = self.bundle
-        return bundle.shape.read(unseal(sealed, self.private, bundle.key, bundle.digest))
-
-    def _matrix(self, message: int, packed: list[bytes]) -> np.ndarray:
-        width = self.bundle.shape.width(message)
-        return np.frombuffer(b"".join(packed), np.uint8).reshape(-1, width)
 
 
 def cores() -> int:
@@ -152,6 +146,7 @@ def _process(bundle: bytes, private: bytes) -> Iterator[Connection]:
 
 def _serve(pipe: Connection, bundle: bytes, private: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever gave the work decides
+    protect()  # a new program does not inherit it
     work = Opener(Bundle.parse(bundle), X25519PrivateKey.from_private_bytes(private))
     with suppress(EOFError, OSError):
         while True:

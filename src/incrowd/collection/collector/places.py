@@ -46,13 +46,18 @@ class Places:
         """A folder with a folder for each release that was opened."""
         return self.root / "opened"
 
+    @property
+    def waiting_ones(self) -> Path:
+        """A folder with the sealed reports of releases that are not opened yet."""
+        return self.root / "waiting"
+
     def start(self, signed: Signed) -> Path:
         """Signature and header of a release: there when all of the release is on the disk."""
         return self.starts / f"{signed.header.strata[0]}.start"
 
     def waiting(self, signed: Signed) -> Path:
         """The sealed reports of a release, until they are opened."""
-        return self.root / "waiting" / f"{signed.header.strata[0]}.body"
+        return self.waiting_ones / f"{signed.header.strata[0]}.body"
 
     def opened(self, signed: Signed) -> Path:
         """The folder with the collections of a release, its receipt and the bundle."""

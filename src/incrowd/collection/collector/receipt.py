@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection as Some
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.message import place
+from incrowd.plans.rounds import repeats
 from incrowd.plans.slots import tail
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
@@ -219,6 +221,7 @@ def received(receipt: Receipt, bundle: Bundle) -> Received:
         colluding=bundle.colluding,
         local_only=bundle.local_only,
         contradicted=bool(receipt.contradictions),
+        again=repeats(bundle.plan),
     )
 
 
@@ -239,7 +242,13 @@ def receipts_beside(
                 if files:
                     check_files(receipt, folder)
                 found.append(received(receipt, bundle))
-    return tuple(found)
+    return tuple(_of_rounds(plan, found))
+
+
+def _of_rounds(plan: Plan, found: list[Received]) -> list[Received]:
+    """Releases of several bundles are several rounds, also where one plan was used again."""
+    rounds = len({each.bundle for each in found}) > 1 and bool(plan.memoised)
+    return [replace(each, again=each.again or rounds) for each in found]
 
 
 def _files(path: Path) -> list[Path]:

@@ -71,7 +71,9 @@ class Device:
         remembered = Memory(Path(memory))
         remembered.tidy(datetime.now(UTC))
         bundle = fetch(link, connection)
-        return cls(link, bundle, promised(bundle), remembered, connection)
+        return cls(
+            link, bundle, promised(bundle, remembered.has_round(bundle)), remembered, connection
+        )
 
     @property
     def terms(self) -> tuple[Line, ...]:

@@ -12,6 +12,7 @@ from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import InWords, PlanError
 from incrowd.planner.planner import local_guarantee
 from incrowd.plans import Guarantee
+from incrowd.plans.rounds import repeats
 from incrowd.plans.slots import tail
 from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
 from incrowd.workflow.verify import verify
@@ -23,7 +24,8 @@ Line = tuple[str, str]
 class Promise:
     """What holds for what is sent, the noise that is drawn again counted in.
 
-    guarantee: that of the plan, or the local one if nobody else mixes. tail: at most the chance
+    guarantee: that of the plan, or the local one if nobody else mixes or permanent responses are
+    repeated. tail: at most the chance
     that one person's reports do not fit into the slots.
     """
 
@@ -41,8 +43,10 @@ class Promise:
         return guarantee_symbols(self.guarantee)
 
 
-def promised(bundle: Bundle) -> Promise:
+def promised(bundle: Bundle, again: bool = False) -> Promise:
     """The promise of a bundle, its plan certified anew: a digest alone can be made by anybody.
+
+    again: whether the device gave these permanent responses before, which the plan need not say.
 
     Noise is drawn again where reports do not fit (docs/protocol.md, "Slots"): epsilon and delta
     are those of `redrawn`. Raises PlanError if the plan does not keep what it says.
@@ -53,7 +57,7 @@ def promised(bundle: Bundle) -> Promise:
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
     said, chance = plan.guarantee, tail(plan, bundle.slots)
     mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
-    if mixed and bundle.local_only:
+    if mixed and (bundle.local_only or again or repeats(plan)):
         said, mixed = local_guarantee(plan, said.crowd), False
     whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd if mixed else 1)
     local = redrawn(alone, 0.0, tail=chance, crowd=1).epsilon
@@ -79,7 +83,13 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)
         yield "Sent openly", f"your answer to {named}, to the shuffler and the analyst: {_OPENLY}"
-    yield "Sent", f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
+    yield "Sent", _sent(bundle)
+
+
+def _sent(bundle: Bundle) -> str:
+    if bundle.places == 1:
+        return "1 sealed report, whatever you answer"
+    return f"{bundle.places:,} sealed reports, dummies among them, whatever you answer"
 
 
 def _released(bundle: Bundle) -> str:
@@ -87,14 +97,15 @@ def _released(bundle: Bundle) -> str:
         "delete": "with fewer it is deleted unread",
         "merge": "parts with fewer are released together, or deleted unread",
     }[bundle.small_strata]
+    early = "" if bundle.wanted is None else f"as soon as {bundle.wanted:,} people sent, or "
     return (
-        f"after {bundle.closes}, to {bundle.addresses.collector}, if at least "
+        f"{early}after {bundle.closes}, to {bundle.addresses.collector}, if at least "
         f"{bundle.least_people:,} people sent; {small} by {bundle.disposes}"
     )
 
 
 def _senders(bundle: Bundle) -> str:
-    taken = f"{bundle.colluding:,} of them may work with the analyst: they are not counted on"
+    taken = f"{bundle.colluding:,} of them may cooperate with the analyst: they are not counted on"
     if bundle.codes:
         return f"those who were invited; {taken}"
     return f"anybody; {taken}, and who invents more people than that breaks the promise"

@@ -8,8 +8,8 @@ from incrowd.errors import InWords, ProtocolError
 _COUNTED = "yours may already be counted"
 # By the type of problem. The peer's own words are not shown: they may hold anything.
 _MEANT = {
-    "closed": f"{_COUNTED}; nothing should be sent any more",
-    "code-used": f"{_COUNTED}; if you sent nothing, ask whoever invited you",
+    "closed": "nothing should be sent any more",
+    "code-used": "if you sent nothing, ask whoever invited you",
     "code-unknown": "should be the code of your invitation; check every character of it",
     "not-open": "try again when it has opened",
     "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",

@@ -6,13 +6,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from incrowd.collection import metrics
 from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock
 from incrowd.collection.clock import system as system_clock
@@ -21,7 +27,7 @@ from incrowd.collection.shuffler.counting import Counted
 from incrowd.collection.shuffler.delivering import Courier, courier
 from incrowd.collection.shuffler.keeper import Keeper
 from incrowd.collection.store.deciding import Outcome
-from incrowd.collection.store.errors import BusyError, FullError
+from incrowd.collection.store.errors import BusyError, FullError, StoreError
 from incrowd.collection.store.grouping import Grouped
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire import problem
@@ -30,9 +36,23 @@ from incrowd.collection.wire.problem import KINDS, Kind
 from incrowd.collection.wire.upload import Upload, parse_upload, upload_length
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
-MEDIA_TYPE = "application/octet-stream"
+UPLOAD = "/upload"
+MEDIA_TYPE = b"application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
-DONE = {Outcome.STORED: 201, Outcome.REPEATED: 200}
+# A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
+ANY_PAGE = Middleware(
+    CORSMiddleware,
+    allow_origins=["*"],
+    allow_methods=["GET", "POST", "DELETE"],
+    allow_headers=["Content-Type"],
+    expose_headers=["Retry-After"],
+    max_age=86_400,
+)
+OPEN_TO_PAGES = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Retry-After",
+}
+DONE = {Outcome.STORED: Response(status_code=201), Outcome.REPEATED: Response(status_code=200)}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -58,15 +78,16 @@ def application(
         await asyncio.gather(looking, return_exceptions=True)
         desk.grouped.close()
 
-    app = Starlette(
+    app = Shuffler(
+        desk,
         routes=[
             Route("/bundle", _guarded(desk.show_bundle), methods=["GET"]),
-            Route("/upload", _guarded(desk.upload), methods=["POST", "DELETE"]),
             Route("/count", _guarded(desk.count), methods=["GET"]),
             Route("/metrics", _guarded(desk.metrics), methods=["GET"]),
             Route("/health", _guarded(desk.health), methods=["GET"]),
             Route("/ready", _guarded(desk.ready), methods=["GET"]),
         ],
+        middleware=[ANY_PAGE],
         exception_handlers={HTTPException: no_such},
         lifespan=running,
     )
@@ -86,6 +107,25 @@ async def _look(keeper: Keeper, pause: float) -> None:
         await asyncio.sleep(pause)
 
 
+class Shuffler(Starlette):
+    """Uploads go to the desk at once: all layers of a framework cost more than what they need."""
+
+    def __init__(self, desk: Desk, **given: Any) -> None:
+        super().__init__(**given)
+        self.desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        wanted = scope["type"] == "http" and scope["path"] == UPLOAD
+        if not wanted or scope["method"] == "OPTIONS":  # a browser asks whether it may ask
+            await super().__call__(scope, receive, send)
+            return
+        response = await self.desk.upload(scope, receive)
+        for name, value in OPEN_TO_PAGES.items():
+            response.headers.setdefault(name, value)
+        await response(scope, receive, send)
+
+
 class Desk:
     """What is answered to whom."""
 
@@ -93,6 +133,7 @@ class Desk:
         self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
         self.grouped, self.counted = Grouped(store), Counted(store, clock)
         self.length = upload_length(bundle)
+        self._announced = str(self.length).encode()
         self._opens, self._closes = as_time(bundle.opens), as_time(bundle.closes)
         self._room = max(1, settings.memory // self.length)
 
@@ -100,54 +141,61 @@ class Desk:
         """The bytes whose digest the link pins."""
         return Response(self.bundle.encoded, media_type="application/json")
 
-    async def upload(self, request: Request) -> Response:
+    async def upload(self, scope: Scope, receive: Receive) -> Response:
         """Take an upload, or take it back."""
+        act = {"POST": self._take, "DELETE": self._withdraw}.get(scope["method"])
+        if act is None:
+            return answer(KINDS["method"])
         if not self._room:
             return answer(KINDS["busy"])
         self._room -= 1
         try:
-            body = await self._body(request)
+            body = await self._body(dict(scope["headers"]), receive)
             if isinstance(body, Kind):
                 return answer(body)
-            upload = parse_upload(body, self.bundle)
-            act = self._withdraw if request.method == "DELETE" else self._take
-            return await act(upload)
+            return await act(parse_upload(body, self.bundle))
+        except Exception as error:
+            return _refusal(error)
         finally:
             self._room += 1
 
-    async def _body(self, request: Request) -> bytes | Kind:
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
         """The bytes of an upload. Whoever announces another length is not listened to."""
-        if request.headers.get("content-length") != str(self.length):
+        if headers.get(b"content-length") != self._announced:
             return KINDS["length"]
-        if request.headers.get("content-type") != MEDIA_TYPE:
+        if headers.get(b"content-type") != MEDIA_TYPE:
             return KINDS["media-type"]
-        found = bytearray()
+        found, more = b"", True
         try:
             async with asyncio.timeout(self.settings.body_seconds):
-                async for piece in request.stream():
-                    found += piece
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return KINDS["slow"]
+                    found += message.get("body", b"")
+                    more = message.get("more_body", False)
                     if len(found) > self.length:
                         return KINDS["length"]
-        except (TimeoutError, ClientDisconnect):
+        except TimeoutError:
             return KINDS["slow"]
-        return bytes(found)
+        return found
 
     async def _take(self, upload: Upload) -> Response:
-        if self.clock() < self._opens:
+        now = self.clock()
+        if now < self._opens:
             return answer(KINDS["not-open"])
-        if self._is_closed():
+        if self._is_closed(now):
             return answer(KINDS["closed"])
-        outcome = await self.grouped.accept(self.store.prepare(upload))
-        done = DONE.get(outcome)
-        return Response(status_code=done) if done else answer(KINDS[outcome.value])
+        outcome = await self.grouped.accept(upload)
+        return DONE.get(outcome) or answer(KINDS[outcome.value])
 
     async def _withdraw(self, upload: Upload) -> Response:
-        if self._is_closed() or not await self.grouped.withdraw(self.store.prepare(upload)):
+        if self._is_closed(self.clock()) or not await self.grouped.withdraw(upload):
             return answer(KINDS["not-found"])
         return Response(status_code=204)
 
-    def _is_closed(self) -> bool:
-        return self.clock() >= self._closes or self.store.secrets is None
+    def _is_closed(self, now: datetime) -> bool:
+        return now >= self._closes or self.store.secrets is None
 
     async def count(self, _: Request) -> Response:
         """How many people each stratum has, rounded down to 1% of the crowd, hourly."""
@@ -157,15 +205,20 @@ class Desk:
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus: states, and nothing that changes with a single upload."""
-        return Response(await asyncio.to_thread(self.counted.text), media_type="text/plain")
+        text = await asyncio.to_thread(self.counted.text)
+        return Response(text, media_type=metrics.MEDIA_TYPE)
 
     async def health(self, _: Request) -> Response:
         """The process answers."""
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """The database answers as well."""
-        await asyncio.to_thread(self.store.strata)
+        """The database answers as well; 503 if it does not, as proxies and machines expect."""
+        try:
+            await asyncio.to_thread(self.store.strata)
+        except StoreError as error:
+            LOG.error("not ready: %s", error)
+            return Response("no\n", 503, media_type="text/plain")
         return Response("ready\n", media_type="text/plain")
 
 
@@ -175,17 +228,21 @@ def _guarded(handler: Handler) -> Handler:
     async def guarded(request: Request) -> Response:
         try:
             return await handler(request)
-        except ProtocolError as error:
-            return answer(problem.kind_of(error))
-        except FullError:
-            return answer(KINDS["full"])
-        except BusyError:
-            return answer(KINDS["busy"])
         except Exception as error:
-            LOG.error("a request failed: %s", _said(error))
-            return answer(KINDS["fault"])
+            return _refusal(error)
 
     return guarded
+
+
+def _refusal(error: Exception) -> Response:
+    if isinstance(error, ProtocolError):
+        return answer(problem.kind_of(error))
+    if isinstance(error, FullError):
+        return answer(KINDS["full"])
+    if isinstance(error, BusyError):
+        return answer(KINDS["busy"])
+    LOG.error("a request failed: %s", _said(error))
+    return answer(KINDS["fault"])
 
 
 def _said(error: Exception) -> str:

@@ -63,6 +63,6 @@ class Settings(BaseModel):
 def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
     """Those of a shuffler's folder: its shuffler.toml, if there is one, then INCROWD_SHUFFLER_*.
 
-    Raises UsageError for what is no setting, and SurveyError for a file that is no TOML.
+    Raises UsageError for what is no setting, and for a file that is no TOML.
     """
     return load(Settings, folder / FILE, PREFIX, environment, folder=folder)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from threading import Lock
 
+from prometheus_client.core import GaugeMetricFamily, Metric
+
 from incrowd.collection.clock import Clock
+from incrowd.collection.metrics import exposition
 from incrowd.collection.store.store import Store, Stratum
 
 SHARE = 100  # of the crowd: counts are multiples of a hundredth of it, rounded up
+PEOPLE = "People of a stratum, rounded down to 1% of the crowd, read once an hour."
+STATE = "1 for the state that a stratum is in."
 
 
 class Counted:
@@ -33,12 +39,16 @@ class Counted:
         """Of each stratum, rounded down to 1% of the crowd."""
         return {s.number: s.people // self.step * self.step for s in self.strata()}
 
-    def text(self) -> str:
+    def text(self) -> bytes:
         """The same as Prometheus reads it."""
-        people = self.people()
-        lines = ["# TYPE incrowd_people gauge", "# TYPE incrowd_stratum_state gauge"]
+        return exposition(self._metrics())
+
+    def _metrics(self) -> Iterator[Metric]:
+        counts = self.people()
+        people = GaugeMetricFamily("incrowd_people", PEOPLE, labels=["stratum"])
+        states = GaugeMetricFamily("incrowd_stratum_state", STATE, labels=["stratum", "state"])
         for stratum in self.strata():
-            lines.append(f'incrowd_people{{stratum="{stratum.number}"}} {people[stratum.number]}')
-            of = f'stratum="{stratum.number}",state="{stratum.state}"'
-            lines.append(f"incrowd_stratum_state{{{of}}} 1")
-        return "\n".join(lines) + "\n"
+            number = str(stratum.number)
+            people.add_metric([number], counts[stratum.number])
+            states.add_metric([number, stratum.state], 1)
+        yield from (people, states)

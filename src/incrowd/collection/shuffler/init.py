@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -17,8 +17,11 @@ from incrowd.plans import Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import slots, tail
 from incrowd.plans.strata import strata
+from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import wording
+from incrowd.survey.wording import known_keys, wording
+
+MISSPELLED = "extra_forbidden"  # of pydantic
 
 EVERYBODY = "all"  # the only stratum where no question is open
 
@@ -26,18 +29,19 @@ EVERYBODY = "all"  # the only stratum where no question is open
 class Terms(BaseModel):
     """What a file about a collection says; the bundle has the same words.
 
-    questions: the text of each, by its id. key_configuration: what `incrowd collector init` gave.
-    colluding: as in the survey; it has to be said where nobody is invited. strata, small_strata:
-    those of the survey's open questions and its rule, which need not be said again. shuffler,
-    collector: their addresses.
+    title, language, questions (the text of each, by its id): the survey's, unless they are given;
+    a question without a text in the survey needs one here. key_configuration: what
+    `incrowd collector init` gave. colluding: as in the survey; it has to be said where nobody is
+    invited. strata, small_strata: those of the survey's open questions and its rule, which need
+    not be said again. shuffler, collector: their addresses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: str
+    title: str | None = None
     introduction: str = ""
-    language: str = "en"
-    questions: dict[str, str]
+    language: str | None = None
+    questions: dict[str, str] = {}
     period: str
     opens: str
     closes: str
@@ -57,7 +61,7 @@ class Terms(BaseModel):
     def load(cls, path: Path) -> Terms:
         """Those of a TOML file. Raises UsageError for what is missing or does not belong there."""
         try:
-            return cls.model_validate(read_toml(path))
+            return cls.model_validate(read_toml(path, "collection"))
         except ValidationError as error:
             raise _wrong(error) from None
 
@@ -83,12 +87,11 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
     _check(terms)
     private, survey = Ed25519PrivateKey.generate(), plan.survey
     said = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
-    words = terms.model_dump(include={"language", "title", "introduction", "questions"})
     places = slots(plan)
     reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
     more = {
         "plan": plan,
-        "wording": words,
+        "wording": _wording(survey, terms),
         "slots": places,
         "shuffler_key": private.public_key().public_bytes_raw().hex(),
         "addresses": {"shuffler": terms.shuffler, "collector": terms.collector},
@@ -106,6 +109,24 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
     return Made(bundle, private, cost)
 
 
+def _wording(survey: Survey, terms: Terms) -> dict[str, Any]:
+    """What people read: as the terms say it, else as the survey does."""
+    language = terms.language or survey.language
+    texts = {q.id: survey.text_of(q.id, language) for q in survey.questions if q.text}
+    found = texts | terms.questions
+    for question in survey.questions:
+        if question.id not in found:
+            allowed = "write the text of the question into the survey, or into this file"
+            raise UsageError.of(f"questions.{question.id}", MISSING, allowed)
+    title, introduction = terms.title or survey.name, terms.introduction
+    return {
+        "language": language,
+        "title": title,
+        "introduction": introduction,
+        "questions": found,
+    }
+
+
 def _check(terms: Terms) -> None:
     """What no default may decide."""
     if not terms.codes and terms.colluding is None:
@@ -118,8 +139,10 @@ def _check(terms: Terms) -> None:
 
 
 def _wrong(error: ValidationError) -> IncrowdError:
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda each: each["type"] != MISSPELLED)
     field = place("", first["loc"]).lstrip(".")
     if first["type"] == "missing":
         return UsageError.of(field, MISSING, "write it into the file about the collection")
+    if first["type"] == MISSPELLED:
+        return UsageError.of(field, first["input"], known_keys(field, Terms.model_fields))
     return UsageError.of(field, first["input"], wording(first))

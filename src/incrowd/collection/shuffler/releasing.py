@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.durable import PRIVATE, settle_names
+from incrowd.collection.durable import PRIVATE, settle, settle_names
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire.release import Header, Signed, sign
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.shuffle import permutation
+from incrowd.sampling.passes import Disk, mixed
 
 PIECE = 1 << 20  # bytes of a body read at once
-TOGETHER = 10_000  # reports put in their places at once
+TOGETHER = 100_000  # reports spread over buckets at once
 
 
 def body_file(folder: Path, signed: Signed) -> Path:
@@ -55,20 +56,22 @@ def make(
 
 
 def _write(path: Path, strata: list[int], store: Store, keystream: Keystream) -> int:
-    """Put every report in its place, and let the file reach the disk. How many there are."""
-    count = store.reports_in(strata)
-    places, width = permutation(count, keystream), store.bundle.sealed_length
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE), "r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, count * width)  # a full disk is said here, kindly
-        body = np.memmap(file, np.uint8, "r+", shape=(count, width))
-        sealed, at = iter(store.sealed(strata)), 0
-        while piece := list(islice(sealed, TOGETHER)):
-            packed = np.frombuffer(b"".join(piece), np.uint8).reshape(-1, width)
-            body[places[at : at + len(piece)]] = packed
-            at += len(piece)
-        body.flush()
-        os.fsync(file.fileno())
+    """Write every report, and let the file reach the disk. How many there are."""
+    count, width = 0, store.bundle.sealed_length
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+    with open(handle, "wb") as file, ExitStack() as buckets:
+        pieces, disk = _packed(store.sealed(strata), width), Disk(path.parent, buckets)
+        for packed in mixed(pieces, width, keystream, disk):
+            file.write(packed.data)
+            count += len(packed)
+        settle(file)
     return count
+
+
+def _packed(sealed: Iterator[bytes], width: int) -> Iterator[np.ndarray]:
+    """The same as uint8, shape (reports, bytes), some megabytes at a time."""
+    while piece := b"".join(islice(sealed, TOGETHER)):
+        yield np.frombuffer(piece, np.uint8).reshape(-1, width)
 
 
 def digest(path: Path) -> bytes:

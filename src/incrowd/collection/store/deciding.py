@@ -22,15 +22,10 @@ class Outcome(Enum):
     SEALED = "sealed"  # some of its reports are another upload's
 
 
-@dataclass(frozen=True)
-class Row:
-    """A sealed report as the database holds it."""
-
-    tag: bytes = field(repr=False)
-    box: bytes = field(repr=False)
+Row = tuple[bytes, bytes]  # a sealed report as the database holds it: its tag, its box
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, which would take thrice as long to make
 class Prepared:
     """An upload as it is stored. code: the tag of its invitation, None where there are none."""
 
@@ -59,7 +54,8 @@ def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
     for upload in uploads:
         outcome = _of_one(upload, known.states, used, present)
         if outcome is Outcome.STORED:
-            present |= dict.fromkeys((row.tag for row in upload.rows), upload.stratum)
+            for tag, _ in upload.rows:
+                present[tag] = upload.stratum
             if upload.code is not None:
                 used[upload.code] = True
         found.append(outcome)
@@ -74,7 +70,7 @@ def _of_one(
 ) -> Outcome:
     if states[upload.stratum] != OPEN:
         return Outcome.CLOSED
-    there = [present[row.tag] for row in upload.rows if row.tag in present]
+    there = [present[tag] for tag, _ in upload.rows if tag in present]
     is_used = False if upload.code is None else used.get(upload.code)
     if there == [upload.stratum] * len(upload.rows) and (upload.code is None or is_used):
         return Outcome.REPEATED

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from incrowd.collection.store.deciding import Outcome, Prepared
+from incrowd.collection.store.deciding import Outcome
 from incrowd.collection.store.store import Store
+from incrowd.collection.wire.upload import Upload
 
 MOST_ROWS = 20_000  # in one transaction
-Waiting = tuple[Prepared, "asyncio.Future[Outcome]"]
+Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
 
 
 class Grouped:
@@ -22,18 +23,18 @@ class Grouped:
         self._waiting: list[Waiting] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def accept(self, upload: Prepared) -> Outcome:
-        """What became of an upload, once that is durable. Raises StoreError."""
+    def accept(self, upload: Upload) -> asyncio.Future[Outcome]:
+        """What became of an upload, once that is durable. Awaiting it raises StoreError."""
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((upload, answer))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
-        return await answer
+        return answer
 
-    async def withdraw(self, upload: Prepared) -> bool:
+    async def withdraw(self, upload: Upload) -> bool:
         """Whether it is not too late. Raises StoreError."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, self.store.withdraw, upload)
+        loop, [prepared] = asyncio.get_running_loop(), self.store.prepare(upload)
+        return await loop.run_in_executor(self._writer, self.store.withdraw, prepared)
 
     async def _write(self) -> None:
         try:
@@ -46,7 +47,7 @@ class Grouped:
     async def _write_group(self, group: list[Waiting]) -> None:
         loop, uploads = asyncio.get_running_loop(), [upload for upload, _ in group]
         try:
-            found = await loop.run_in_executor(self._writer, self.store.accept, uploads)
+            found = await loop.run_in_executor(self._writer, self.store.take, uploads)
         except BaseException as error:
             for _, answer in group:
                 if not answer.done():

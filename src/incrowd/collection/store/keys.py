@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -54,13 +56,19 @@ class Secrets:
         """HMAC-SHA256 of an invitation's code."""
         return hmac.digest(self._code, code, hashlib.sha256)
 
-    def box(self, sealed: bytes, tag: bytes) -> bytes:
-        """A sealed report under AES-256-GCM with a random nonce, bound to its tag."""
-        nonce = os.urandom(NONCE_BYTES)
-        return nonce + self._box.encrypt(nonce, sealed, tag)
+    def rows(self, sealed: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+        """The tag and the box of each: AES-256-GCM with a random nonce, bound to the tag.
+
+        The nonces are drawn together: asking the system for each takes as long as its box.
+        """
+        random, found = os.urandom(NONCE_BYTES * len(sealed)), []
+        for at, each in zip(count(0, NONCE_BYTES), sealed, strict=False):
+            nonce, tag = random[at : at + NONCE_BYTES], self.tag(each)
+            found.append((tag, nonce + self._box.encrypt(nonce, each, tag)))
+        return found
 
     def unbox(self, box: bytes, tag: bytes) -> bytes:
-        """What `box` was given. Raises StoreError if the row was changed."""
+        """What the box was made of. Raises StoreError if the row was changed."""
         try:
             return self._box.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], tag)
         except InvalidTag:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
@@ -17,7 +18,6 @@ from incrowd.collection.store.deciding import (
     RELEASED,
     Outcome,
     Prepared,
-    Row,
 )
 from incrowd.collection.store.errors import StoreError, told
 from incrowd.collection.store.keys import Secrets
@@ -68,16 +68,20 @@ class Store:
 
     # --- uploads ---------------------------------------------------------------------------------
 
-    def prepare(self, upload: Upload) -> Prepared:
-        """An upload as it is stored. It takes a processor, and no database."""
-        secrets = self._secrets()
-        rows = []
-        for sealed in upload.sealed:
-            tag = secrets.tag(sealed)
-            rows.append(Row(tag, secrets.box(sealed, tag)))
-        nobody = not self.bundle.codes and upload.code == NO_CODE
-        code = None if nobody else secrets.code_tag(upload.code)
-        return Prepared(upload.stratum, code, tuple(rows))
+    def prepare(self, *uploads: Upload) -> list[Prepared]:
+        """Uploads as they are stored. It takes a processor, and no database."""
+        secrets, nobody = self._secrets(), not self.bundle.codes
+        boxed = iter(secrets.rows([each for upload in uploads for each in upload.sealed]))
+        found = []
+        for upload in uploads:
+            rows = tuple(islice(boxed, len(upload.sealed)))
+            code = None if nobody and upload.code == NO_CODE else secrets.code_tag(upload.code)
+            found.append(Prepared(upload.stratum, code, rows))
+        return found
+
+    def take(self, uploads: Sequence[Upload]) -> list[Outcome]:
+        """What became of each upload of a group, durably."""
+        return self.accept(self.prepare(*uploads))
 
     def accept(self, uploads: Sequence[Prepared]) -> list[Outcome]:
         """What became of each upload of a group, durably.

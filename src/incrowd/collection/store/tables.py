@@ -19,6 +19,16 @@ from sqlalchemy import (
 
 PATIENCE = 20  # seconds that a transaction waits for another one
 
+# Tags are random, so that every row is on a page of its own: pages stay in memory (64 MiB), and are
+# copied from the log seldom (at 64 MiB), when many rows have come to share them.
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "secure_delete=ON",
+    "cache_size=-65536",
+    "wal_autocheckpoint=16384",
+)
+
 BEGIN = "incrowd_begin"  # an option of a connection: how its transactions begin in SQLite
 READS = {BEGIN: "BEGIN"}  # of one that changes nothing: it is in nobody's way
 
@@ -69,7 +79,13 @@ def opened(url: str) -> Engine:
     """The database at an address of SQLAlchemy; what a statement is given is in no message."""
     if url.startswith("sqlite"):
         return _sqlite(url)
-    return create_engine(url, hide_parameters=True, isolation_level="READ COMMITTED")
+    return create_engine(
+        url,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        # A statement is planned for the tables as they are: an empty one grows quickly.
+        connect_args={"prepare_threshold": None},
+    )
 
 
 def _sqlite(url: str) -> Engine:
@@ -79,7 +95,7 @@ def _sqlite(url: str) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin where we say so
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+        for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

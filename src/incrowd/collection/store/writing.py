@@ -7,16 +7,15 @@ processes that share a database never wait for each other in a circle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from incrowd.collection.store.bulk import ROWS, TAGS, as_rows, as_tags
 from incrowd.collection.store.deciding import OPEN, Known, Outcome, Prepared, Row, decide
 from incrowd.collection.store.tables import codes, counts, reports, strata
-
-PIECE = 500  # keys asked for at once: no database takes any number of them
 
 
 def store(
@@ -50,8 +49,8 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
     present = _present(connection, upload.rows)
     known = Known(states, used, present)
     if decide([upload], known) == [Outcome.REPEATED]:
-        for piece in _pieces([row.tag for row in upload.rows]):
-            connection.execute(delete(reports).where(reports.c.tag.in_(piece)))
+        these = reports.c.tag.in_(TAGS[connection.dialect.name])
+        connection.execute(delete(reports).where(these), as_tags(tag for tag, _ in upload.rows))
         _mark(connection, [upload], used=False)
         count(connection, {upload.stratum: -1})
     return True
@@ -72,54 +71,48 @@ def count(connection: Connection, more: dict[int, int]) -> None:
 
 
 def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
-    found: dict[bytes, bool] = {}
-    for piece in _pieces(sorted(tags)):
-        wanted = select(codes.c.tag, codes.c.used).where(codes.c.tag.in_(piece))
-        rows = connection.execute(wanted.order_by(codes.c.tag).with_for_update())
-        found |= {bytes(tag): used for tag, used in rows}
-    return found
+    if not (given := sorted(tags)):
+        return {}
+    these = codes.c.tag.in_(TAGS[connection.dialect.name])
+    wanted = select(codes.c.tag, codes.c.used).where(these).order_by(codes.c.tag)
+    rows = connection.execute(wanted.with_for_update(), as_tags(given))
+    return {bytes(tag): used for tag, used in rows}
 
 
 def _present_of(
     connection: Connection, uploads: Sequence[Prepared], thorough: bool
 ) -> dict[bytes, int]:
     found = _present(connection, [upload.rows[0] for upload in uploads])
-    seen = [upload for upload in uploads if thorough or upload.rows[0].tag in found]
+    seen = [upload for upload in uploads if thorough or upload.rows[0][0] in found]
     return found | _present(connection, [row for upload in seen for row in upload.rows])
 
 
 def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
-    found: dict[bytes, int] = {}
-    for piece in _pieces([row.tag for row in rows]):
-        wanted = select(reports.c.tag, reports.c.stratum).where(reports.c.tag.in_(piece))
-        found |= {bytes(tag): stratum for tag, stratum in connection.execute(wanted)}
-    return found
+    if not (tags := [tag for tag, _ in rows]):
+        return {}
+    these = reports.c.tag.in_(TAGS[connection.dialect.name])
+    wanted = select(reports.c.tag, reports.c.stratum).where(these)
+    return {bytes(tag): stratum for tag, stratum in connection.execute(wanted, as_tags(tags))}
 
 
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     """Whether all are new. A conflict is no error: PostgreSQL would write its key into a log."""
-    rows: list[dict[str, Any]] = [
-        {"tag": row.tag, "stratum": upload.stratum, "box": row.box}
-        for upload in uploads
-        for row in upload.rows
-    ]
+    rows = [(tag, upload.stratum, box) for upload in uploads for tag, box in upload.rows]
     if not rows:
         return True
-    rows.sort(key=lambda row: row["tag"])
-    made = INSERTS[connection.dialect.name](reports).on_conflict_do_nothing()
-    done = connection.execution_options(preserve_rowcount=True).execute(made, rows)
+    given = ROWS[connection.dialect.name]
+    made = INSERTS[connection.dialect.name](reports).from_select(list(reports.c.keys()), given)
+    done = connection.execution_options(preserve_rowcount=True).execute(
+        made.on_conflict_do_nothing(), as_rows(sorted(rows))
+    )
     return bool(done.rowcount == len(rows))
 
 
 def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> None:
     tags = sorted(upload.code for upload in uploads if upload.code is not None)
     if tags:
-        change = update(codes).where(codes.c.tag == bindparam("of")).values(used=used)
-        connection.execute(change, [{"of": tag} for tag in tags])
-
-
-def _pieces(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (keys[at : at + PIECE] for at in range(0, len(keys), PIECE))
+        these = codes.c.tag.in_(TAGS[connection.dialect.name])
+        connection.execute(update(codes).where(these).values(used=used), as_tags(tags))
 
 
 INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}

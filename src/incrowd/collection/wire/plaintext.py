@@ -6,6 +6,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from incrowd.errors import InWords, ProtocolError
 from incrowd.plans import Plan
 
@@ -75,6 +77,26 @@ class Shape:
             allowed = f"should be below {len(self.bits)}, or {DUMMY} for a dummy"
             raise _wrong(f"names message {message}", allowed)
         return Opened(message, self._packed(message, plaintext[START.size :]))
+
+    def read_many(self, plaintexts: np.ndarray) -> tuple[tuple[np.ndarray, ...], int]:
+        """The packed reports of each message, and how many dummies there are; the rest is neither.
+
+        plaintexts: uint8, shape (plaintexts, length). It takes those that `read` takes.
+        """
+        found = plaintexts[plaintexts[:, 0] == VERSION]
+        message, rest = found[:, 1].astype(np.int64) << 8 | found[:, 2], found[:, START.size :]
+        dummies = (message == DUMMY) & ~rest.any(axis=1)
+        packed = (
+            self._packed_many(number, rest[message == number]) for number in range(len(self.bits))
+        )
+        return tuple(packed), int(dummies.sum())
+
+    def _packed_many(self, message: int, rest: np.ndarray) -> np.ndarray:
+        width, bits = self.width(message), self.bits[message]
+        clean = ~rest[:, width:].any(axis=1)
+        if bits % 8:
+            clean &= rest[:, width - 1] >> bits % 8 == 0
+        return np.ascontiguousarray(rest[clean, :width])
 
     def _packed(self, message: int, rest: bytes) -> bytes:
         packed, padding = rest[: self.width(message)], rest[self.width(message) :]

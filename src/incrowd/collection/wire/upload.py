@@ -100,7 +100,7 @@ def parse_upload(data: bytes, bundle: Bundle) -> Upload:
     size = bundle.sealed_length
     sealed = tuple(data[at : at + size] for at in range(START.size, len(data), size))
     header = bundle.key.header
-    if any(each[: len(header)] != header for each in sealed):
+    if not all([each.startswith(header) for each in sealed]):
         raise _wrong("sealed", "another key", f"should begin with {header.hex()}")
     if len(set(sealed)) < len(sealed):
         raise _wrong("sealed", "the same twice", "should all differ")

@@ -1,0 +1,124 @@
+"""Collecting: uploads beside a bare handler, opening beside bare HPKE, a million to the end."""
+
+import statistics
+import tempfile
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from bench import services
+from bench.load import Senders
+from bench.measure import Row, medians
+from incrowd.collection.collector.collections import PIECE_REPORTS
+from incrowd.collection.collector.opening import cores, opened
+from incrowd.collection.shuffler import setup
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.wire.sealed import info
+from tests.oracles import postgresql
+
+UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5
+WARM = 2_000  # uploads that are not counted
+DIFFERENT, OPENED = 50_000, 400_000  # sealed reports
+MILLION = 1_000_000
+
+
+def rows():
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        folder = Path(folder)
+        bundle, signing, private = services.bundle_in(folder)
+        server = _postgres(stack)
+        yield from uploads(folder, bundle, signing, server)
+        yield opening(bundle, private)
+        yield from million(folder, bundle, signing, private)
+
+
+def _postgres(stack):
+    try:
+        return stack.enter_context(postgresql.running())
+    except postgresql.Missing:
+        return None
+
+
+# --- uploads -------------------------------------------------------------------------------------
+
+
+def uploads(folder, bundle, signing, server):
+    """The seconds for each upload, in turns; the bar is the ratio of the medians."""
+    with ExitStack() as stack:
+        found = {"bare": [stack.enter_context(services.running(services.bare))]}
+        stores = {"SQLite": (None, 1)}
+        if server:
+            stores |= {"PostgreSQL": (server.database(), 1)}
+            stores |= {"PostgreSQL, two processes": (server.database(), 2)}
+        for name, (database, processes) in stores.items():
+            place = folder / name
+            setup.install(Settings(folder=place, database=database), bundle, signing)
+            service = partial(services.running, services.shuffler, place, database)
+            found[name] = [stack.enter_context(service()) for _ in range(processes)]
+        times, busy = _in_turns(bundle, found, stack.enter_context(Senders()))
+    for name in stores:
+        what = f"an upload, durable, {name}: {1 / times[name]:,.0f} a second"
+        peer = f"a handler that reads it and stores nothing: {1 / times['bare']:,.0f} a second"
+        yield Row(what, times[name], peer, times["bare"], "at least .60")
+        what = f"processor time for it of the shuffler's own processes, {name}"
+        yield Row(what, busy[name], "that handler's", busy["bare"])
+
+
+def _in_turns(bundle, found, senders):
+    """Medians for an upload to each: seconds by the clock, and of the processes' own."""
+    times, busy = ({name: [] for name in found} for _ in range(2))
+    for number in range(1 + ROUNDS):
+        for name, running in found.items():
+            ports, before = [each.port for each in running], _busy(running)
+            given = services.bodies(bundle, UPLOADS if number else WARM)
+            spent = senders.seconds(ports, given, CONNECTIONS)
+            if number:
+                times[name].append(spent / UPLOADS)
+                busy[name].append((_busy(running) - before) / UPLOADS)
+    return [{name: statistics.median(each) for name, each in of.items()} for of in (times, busy)]
+
+
+def _busy(running):
+    return sum(each.busy() for each in running)
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+def opening(bundle, private):
+    """All cores, the start of the processes included, beside HPKE alone in as many, in turns."""
+    sealed = services.sealed_many(bundle, DIFFERENT) * (OPENED // DIFFERENT)
+    size, step = bundle.sealed_length, PIECE_REPORTS
+    pieces = [b"".join(sealed[at : at + step]) for at in range(0, len(sealed), step)]
+    about = info(bundle.key.header, bundle.digest)
+    with ExitStack() as stack:
+        given = private.private_bytes_raw(), about, size, pieces
+        alone = stack.enter_context(services.hpke_alone(cores(), *given))
+        ours, theirs = medians([lambda: _open(pieces, bundle, private), alone], runs=3)
+    rate, bare = (f"{OPENED / each:,.0f} a second" for each in (ours, theirs))
+    what = f"{OPENED:,} reports opened, {cores()} processes: {rate}"
+    return Row(what, ours, f"HPKE alone in as many: {bare}", theirs, "at least .80")
+
+
+def _open(pieces, bundle, private):
+    found = sum(len(piece.packed[0]) for piece in opened(pieces, bundle, private, cores()))
+    assert found == OPENED
+
+
+# --- a million -----------------------------------------------------------------------------------
+
+
+def million(folder, bundle, signing, private):
+    """Stored, released, opened and estimated, each in a process whose memory is measured."""
+    settings = Settings(folder=folder / "million")
+    setup.install(settings, bundle, signing)
+    sealed = services.sealed_in_processes(bundle, MILLION)
+    steps = {
+        "stored in groups": (services.fill, settings, sealed),
+        "released: mixed, digested, signed": (services.release, settings),
+        "opened and checked": (services.open_all, settings, private.private_bytes_raw(), folder),
+        "estimated": (services.estimate, folder, bundle.encoded),
+    }
+    for what, step in steps.items():
+        seconds, megabytes = services.alone(*step)
+        yield Row(f"{MILLION:,} sealed reports {what}; at most {megabytes:,.0f} MB", seconds)

@@ -1,0 +1,221 @@
+"""A bundle, and the services that are measured, each in a process of its own."""
+
+import multiprocessing
+import os
+import resource
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+import incrowd
+from bench.load import door
+from bench.measure import seconds
+from bench.whole import wide_plan
+from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.keys import load_private, new_key
+from incrowd.collection.collector.opening import cores
+from incrowd.collection.collector.places import Places
+from incrowd.collection.service import serve
+from incrowd.collection.shuffler import app, releasing, setup
+from incrowd.collection.shuffler.config import Settings
+from incrowd.collection.shuffler.init import Terms, make_bundle
+from incrowd.collection.wire.bundle import TIME, Bundle
+from incrowd.collection.wire.release import Signed
+from incrowd.collection.wire.sealed import HEADER, SUITE, seal
+from incrowd.collection.wire.upload import NO_CODE, START, Upload
+from incrowd.sampling.keystream import Keystream
+
+SPAWN = multiprocessing.get_context("spawn")
+GROUP = 2_000  # uploads stored at once
+KIBIBYTE, MEGABYTE = 1 << 10, 1e6
+QUESTIONS = 8  # yes or no, in one report of a person
+NEVER = 1e6  # seconds: what is due is looked for when the measurement says so
+
+
+def bundle_in(folder):
+    """A bundle with both private keys: of the shuffler, of the collector."""
+    plan, now = wide_plan(QUESTIONS), datetime.now(UTC)
+    closes = (now + timedelta(days=1)).strftime(TIME)
+    places = Places(folder / "collector")
+    terms = Terms(
+        title="measured",
+        questions={question.id: question.id for question in plan.survey.questions},
+        period="today",
+        opens=(now - timedelta(minutes=1)).strftime(TIME),
+        closes=closes,
+        disposes=closes,
+        codes=False,
+        colluding=0,
+        local_only=True,
+        shuffler="http://127.0.0.1:1",
+        collector="http://127.0.0.1:2",
+        key_configuration=new_key(places).encoded.hex(),
+    )
+    made = make_bundle(plan, terms)
+    return made.bundle, made.private, load_private(places.private, made.bundle)
+
+
+def bodies(bundle, count):
+    """Uploads whose reports look sealed: the shuffler cannot open them."""
+    start, header = START.pack(bundle.digest, NO_CODE, 0), bundle.key.header
+    rest = bundle.sealed_length - len(header)
+    return [start + b"".join(_sealed(header, rest, bundle.places)) for _ in range(count)]
+
+
+def _sealed(header, rest, places):
+    return (header + os.urandom(rest) for _ in range(places))
+
+
+async def _take(request):
+    await request.body()
+    return Response(status_code=201)
+
+
+def bare(listening):
+    """The handler that the shuffler is compared with: it reads the body and stores nothing."""
+    serve(Starlette(routes=[Route("/upload", _take, methods=["POST"])]), listening)
+
+
+def shuffler(listening, folder, database):
+    settings = Settings(folder=folder, database=database, pause=NEVER)
+    store = setup.open_store(settings)
+    serve(app.application(store, store.bundle, settings), listening)
+
+
+class Service(NamedTuple):
+    """A service that runs, and where it listens."""
+
+    port: int
+    pid: int
+
+    def busy(self):
+        """Its processor time so far, in seconds; 0 where the system does not tell."""
+        stat = Path(f"/proc/{self.pid}/stat")
+        fields = stat.read_text().rpartition(")")[2].split() if stat.exists() else [0] * 13
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running(target, *args):
+    """A service, and the port on which it listens."""
+    listening = door()
+    process = SPAWN.Process(target=target, args=(listening, *args))
+    process.start()
+    try:
+        yield Service(listening.getsockname()[1], process.pid)
+    finally:
+        process.terminate()
+        process.join()
+        listening.close()
+
+
+# --- sealing and opening -------------------------------------------------------------------------
+
+
+def sealed_many(bundle, count):
+    """Sealed reports with random content."""
+    answers = os.urandom(count)
+    reports = (bundle.shape.report(0, answers[at : at + 1]) for at in range(count))
+    return [seal(report, bundle.key, bundle.digest) for report in reports]
+
+
+def _sealed_part(encoded, count):
+    return sealed_many(Bundle.parse(encoded), count)
+
+
+def sealed_in_processes(bundle, count):
+    with SPAWN.Pool(cores()) as pool:
+        parts = [(bundle.encoded, count // 100)] * 100
+        return [each for part in pool.starmap(_sealed_part, parts) for each in part]
+
+
+def _decrypt(pipe, raw, about, size, pieces):
+    """Nothing but HPKE: all ciphertexts are cut out before."""
+    private = X25519PrivateKey.from_private_bytes(raw)
+    ciphertexts = [
+        piece[at + HEADER.size : at + size] for piece in pieces for at in range(0, len(piece), size)
+    ]
+    pipe.send(None)
+    while pipe.recv():
+        for each in ciphertexts:
+            SUITE.decrypt(each, private, about)
+        pipe.send(None)
+
+
+@contextmanager
+def hpke_alone(processes, raw, about, size, pieces):
+    """What decrypts everything once, an equal part in each process."""
+    pipes = []
+    for number in range(processes):
+        here, there = SPAWN.Pipe()
+        given = there, raw, about, size, pieces[number::processes]
+        SPAWN.Process(target=_decrypt, args=given, daemon=True).start()
+        pipes.append(here)
+    for pipe in pipes:
+        pipe.recv()
+
+    def work():
+        for pipe in pipes:
+            pipe.send(True)
+        for pipe in pipes:
+            pipe.recv()
+
+    yield work
+    for pipe in pipes:
+        pipe.send(False)
+
+
+# --- steps of a million --------------------------------------------------------------------------
+
+
+def fill(settings, sealed):
+    store, places = setup.open_store(settings), 1
+    assert store.bundle.places == places
+    for at in range(0, len(sealed), GROUP):
+        group = [Upload(NO_CODE, 0, (each,)) for each in sealed[at : at + GROUP]]
+        store.take(group)
+    store.engine.dispose()
+
+
+def release(settings):
+    store, folder = setup.open_store(settings), settings.releases
+    folder.mkdir()
+    key = Ed25519PrivateKey.from_private_bytes(settings.signing_file.read_bytes())
+    assert store.close((0,), 1)
+    releasing.make(store, (0,), folder, Keystream.from_system(), key)
+
+
+def open_all(settings, raw, folder):
+    store = setup.open_store(settings)
+    signed, _ = Signed.parse(store.start_of(0))
+    body, private = (
+        releasing.body_file(settings.releases, signed),
+        X25519PrivateKey.from_private_bytes(raw),
+    )
+    open_release(body, 0, signed, store.bundle, private, folder / "opened", workers=cores())
+
+
+def estimate(folder, encoded):
+    [reports] = (folder / "opened").glob("*.parquet")
+    incrowd.estimate(Bundle.parse(encoded).plan, incrowd.stream_reports(reports))
+
+
+def alone(step, *args):
+    """Seconds of a step in a process of its own, and the most memory of it and its children."""
+    with ProcessPoolExecutor(1, SPAWN) as pool:
+        return pool.submit(_measured, step, args).result()
+
+
+def _measured(step, args):
+    spent = seconds(lambda: step(*args))
+    whose = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    most = max(resource.getrusage(each).ru_maxrss for each in whose)
+    return spent, most * KIBIBYTE / MEGABYTE

@@ -1,0 +1,79 @@
+import { IncrowdError } from "./errors.js"
+import { answersOf, bitsOf, cohortBits, type Multi, type NumberQuestion, type Question, type Text } from "./plan.js"
+import { normalize, placesOfWord } from "./words.js"
+
+/** yesno: a boolean; choice: an option; multi: a list of options; number: a number; text: a word; none: null. */
+export type Answer = boolean | string | number | readonly string[] | null | undefined
+
+/** An answer for each question, by its id. */
+export interface Answers {
+  readonly [id: string]: Answer
+}
+
+/** The bits that an answer sets; of a text question its word, whose bits depend on the cohort. */
+export type Encoded = number[] | string
+
+/** What the answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
+export function encode(question: Question, answer: Answer): Encoded {
+  if (answer === null || answer === undefined) return noAnswer(question)
+  switch (question.type) {
+    case "yesno":
+      if (typeof answer !== "boolean") return wrong(question, "use true or false")
+      return question.optional ? [answer ? 1 : 0] : answer ? [0] : []
+    case "choice":
+      return [place(question, question.options, answer)]
+    case "multi":
+      return someOf(question, answer)
+    case "number":
+      return [bin(question, answer)]
+    case "text":
+      return word(question, answer)
+  }
+}
+
+function wrong(question: Question, hint: string): never {
+  throw new IncrowdError("answer", `The answer to "${question.id}" does not fit: ${hint}.`, false, question.id)
+}
+
+function noAnswer(question: Question): Encoded {
+  if (!question.optional) return wrong(question, "it is missing, and the question is not optional")
+  return question.type === "text" ? "no answer" : [answersOf(question).length - 1]
+}
+
+function place(question: Question, options: readonly string[], answer: unknown): number {
+  const at = options.indexOf(answer as string)
+  return at >= 0 ? at : wrong(question, `${JSON.stringify(answer)} is not among its options`)
+}
+
+function someOf(question: Multi, answer: unknown): number[] {
+  if (!Array.isArray(answer)) return wrong(question, "use a list of options, empty for none")
+  const places = [...new Set(answer.map((option) => place(question, question.options, option)))]
+  return places.length <= question.at_most ? places : wrong(question, `choose at most ${question.at_most}`)
+}
+
+function bin(question: NumberQuestion, answer: unknown): number {
+  if (typeof answer !== "number" || !Number.isFinite(answer)) return wrong(question, "use a number")
+  const notAbove = question.edges.filter((edge) => edge <= answer).length
+  return notAbove > 0 ? notAbove - 1 : wrong(question, `it is below ${question.edges[0]}`)
+}
+
+function word(question: Text, answer: unknown): string {
+  const text = typeof answer === "string" ? normalize(answer) : ""
+  return text && !/\p{Surrogate}/u.test(text) ? text : wrong(question, "use a word")
+}
+
+/** The bits of a question in a record. cohort: which hash functions a word goes through. */
+export async function bitsFor(question: Question, encoded: Encoded, cohort: number): Promise<boolean[]> {
+  const places = typeof encoded === "string" ? await wordPlaces(question as Text, encoded, cohort) : encoded
+  const bits = new Array<boolean>(bitsOf(question)).fill(false)
+  for (const place of places) bits[place] = true
+  return bits
+}
+
+/** The digits of the cohort, the lowest first, then one bit in each block. */
+async function wordPlaces(question: Text, word: string, cohort: number): Promise<number[]> {
+  const digits = cohortBits(question)
+  const found = await placesOfWord(question, cohort, word)
+  const set = Array.from({ length: digits }, (_, i) => i).filter((i) => (cohort >> i) & 1)
+  return [...set, ...found.map((place, block) => digits + block * question.block + place)]
+}

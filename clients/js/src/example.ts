@@ -1,0 +1,54 @@
+import type { Survey } from "./bundle.js"
+import { encode, type Answers } from "./encode.js"
+import { keptKey } from "./permanent.js"
+import { answersOf, bitsOf, cohortBits, questionsOf, type Question } from "./plan.js"
+import { systemWords } from "./random.js"
+import { reportsOf } from "./reports.js"
+
+/** What a report says of a question: the answers whose bits are set; of a text question the cohort and the bits. */
+export interface Said {
+  readonly question: string
+  readonly answers: readonly string[]
+}
+
+/**
+ * What could be sent for these answers: of each report what it says of its questions. It is drawn anew every time,
+ * with a key for permanent responses that is thrown away, and nothing of it is ever sent: only so may it be shown and
+ * drawn again, since who looks before sending chooses.
+ */
+export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Said[][]> {
+  const encoded = new Map(plan.survey.question.map((question) => [question.id, encode(question, answers[question.id])]))
+  const key = await keptKey(async (fresh) => fresh)
+  const shown: Said[][] = []
+  for (const message of plan.messages) {
+    const questions = questionsOf(plan, message)
+    for (const report of await reportsOf(plan, message, encoded, systemWords, key))
+      shown.push(message.apart ? [numberSaid(questions[0], report)] : saidBy(questions, report))
+  }
+  return shown
+}
+
+const numberSaid = (question: Question, report: Uint8Array): Said => ({
+  question: question.id,
+  answers: [answersOf(question)[report.reduceRight((number, byte) => number * 256 + byte, 0)]],
+})
+
+function saidBy(questions: Question[], report: Uint8Array): Said[] {
+  let start = 0
+  return questions.map((question) => {
+    const bits = Array.from({ length: bitsOf(question) }, (_, i) => (report[(start + i) >> 3] >> ((start + i) & 7)) & 1)
+    start += bits.length
+    return { question: question.id, answers: labels(question, bits) }
+  })
+}
+
+function labels(question: Question, bits: number[]): string[] {
+  const set = (from: number): number[] => bits.flatMap((bit, i) => (bit && i >= from ? [i - from] : []))
+  if (question.type === "text") {
+    const digits = cohortBits(question)
+    const cohort = bits.slice(0, digits).reduceRight((number, bit) => 2 * number + bit, 0)
+    return [`cohort ${cohort}`, ...set(digits).map((i) => `bit ${i}`)]
+  }
+  if (question.type === "yesno" && !question.optional) return [bits[0] ? "yes" : "no"]
+  return set(0).map((i) => answersOf(question)[i])
+}

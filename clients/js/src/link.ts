@@ -1,0 +1,40 @@
+import { cleanBase32, grouped, isBase32, toBase32, type Bytes } from "./bytes.js"
+import { IncrowdError } from "./errors.js"
+
+/** Where a survey is, which bundle it has to be, and the invitation, if the link holds one. */
+export interface Link {
+  readonly address: string
+  /** SHA-256 of the bundle, 64 hexadecimal digits. */
+  readonly digest: string
+  /** 16 characters, or empty. */
+  readonly code: string
+}
+
+/** The parts of a link: the shuffler's address, `#`, the digest, and behind a point an invitation. */
+export function parseLink(text: string): Link {
+  const [, address, digest, code] = /^([^#]*)#([0-9a-f]{64})(?:\.([0-9A-Z]{16}))?$/.exec(text.trim()) ?? []
+  if (!digest || !isAddress(address) || !isBase32(code ?? ""))
+    throw new IncrowdError("link", "This is not the whole link of a survey: it ends with # and 64 characters.")
+  return { address, digest, code: code ?? "" }
+}
+
+/** `https`, or `http` on this machine; without user, query and fragment, and without a slash at the end. */
+export function isAddress(text: unknown): text is string {
+  if (typeof text !== "string" || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[?#@]|\/$/.test(text)) return false
+  try {
+    const { protocol, hostname } = new URL(text)
+    return protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  } catch {
+    return false
+  }
+}
+
+/** What is printed of a digest and compared by eye: its first 20 bytes. */
+export const shortForm = (digest: Bytes): string => grouped(toBase32(digest.subarray(0, 20)))
+
+/** An invitation as a person typed it, as 16 characters. */
+export function parseCode(typed: string): string {
+  const code = cleanBase32(typed)
+  if (code.length === 16 && isBase32(code)) return code
+  throw new IncrowdError("code", "An invitation has 16 letters and digits; check every one of them.")
+}

@@ -1,0 +1,31 @@
+import { concat, sha256, utf8, type Bytes } from "./bytes.js"
+import type { Text } from "./plan.js"
+
+const DOMAIN = utf8("incrowd word 1")
+
+/** White space of Unicode 3.0 and later as Python's `str.strip` knows it, which ECMAScript's `trim` does not. */
+const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
+const AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g")
+
+/** A word as it is hashed: Unicode NFC, no white space around it; letter case counts. */
+export const normalize = (word: string): string => word.normalize("NFC").replace(AROUND, "")
+
+/** A number of eight bytes, the highest first. */
+export function eightBytes(number: number): Bytes {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(number))
+  return bytes
+}
+
+/** Each part behind its length, so that no two sequences of parts are written alike. */
+export const framed = (...parts: Bytes[]): Bytes => concat(...parts.flatMap((part) => [eightBytes(part.length), part]))
+
+/** Which bit of each block a normalized word sets in a cohort. A block is a power of two up to 1,024. */
+export const placesOfWord = (question: Text, cohort: number, word: string): Promise<number[]> =>
+  Promise.all(
+    Array.from({ length: question.hashes }, async (_, block) => {
+      const text = framed(DOMAIN, utf8(question.id), eightBytes(cohort), eightBytes(block), utf8(word))
+      const digest = await sha256(text)
+      return ((digest[30] << 8) | digest[31]) % question.block
+    }),
+  )

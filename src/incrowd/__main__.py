@@ -1,0 +1,6 @@
+"""`python -m incrowd` is the command `incrowd`."""
+
+from incrowd.cli import main
+
+if __name__ == "__main__":
+    main()

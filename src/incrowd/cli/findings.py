@@ -1,0 +1,21 @@
+"""What the commands `check` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from incrowd.cli.console import print_json
+from incrowd.collection.machine import Finding
+
+
+def print_findings(findings: Sequence[Finding], json: bool) -> None:
+    """What was looked at on a service's machine. Exit code 1 if something should be otherwise."""
+    if json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.said}")
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)

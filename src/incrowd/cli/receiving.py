@@ -1,0 +1,6 @@
+"""What `collector run` is made of: all that needs the extra `collect`, in one place."""
+
+from incrowd.collection.collector.app import application
+from incrowd.collection.service import listening, log_discreetly, serve
+
+__all__ = ["application", "listening", "log_discreetly", "serve"]

@@ -1,0 +1,1 @@
+"""The survey page: static files with which people answer in a browser."""

@@ -1,0 +1,38 @@
+const PATIENCE = { whole: 12_000, one: 8_000, first: 500, longest: 3_000 }
+
+/**
+ * The survey that this page is about, and how far it is known to be the right one. fragment: what stood behind the #
+ * of the page's link: the digest of the bundle, and behind a point an invitation.
+ *
+ * pinned: whether the link, or the page itself, named the digest; else a person has to compare the short form.
+ */
+export async function arrive(sdk, config, fragment) {
+  if (!globalThis.crypto?.subtle) throw fault("insecure")
+  const parts = /^([0-9a-f]{64})?(?:\.(.*))?$/.exec(fragment)
+  if (!parts) throw fault("link")
+  const [, digest = config.digest, code = ""] = parts
+  const invitation = code ? sdk.parseCode(code) : ""
+  const survey = digest
+    ? await sdk.fetchSurvey({ address: config.shuffler, digest, code: invitation }, PATIENCE)
+    : { ...(await unpinned(sdk, config)), code: invitation }
+  if (survey.bundle.plan_digest !== config.plan) throw fault("another-plan")
+  if (survey.bundle.addresses.shuffler !== config.shuffler) throw fault("another-plan")
+  return { survey, short: sdk.shortForm(survey.digest), pinned: Boolean(digest) }
+}
+
+/** The bundle that the shuffler gives out, whichever it is: only a person can tell whether it is the right one. */
+async function unpinned(sdk, { shuffler }) {
+  const options = { cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" }
+  let bytes
+  try {
+    const response = await fetch(`${shuffler}/bundle`, options)
+    if (!response.ok) throw fault("unreachable")
+    bytes = new Uint8Array(await response.arrayBuffer())
+  } catch {
+    throw fault("unreachable")
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))
+  return sdk.readBundle(bytes, Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""))
+}
+
+const fault = (code) => Object.assign(new Error(code), { code })

@@ -1,0 +1,296 @@
+import { el, said, show } from "./dom.js"
+import { fieldOf, Wrong } from "./fields.js"
+import * as sdk from "./incrowd-sdk.js"
+import { arrive } from "./arriving.js"
+import { Outbox } from "./outbox.js"
+import { promise, whoCouldCheat } from "./promise.js"
+import { review } from "./review.js"
+import { firstLanguage, Words } from "./words.js"
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent)
+const config = read("config")
+const tables = read("strings")
+const main = document.querySelector("main")
+const status = document.getElementById("status")
+
+let words
+let arrived = null // the survey that was loaded, and how
+let outbox
+let fields = []
+let drafts = {}
+let reviewed = null // the answers that the example is of
+let stage = "asking" // then "sent"
+let trouble = null // what went wrong while loading
+
+// --- loading ---------------------------------------------------------------------------------------------------------
+
+async function begin(fragment) {
+  main.replaceChildren(el("p", { class: "quiet" }, words.say("loading")))
+  trouble = arrived = null
+  drafts = {}
+  reviewed = null
+  stage = "asking"
+  try {
+    arrived = await arrive(sdk, config, fragment)
+    outbox = new Outbox(sdk, arrived.survey)
+  } catch (error) {
+    trouble = error
+  }
+  settle(chosenLanguage() ?? firstLanguage(tables, [arrived?.survey.bundle.wording.language, ...navigator.languages].filter(Boolean)))
+  if (trouble) again.fragment = fragment
+}
+
+const again = { fragment: "" }
+let picked = null
+const chosenLanguage = () => picked
+
+/** Shows everything in a language; answers and what was sent stay as they are. */
+function settle(language) {
+  const bundle = arrived?.survey.bundle
+  const wording = bundle ? { ...bundle.wording, survey: bundle.plan.survey.language ?? "en" } : null
+  words = new Words(language, tables, wording)
+  document.documentElement.lang = language
+  document.title = bundle?.wording.title ?? document.title
+  main.replaceChildren(...(trouble ? failed() : page(arrived)))
+  switchLanguage()
+  if (reviewed && stage === "asking") void drawReview(reviewed)
+}
+
+function switchLanguage() {
+  const buttons = Object.keys(tables).map((tag) => {
+    const pressed = String(tag === words.language)
+    return el("button", { type: "button", lang: tag, "aria-pressed": pressed, onclick: () => pick(tag) }, tables[tag].language)
+  })
+  document.getElementById("languages").replaceChildren(...buttons)
+}
+
+function pick(tag) {
+  picked = tag
+  settle(tag)
+  document.querySelector(`#languages [lang="${tag}"]`).focus()
+}
+
+const failed = () => [
+  el("h1", {}, words.say("failed")),
+  el("p", { class: "notice", role: "alert" }, helpOf(trouble, "load")),
+  el("p", {}, el("button", { type: "button", class: "main", onclick: () => begin(again.fragment) }, words.say("again"))),
+]
+
+/** A sentence about what went wrong that says what to do. */
+function helpOf(error, when) {
+  const keys = [`error_${error.code}_${when}`, `error_${error.code}`]
+  const known = keys.find((key) => words.has(key))
+  const values = { shuffler: config.shuffler, closes: arrived ? words.time(arrived.survey.bundle.closes) : "" }
+  return known ? words.say(known, values) : words.say("error_other", { said: error.message })
+}
+
+// --- the page --------------------------------------------------------------------------------------------------------
+
+function page({ survey, short, pinned }) {
+  const { bundle } = survey
+  const parts = [
+    said("h1", words.stated(bundle.wording.title)),
+    said("p", words.stated(bundle.period), { class: "quiet" }),
+    times(bundle),
+    said("p", words.stated(bundle.wording.introduction), { class: "introduction" }),
+    ...promise(config, bundle, words),
+  ]
+  const form = stage === "sent" ? sent() : questions()
+  return [...parts, ...form, ...whoCouldCheat(config, bundle, short, pinned, words)]
+}
+
+function times({ opens, closes }) {
+  const now = Date.now()
+  const key = now < Date.parse(opens) ? "not_open_yet" : now >= Date.parse(closes) ? "closed_already" : "closes"
+  const role = key === "closes" ? null : "note"
+  return el("p", { class: role ? "notice" : "quiet", role }, words.say(key, { opens: words.time(opens), closes: words.time(closes) }))
+}
+
+function questions() {
+  const { plan } = arrived.survey.bundle
+  fields = plan.survey.question.map((question, i) =>
+    fieldOf(question, i + 1, words, (drafts[question.id] ??= {}), forget),
+  )
+  const look = el("button", { type: "submit", class: "main" }, words.say("look"))
+  const onsubmit = (event) => (event.preventDefault(), void examine())
+  return [
+    el("div", { id: "mistakes" }),
+    el(
+      "form",
+      { novalidate: true, onsubmit },
+      el("h2", {}, words.say("questions")),
+      el("fieldset", { id: "all", class: "bare", disabled: outbox.drawn }, fields.map((field) => field.element), look),
+    ),
+    el("section", { id: "review", "aria-labelledby": "review-title", hidden: true }),
+  ]
+}
+
+/** The example is of answers that were changed since: it is taken away. */
+function forget() {
+  const section = document.getElementById("review")
+  if (section && !section.hidden && !outbox.drawn) {
+    section.hidden = true
+    section.replaceChildren()
+    reviewed = null
+    status.textContent = words.say("changed")
+  }
+}
+
+/** The answers; or the fields that do not fit, marked, with their mistakes. */
+function answersOf() {
+  const answers = {}
+  const wrong = []
+  for (const field of fields) {
+    try {
+      answers[field.question.id] = field.read()
+      field.mark(null)
+    } catch (error) {
+      if (!(error instanceof Wrong)) throw error
+      field.mark(error)
+      wrong.push(field)
+    }
+  }
+  return { answers, wrong }
+}
+
+async function examine() {
+  const { answers, wrong } = answersOf()
+  const box = document.getElementById("mistakes")
+  box.replaceChildren(...(wrong.length ? [mistakes(wrong)] : []))
+  if (wrong.length) return show(box.firstChild)
+  reviewed = answers
+  const section = await drawReview(answers)
+  show(section.querySelector("h2"))
+}
+
+const mistakes = (wrong) =>
+  el(
+    "div",
+    { class: "notice", role: "alert" },
+    el("p", {}, words.say("mistakes", { number: wrong.length })),
+    el("ul", {}, wrong.map((field) => el("li", {}, toField(field)))),
+  )
+
+function toField(field) {
+  const go = (event) => (event.preventDefault(), field.first().focus())
+  return el("a", { href: `#${field.element.id}`, onclick: go }, said("span", words.question(field.question)))
+}
+
+// --- looking, and sending --------------------------------------------------------------------------------------------
+
+async function drawReview(answers) {
+  const { survey } = arrived
+  const section = document.getElementById("review")
+  section.hidden = false
+  const table = el("div", { class: "scroll" }, review(survey, answers, await outbox.example(answers), words))
+  const redraw = async () => {
+    table.replaceChildren(review(survey, answers, await outbox.example(answers), words))
+    status.textContent = words.say("drawn_again")
+  }
+  section.replaceChildren(
+    el("h2", { id: "review-title" }, words.say("before")),
+    el("p", {}, words.say("example_is")),
+    table,
+    el("p", {}, el("button", { type: "button", onclick: redraw }, words.say("draw_again"))),
+    el("p", { class: "quiet" }, words.say("real_draw")),
+    ...sender(answers),
+  )
+  return section
+}
+
+function sender(answers) {
+  const { survey, pinned } = arrived
+  const { codes, strata } = survey.bundle
+  const inputs = {
+    code: codes && !survey.code ? el("input", { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }) : null,
+    stratum: strata.length > 1 ? el("select", { id: "stratum" }, el("option", { value: "" }, words.say("choose")), strata.map((name) => el("option", { value: name }, name))) : null,
+    same: pinned ? null : el("input", { type: "checkbox", id: "same" }),
+  }
+  const outcome = el("p", { id: "outcome", role: "alert" })
+  const button = el("button", { type: "submit", class: "main" }, words.say(outbox.drawn ? "send_again" : "send"))
+  const onsubmit = (event) => (event.preventDefault(), void sendNow(answers, inputs, button, outcome))
+  const labelled = (input, key, help) => input && el("div", { class: "question" }, el("label", { for: input.id, class: "asked" }, words.say(key)), help, input)
+  return [
+    el(
+      "form",
+      { novalidate: true, onsubmit },
+      labelled(inputs.code, "code", el("p", { class: "quiet", id: "code-help" }, words.say("code_help"))),
+      labelled(inputs.stratum, "stratum"),
+      inputs.same && el("div", { class: "line" }, inputs.same, el("label", { for: "same" }, words.say("same", { short: arrived.short }))),
+      el("p", {}, button),
+      outcome,
+    ),
+  ]
+}
+
+async function sendNow(answers, { code, stratum, same }, button, outcome) {
+  const refused = [
+    [same && !same.checked, "error_not_compared", same],
+    [code && !outbox.drawn && !code.value.trim(), "error_code", code],
+    [stratum && !stratum.value, "error_stratum", stratum],
+  ].find(([wrong]) => wrong)
+  if (refused) {
+    outcome.textContent = words.say(refused[1])
+    return refused[2].focus()
+  }
+  button.disabled = true
+  outcome.textContent = ""
+  status.textContent = words.say("sending")
+  try {
+    await outbox.send(answers, { ...(code && { code: code.value }), ...(stratum && { stratum: stratum.value }) })
+    stage = "sent"
+    settle(words.language)
+    show(document.getElementById("sent"))
+  } catch (error) {
+    outcome.textContent = helpOf(error, "send")
+    button.textContent = words.say(outbox.drawn ? "send_again" : "send")
+    button.disabled = false
+    status.textContent = ""
+  }
+  lock()
+}
+
+/** Once the noise is drawn the same bytes are sent again, so that no answer may change. */
+function lock() {
+  const all = document.getElementById("all")
+  if (all) all.disabled = outbox.drawn
+  for (const input of document.querySelectorAll("#code, #stratum")) input.disabled = outbox.drawn
+}
+
+const sent = () => [
+  el(
+    "section",
+    { class: "done" },
+    el("h2", { id: "sent" }, words.say("sent")),
+    el("p", {}, words.say("sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
+    el("p", {}, el("button", { type: "button", onclick: takeBack }, words.say("withdraw"))),
+    el("p", { id: "outcome", role: "alert" }),
+  ),
+]
+
+async function takeBack(event) {
+  const outcome = document.getElementById("outcome")
+  event.target.disabled = true
+  outcome.textContent = ""
+  try {
+    await outbox.withdraw()
+    stage = "asking"
+    reviewed = null
+    settle(words.language)
+    status.textContent = words.say("withdrawn")
+    show(main.querySelector("h1"))
+  } catch (error) {
+    event.target.disabled = false
+    outcome.textContent = helpOf(error, "withdraw")
+  }
+}
+
+// --- beginning -------------------------------------------------------------------------------------------------------
+
+addEventListener("hashchange", () => {
+  const fragment = location.hash.slice(1)
+  history.replaceState(null, "", location.pathname + location.search)
+  if (/^[0-9a-f]{64}/.test(fragment)) begin(fragment)
+})
+words = new Words(firstLanguage(tables, navigator.languages), tables)
+begin(globalThis.incrowdLink ?? "")

@@ -1,0 +1,44 @@
+import { el } from "./dom.js"
+
+const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
+
+/** What is promised to whoever answers: worked out when the page was made, from the plan that it is for. */
+export function promise(config, bundle, words) {
+  const local = bundle.local_only || config.promise.local_only
+  const { factor, delta } = local ? { factor: config.promise.local_factor, delta: "0" } : config.promise
+  const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
+  const key = local ? "promise_local" : delta === "0" ? "promise_pure" : "promise"
+  const about = local ? null : el("p", {}, words.say("promise_rests", { ...values, colluding: bundle.colluding }))
+  return [
+    el(
+      "section",
+      { class: "promise", "aria-labelledby": "promise-title" },
+      el("h2", { id: "promise-title" }, words.say("promised")),
+      el("p", { class: "claim" }, words.say("noise")),
+      el("p", {}, words.say(key, values)),
+      about,
+    ),
+  ]
+}
+
+/** Who could break the promise, and how: this page's own host among them. */
+export function whoCouldCheat(config, bundle, short, pinned, words) {
+  const values = {
+    shuffler: bundle.addresses.shuffler,
+    collector: bundle.addresses.collector,
+    host: location.host,
+    factor: figure(config.promise.local_factor, words),
+  }
+  const kinds = ["cheat_shuffler", "cheat_both", "cheat_host", bundle.codes ? "cheat_codes" : "cheat_open"]
+  return [
+    el(
+      "section",
+      { class: "cheat" },
+      el("h2", {}, words.say("cheat")),
+      el("ul", {}, kinds.map((key) => el("li", {}, words.say(key, values)))),
+      el("h2", {}, words.say("compare")),
+      el("p", {}, words.say(pinned ? "compare_pinned" : "compare_by_eye")),
+      el("p", {}, el("code", { class: "short" }, short)),
+    ),
+  ]
+}

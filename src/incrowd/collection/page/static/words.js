@@ -1,0 +1,81 @@
+/** The page's own texts and the survey's, in one language; where a survey lacks it, in the survey's own. */
+export class Words {
+  /** tables: the page's texts by language. wording: of the bundle, and in `survey` the language of its survey. */
+  constructor(language, tables, wording = null) {
+    this.language = language
+    this.table = tables[language]
+    this.wording = wording
+  }
+
+  /** A text of the page, with values in the places of {names}. */
+  say(key, values = {}) {
+    const shown = (_, name) => (typeof values[name] === "number" ? this.number(values[name]) : String(values[name]))
+    return this.table[key].replace(/\{(\w+)\}/g, shown)
+  }
+
+  has(key) {
+    return Object.hasOwn(this.table, key)
+  }
+
+  number(value) {
+    return new Intl.NumberFormat(this.language, { maximumFractionDigits: 20 }).format(value)
+  }
+
+  time(text) {
+    const style = { dateStyle: "long", timeStyle: "short" }
+    return new Intl.DateTimeFormat(this.language, style).format(new Date(text))
+  }
+
+  /** What the bundle says in its own language. */
+  stated(text) {
+    return { text, lang: this.#mark(this.wording.language) }
+  }
+
+  /** The wording of a question: the bundle's, unless the survey has it in this language and the bundle has not. */
+  question({ id, text }) {
+    const { language, questions } = this.wording
+    const tag = typeof text === "object" && language !== this.language ? this.#tagIn(text) : undefined
+    return tag === undefined ? this.stated(questions[id]) : { text: text[tag], lang: null }
+  }
+
+  help({ help }) {
+    return this.#of(help ?? "")
+  }
+
+  answer({ labels }, answer) {
+    if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
+    const own = { yes: "yes", no: "no", "no answer": "no_answer" }[answer]
+    return own ? { text: this.say(own), lang: null } : this.#of(this.#range(answer))
+  }
+
+  /** A text of the survey, or of its table of languages: in this language, its main one, or the survey's. */
+  #of(words) {
+    const { survey } = this.wording
+    if (typeof words === "string") return { text: words, lang: this.#mark(survey) }
+    const tag = this.#tagIn(words)
+    return tag === undefined ? { text: words[survey], lang: this.#mark(survey) } : { text: words[tag], lang: null }
+  }
+
+  #tagIn = (table) => [this.language, this.language.split("-")[0]].find((tag) => Object.hasOwn(table, tag))
+
+  #range(answer) {
+    const between = /^(\S+) to <(\S+)$/.exec(answer)
+    if (between) return this.say("range", { low: Number(between[1]), high: Number(between[2]) })
+    const last = /^(\S+) or more$/.exec(answer)
+    return last ? this.say("range_last", { low: Number(last[1]) }) : answer
+  }
+
+  #mark(tag) {
+    return tag === this.language ? null : tag
+  }
+}
+
+/** The language to begin with: the survey's if the page knows it, else the first that the browser wants, else any. */
+export function firstLanguage(tables, wanted) {
+  const known = Object.keys(tables)
+  for (const tag of wanted) {
+    const found = [tag, tag.split("-")[0]].find((each) => known.includes(each))
+    if (found) return found
+  }
+  return known[0]
+}

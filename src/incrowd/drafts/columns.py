@@ -1,0 +1,181 @@
+"""A column of data -> a question, or why it makes none."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.drafts.edges import edges
+from incrowd.drafts.found import Asked, Found, LeftOut
+from incrowd.drafts.words import (
+    is_plain,
+    looks_like_id,
+    looks_open,
+    no_answers,
+    yes_and_no,
+)
+from incrowd.survey import NONE, SEPARATOR
+from incrowd.survey.questions import TABLE_SEPARATOR
+
+MOST_OPTIONS = 1000
+MOST_CODES = 10  # whole numbers that may be codes rather than amounts
+FEW = 10  # rows: options below tell of few people
+FEWEST_ROWS = 20  # below, nothing tells that a column is of ids
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d\d(\d\d)?")
+
+
+class Column(NamedTuple):
+    """What a column of data holds, and what its file says of it.
+
+    counts: of each value, in how many rows. lists: whether a cell is a list, of which counts are
+    those of its items, and most the longest. nothing: rows without an answer.
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    rows: int
+    nothing: int
+    most: int = 0
+    text: str = ""
+    labels: Mapping[str, str] = {}
+    missing: tuple[str, ...] = ()
+
+    @property
+    def lists(self) -> bool:
+        """Whether a cell holds several answers."""
+        return self.most > 0
+
+
+def question_of(column: Column) -> Found:
+    """The question that a column answers."""
+    if not is_id(column.name):
+        return LeftOut(column.name, "a name has no comma and no space around it; rename it")
+    codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts))))
+    counts = {value: n for value, n in column.counts.items() if value not in codes}
+    found = _found(column, counts)
+    if isinstance(found, LeftOut):
+        return found
+    keys: dict[str, Any] = {"text": column.text} if column.text else {}
+    keys |= found.keys
+    if codes or column.nothing:
+        keys["optional"] = True
+    if codes:
+        keys["missing"] = list(codes)
+    made = replace(found, keys=keys)
+    for code in set(codes) - set(column.missing):
+        made = made.doubting(f"{code} was taken for no answer")
+    return _remarked(made, counts)
+
+
+def is_id(name: str) -> bool:
+    """Whether a question can have that id."""
+    return bool(name) and TABLE_SEPARATOR not in name and name == name.strip()
+
+
+def _found(column: Column, counts: Mapping[str, int]) -> Found:
+    """The type of a question, and its options or edges, by its answers."""
+    name, values = column.name, list(counts)
+    if not values:
+        return LeftOut(name, "it is empty")
+    if column.labels and set(values) <= set(column.labels):
+        missing = set(column.missing) | set(no_answers(column.counts))
+        return labelled(name, {c: w for c, w in column.labels.items() if c not in missing})
+    if len(values) == 1:
+        return LeftOut(name, "all who answered say the same")
+    if column.lists or _is_multi(values):
+        return _multi(column, counts)
+    if meaning := yes_and_no(values):
+        return yes_no(name, {} if is_plain(values) else meaning)
+    if _is_id_column(column, counts):
+        return LeftOut(name, f"it looks like an id: use --id {name} if it says whose row it is")
+    if all(_DATE.fullmatch(value) for value in values):
+        return LeftOut(name, "it holds dates: group them into a column of its own, such as month")
+    numbers = [number(value) for value in values]
+    if all(each is not None for each in numbers):
+        found = zip(values, numbers, strict=True)
+        return _numbers(column, {float(n or 0): counts[value] for value, n in found})
+    if len(values) > MOST_OPTIONS or (len(values) > FEWEST_ROWS and 2 * len(values) > column.rows):
+        return LeftOut(name, f'it is free text, {len(values):,} different ones: see type = "text"')
+    return Asked(name, {"type": "choice", "options": sorted(values)})
+
+
+def yes_no(name: str, meaning: Mapping[str, str]) -> Asked:
+    """A yes/no question; meaning: of each code, if it is written in any."""
+    return Asked(name, {"type": "yesno"} | ({"values": dict(meaning)} if meaning else {}))
+
+
+def labelled(name: str, labels: Mapping[str, str]) -> Found:
+    """A question whose codes have labels, which are its answers."""
+    words = {code: " ".join(label.split()) or code for code, label in labels.items()}
+    options = list(dict.fromkeys(words.values()))
+    if len(options) < 2:
+        return LeftOut(name, "it has fewer than two answers")
+    if meaning := yes_and_no(options):
+        return yes_no(name, {code: meaning[word] for code, word in words.items()})
+    return Asked(name, {"type": "choice", "options": options, "values": words})
+
+
+def number(text: str) -> float | None:
+    """The number that a text is, if it is a finite one."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
+    """By its name and many values; or as many whole numbers or words as rows."""
+    rows, distinct = sum(counts.values()), len(counts)
+    if looks_like_id(column.name) and 2 * distinct > rows:
+        return True
+    fractions = any("." in value and number(value) is not None for value in counts)
+    return rows >= FEWEST_ROWS and distinct == rows and not fractions
+
+
+def _numbers(column: Column, counts: Mapping[float, int]) -> Asked:
+    """A few whole numbers are codes or small amounts: nobody can tell, so that is asked."""
+    values = sorted(counts)
+    if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
+        options = [str(int(value)) for value in values]
+        made = Asked(column.name, {"type": "choice", "options": options})
+        said = "if these are codes, name the options in words and write values; if amounts, edges"
+        return made.doubting(f"{', '.join(options)}: {said}")
+    weights = np.array([counts[value] for value in values])
+    made = Asked(column.name, {"type": "number", "edges": edges(np.array(values), weights)})
+    return made.noting("Edges near the fifths of the data, rounded: choose those that you report.")
+
+
+def _is_multi(values: Sequence[str]) -> bool:
+    """Whether some cells list several of what other cells hold or list too."""
+    several = [value for value in values if SEPARATOR in value]
+    pieces = {piece.strip() for value in values for piece in value.split(SEPARATOR)}
+    return bool(several) and len(pieces - {NONE}) < len(values) and "" not in pieces
+
+
+def _multi(column: Column, counts: Mapping[str, int]) -> Found:
+    pieces = [value.split(SEPARATOR) for value in counts]
+    options = sorted({piece.strip() for each in pieces for piece in each} - {NONE, ""})
+    if len(options) < 2:
+        return LeftOut(column.name, "it has fewer than two answers")
+    most = column.most or max(map(len, pieces))
+    keys = {"type": "multi", "options": options, "at_most": min(most, len(options))}
+    return Asked(column.name, keys).noting("at_most is the longest answer: fewer need less noise.")
+
+
+def _remarked(made: Asked, counts: Mapping[str, int]) -> Asked:
+    """With what should be looked at before it is used."""
+    options = made.keys.get("options", ())
+    rare = [value for value, n in counts.items() if n < FEW] if options else []
+    if rare:
+        shown = f"{len(rare)} of the options" if len(rare) > 1 else "one of the options"
+        made = made.doubting(f"{shown} stand in fewer than {FEW} rows each: group them")
+    if len(options) > 1 and looks_open(made.id):
+        said = "If everybody knows this of everybody, `open = true` spends no noise on it."
+        made = made.noting(said).doubting("likely an open stratum: see the comment")
+    return made

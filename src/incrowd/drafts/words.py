@@ -1,0 +1,93 @@
+"""Words for yes, for no and for no answer, and what columns are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+YES = frozenset({"yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai"})
+NO = frozenset({"no", "false", "0", "n", "nein", "nee", "non", "não", "нет", "nie", "nej", "iie"})
+PLAIN = ({"yes", "no"}, {"true", "false"}, {"1", "0"})  # which need no codes
+_NONE = frozenset(
+    {
+        *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "no answer", "not answered"),
+        *(
+            "refused",
+            "prefer not to say",
+            "prefer not to answer",
+            "missing",
+            "keine angabe",
+            "k.a.",
+        ),
+        *(
+            "keine angabe",
+            "k.a.",
+            "verweigert",
+            "sans réponse",
+            "sin respuesta",
+            "nsp",
+            "unknown/refused",
+        ),
+    }
+)
+_SENTINELS = frozenset({-9, -99, -999, -9999, -8, -88, -98, -97, -77, -1, -2})
+_NINES = frozenset({99, 999, 9999, 99999})
+_ID = re.compile(
+    r"(^|[_\W])(id|uuid|guid|key|email|e-mail|phone|name|caseid|respondent|participant|pid|token)$",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"country|region|state|county|province|district|city|town|land$|kanton|canton|facult|"
+    r"department|school|class$|site|clinic|hospital|store|branch|week|month|year$|wave|round$",
+    re.IGNORECASE,
+)
+FREQUENT = 3  # times as large as any answer: then nines stand for no answer
+
+
+def yes_and_no(answers: Collection[str]) -> dict[str, str] | None:
+    """What two answers mean if one is yes and the other no, in some language."""
+    folded = {answer: answer.casefold() for answer in answers}
+    found = {a: "yes" if f in YES else "no" for a, f in folded.items() if f in YES | NO}
+    return found if len(found) == len(folded) and set(found.values()) == {"yes", "no"} else None
+
+
+def is_plain(answers: Iterable[str]) -> bool:
+    """Whether yes and no are written as every survey reads them."""
+    folded = {answer.casefold().removesuffix(".0") for answer in answers}
+    return any(folded <= words for words in PLAIN)
+
+
+def no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The values that look as if they stood for no answer."""
+    words = [value for value in counts if value.casefold() in _NONE]
+    rest = {value: _number(value) for value in counts if value not in words}
+    numbers = [number for number in rest.values() if number is not None]
+    if len(numbers) < len(rest) or not numbers:
+        return tuple(words)
+    return (*words, *(value for value, n in rest.items() if n is not None and _odd(n, numbers)))
+
+
+def _odd(number: float, numbers: list[float]) -> bool:
+    """A negative code among numbers that are none, or nines far above all others."""
+    others = [each for each in numbers if each not in _SENTINELS | _NINES]
+    if not others:
+        return False
+    negative = number in _SENTINELS and min(others) >= 0
+    return negative or (number in _NINES and max(others) * FREQUENT < number)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a column's name says whose row it is."""
+    return bool(_ID.search(name))
+
+
+def looks_open(name: str) -> bool:
+    """Whether everybody knows of everybody what is in a column, by its name."""
+    return bool(_OPEN.search(name))

@@ -1,0 +1,46 @@
+"""Excel workbooks: the first sheet, its first row the header."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from incrowd.encoding.cells import text_column
+from incrowd.encoding.formats.extra import needing_stats
+from incrowd.encoding.sources import Source, refused
+
+Sheet = list[tuple[Any, ...]]
+
+
+def table(source: Source) -> pa.Table:
+    """The columns of the first sheet that have a name. Numbers stay numbers, if all are."""
+    sheet = next(iter(sheets(source).values()), [])
+    names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
+    filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]
+    rows = [(*row, *[None] * (len(names) - len(row))) for row in filled]
+    places = [place for place, name in enumerate(names) if name]
+    columns = [_column([row[place] for row in rows]) for place in places]
+    return pa.Table.from_arrays(columns, names=[names[place] for place in places])
+
+
+def sheets(source: Source) -> dict[str, Sheet]:
+    """The cells of every sheet, by its name; values, not formulas."""
+    with needing_stats(source.name):
+        from openpyxl import load_workbook
+    try:
+        book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)
+        return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+    except Exception:  # openpyxl and what it builds on raise a dozen kinds
+        raise refused(source.name, "it is no whole Excel file; save it again") from None
+
+
+def _column(cells: Sequence[Any]) -> pa.Array:
+    """Fractions stay numbers, since nobody knows how they were written."""
+    numbers = [cell for cell in cells if cell is not None]
+    fractions = any(isinstance(cell, float) and not cell.is_integer() for cell in numbers)
+    if fractions and all(isinstance(cell, int | float) for cell in numbers):
+        return pa.array(cells, pa.float64())
+    return text_column([None if cell == "" else cell for cell in cells])

@@ -1,0 +1,55 @@
+"""JSON, an object a line or a list of objects: every value is the text that it is written as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from incrowd.encoding.cells import text_column
+from incrowd.encoding.sources import Source, refused
+
+
+def table(source: Source) -> pa.Table:
+    """A column for each key, in the order in which they come; a key that is not there is missing.
+
+    Numbers keep their digits, as in a CSV file: 007 in quotation marks and 7 are different ids.
+    """
+    text = source.whole().decode(source.encoding or "utf-8-sig")
+    rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
+    found = list(rows)
+    keys = dict.fromkeys(key for row in found for key in row)
+    return pa.table({key: text_column([row.get(key) for row in found]) for key in keys})
+
+
+def _lines(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield _object(source, line, f"line {number}")
+
+
+def _listed(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
+    whole = _parsed(source, text, "the list")
+    for number, row in enumerate(whole, 1):
+        yield _checked(source, row, f"entry {number}")
+
+
+def _object(source: Source, line: str, place: str) -> Mapping[str, Any]:
+    return _checked(source, _parsed(source, line, place), place)
+
+
+def _parsed(source: Source, text: str, place: str) -> Any:
+    try:
+        return json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        allowed = f"{place} is no JSON; should be an object with a key for each question"
+        raise refused(source.name, allowed) from None
+
+
+def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    allowed = f"{place} is no object; should be one with a key for each question"
+    raise refused(source.name, allowed)

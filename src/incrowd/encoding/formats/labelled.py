@@ -1,0 +1,114 @@
+"""SPSS and Stata files: codes, what they are labelled, and which of them stand for no answer."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from incrowd.encoding.cells import as_text, text_column
+from incrowd.encoding.formats.extra import needing_stats
+from incrowd.encoding.kinds import SPOKEN
+from incrowd.encoding.sources import Source, refused
+from incrowd.survey import AnyQuestion, Codes, Number
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What a file of a statistics package holds.
+
+    columns: the codes as texts (fractions as numbers), those that the file calls missing left
+    out. texts: the wording of each question. labels: of each column, code -> label. missing: of
+    each column, the codes that it calls missing. names: of all columns, also of those not read.
+    """
+
+    columns: Mapping[str, pa.Array]
+    texts: Mapping[str, str]
+    labels: Mapping[str, Labels]
+    missing: Mapping[str, tuple[str, ...]]
+    names: tuple[str, ...]
+
+
+def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Labels) -> pa.Array:
+    """A column of codes, each replaced by its label unless the survey or the question knows it."""
+    if not labels or codes.values:
+        return column
+    said = {
+        code: label
+        for code, label in labels.items()
+        if code not in codes.missing and not _by_code(question, code, label, codes.missing)
+    }
+    if not said:
+        return column
+    return pa.array(
+        [said.get(text or "", text) for text in pc.cast(column, pa.string()).to_pylist()],
+        pa.string(),
+    )
+
+
+def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
+    """Whether a question knows a value by its code: numbers, and options that are codes."""
+    if isinstance(question, Number):
+        return label not in missing
+    options = getattr(question, "options", ())
+    return label not in options and label not in missing and code in options
+
+
+def labelled(source: Source, wanted: Sequence[str] | None = None) -> Labelled:
+    """All of a file, or some columns of it. Raises AnswersError if it cannot be read."""
+    about, _ = _read(source, metadataonly=True, user_missing=True)
+    names = [name for name in about.column_names if wanted is None or name in wanted]
+    values: Mapping[str, list[Any]] = _read(source, usecols=names)[1] if names else {}
+    return Labelled(
+        {name: _column(cells) for name, cells in values.items()},
+        {name: text for name, text in about.column_names_to_labels.items() if text},
+        {name: _texts(labels) for name, labels in about.variable_value_labels.items()},
+        {name: _missing(about, name) for name in names},
+        tuple(about.column_names),
+    )
+
+
+def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]:
+    """What a file says of its columns, and their cells."""
+    with needing_stats(source.name):
+        import pyreadstat
+    read: Any = pyreadstat.read_sav if source.kind == "sav" else pyreadstat.read_dta
+    file = io.BytesIO(source.whole())
+    try:
+        values, about = read(file, output_format="dict", encoding=source.encoding, **options)
+    except Exception:  # pyreadstat raises errors of its own, and some of Python's
+        allowed = f"it is no whole {SPOKEN[source.kind]} file; save it again"
+        raise refused(source.name, allowed) from None
+    return about, values
+
+
+def _texts(labels: Mapping[Any, str]) -> Labels:
+    return {as_text(code) or "": label.strip() for code, label in labels.items()}
+
+
+def _column(cells: Sequence[Any]) -> pa.Array:
+    """Codes are whole numbers; fractions stay numbers, since they have many spellings."""
+    if any(isinstance(cell, float) and not cell.is_integer() for cell in cells):
+        return pa.array(cells, pa.float64())
+    return text_column([None if cell == "" else cell for cell in cells])
+
+
+def _missing(about: Any, name: str) -> tuple[str, ...]:
+    """The codes that a column calls missing: single ones, and those that have a label."""
+    ranges = about.missing_ranges.get(name, ())
+    labelled = about.variable_value_labels.get(name, {})
+    single = [each["lo"] for each in ranges if each["lo"] == each["hi"]]
+    within = [
+        code
+        for code in labelled
+        for each in ranges
+        if isinstance(code, type(each["lo"])) and each["lo"] <= code <= each["hi"]
+    ]
+    user = about.missing_user_values.get(name, ())
+    return tuple(dict.fromkeys(as_text(code) or "" for code in [*single, *within, *user]))

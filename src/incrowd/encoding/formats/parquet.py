@@ -1,0 +1,76 @@
+"""Parquet files, a bounded number of bytes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from incrowd.encoding.sources import Source, refused
+
+CELL_BYTES = 8  # of a cell beside what is in it
+
+
+def columns(source: Source) -> list[str]:
+    """The names of its columns."""
+    with source.open() as file, pa.parquet.ParquetFile(file) as read:
+        return list(read.schema_arrow.names)
+
+
+def rows(source: Source) -> int:
+    """How many rows it has."""
+    with source.open() as file, pa.parquet.ParquetFile(file) as read:
+        return int(read.metadata.num_rows)
+
+
+def pieces(
+    source: Source, wanted: Sequence[str], rows: int, piece_bytes: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The wanted columns, at most so many rows at a time, each with how many came up to there."""
+    with source.open() as file, pa.parquet.ParquetFile(file) as read:
+        metadata = read.metadata
+    leaves = [metadata.schema.column(place).path for place in range(len(metadata.schema))]
+    most, done = _most_rows(source.name, metadata, wanted, rows, piece_bytes), 0
+    where = str(source.path) if source.content is None else source.open()
+    # As dictionaries, repeated texts take no more memory than in the file; reading ahead would
+    # keep whole row groups.
+    with pa.parquet.ParquetFile(
+        where, memory_map=True, pre_buffer=False, read_dictionary=leaves
+    ) as file:
+        for batch in file.iter_batches(batch_size=most, columns=list(wanted)):
+            batch.validate(full=True)
+            done += batch.num_rows
+            yield batch, done
+
+
+def _most_rows(
+    name: str,
+    metadata: pa.parquet.FileMetaData,
+    wanted: Sequence[str],
+    rows: int,
+    piece_bytes: int,
+) -> int:
+    """How many rows take about `piece_bytes`, by what the file says of its row groups.
+
+    Raises AnswersError if one takes more.
+    """
+    each = max(
+        (_row_bytes(metadata.row_group(n), wanted) for n in range(metadata.num_row_groups)),
+        default=1.0,
+    )
+    if each > piece_bytes:
+        shown = f"it has rows of {each / 1e6:,.0f} MB; should be a file with a row for each person"
+        raise refused(name, shown)
+    return min(rows, int(piece_bytes // each))
+
+
+def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> float:
+    """Of the wanted columns of one row on average, unpacked."""
+    columns = [group.column(place) for place in range(group.num_columns)]
+    taken = sum(
+        column.total_uncompressed_size + CELL_BYTES * column.num_values
+        for column in columns
+        if any(f"{column.path_in_schema}.".startswith(f"{name}.") for name in wanted)
+    )
+    return float(max(1.0, taken / max(1, group.num_rows)))

@@ -1,0 +1,85 @@
+"""Data frames of any library as Arrow tables, through narwhals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+from narwhals.exceptions import DuplicateError
+
+from incrowd.encoding.cells import text_column
+from incrowd.encoding.sources import Source
+from incrowd.errors import AnswersError, IncrowdError, InWords
+
+WORKS = "name a file, or hand over a data frame of pandas, polars, duckdb or Arrow"
+
+
+def is_frame(answers: object) -> bool:
+    """Whether answers are to be taken as they are: neither a path nor a file to read."""
+    return not (isinstance(answers, str | os.PathLike | Source) or hasattr(answers, "read"))
+
+
+def as_table(frame: Any, wanted: Sequence[str] | None = None) -> pa.Table:
+    """The wanted columns of a data frame that it has, or all of them.
+
+    Raises AnswersError for what is no data frame, or has a column of things that are no answers.
+    """
+    if isinstance(frame, pa.Table):
+        return frame if wanted is None else frame.select(_places(frame.column_names, wanted))
+    if isinstance(frame, pa.RecordBatch):
+        return as_table(pa.Table.from_batches([frame]), wanted)
+    if isinstance(frame, Mapping | Sequence):
+        raise _no_frame(frame)
+    try:
+        read = nw.from_native(frame)
+    except TypeError:
+        return as_table(_stream(frame), wanted)
+    except DuplicateError:
+        raise _twice(frame) from None
+    if isinstance(read, nw.LazyFrame):
+        names = read.collect_schema().names()
+        read = read.select([n for n in names if wanted is None or n in wanted]).collect("pyarrow")
+    return _eager(read, wanted)
+
+
+def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """By number: two columns may have one name, which is found later."""
+    return [place for place, name in enumerate(names) if name in wanted]
+
+
+def _eager(frame: nw.DataFrame[Any], wanted: Sequence[str] | None) -> pa.Table:
+    names = [name for name in frame.columns if wanted is None or name in wanted]
+    return pa.table({str(name): _column(frame[name]) for name in names})
+
+
+def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    """A column; of a mixture of types, each value as the text that it would be in a file."""
+    try:
+        column = series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError):
+        missing = series.is_null().to_list()
+        cells = zip(series.to_list(), missing, strict=True)
+        return text_column([None if gone else cell for cell, gone in cells])
+    view = pa.types.is_string_view(column.type)
+    return column.cast(pa.large_string()) if view else column
+
+
+def _stream(frame: Any) -> pa.Table:
+    """What hands itself over as an Arrow stream."""
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise _no_frame(frame)
+    return pa.RecordBatchReader.from_stream(frame).read_all()
+
+
+def _no_frame(frame: object) -> IncrowdError:
+    return AnswersError.of("answers", InWords(f"got a {type(frame).__name__}"), WORKS)
+
+
+def _twice(frame: Any) -> IncrowdError:
+    names = list(map(str, frame.columns))
+    name = next(name for name in names if names.count(name) > 1)
+    found = InWords(f"{names.count(name)} columns {name!r}")
+    return AnswersError.of("answers", found, "there should be exactly one; rename the others")

@@ -1,0 +1,1 @@
+"""Regression from randomised reports: unbiased estimating equations. docs/regression.md."""

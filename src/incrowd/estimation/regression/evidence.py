@@ -1,0 +1,100 @@
+"""What the people of one stratum say of a model: its score, its information, and their errors.
+
+The score of a model is linear in the shares p(c) of people in the cells c of the table of outcome
+and predictors: U(b) = sum over c of p(c) x(c) (y(c) - mu(b, c)). So unbiased shares give an
+unbiased score, negative ones included, and its covariance is that of the shares, carried on.
+Proof: docs/regression.md#the-formula.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.regression.model import Design, Family
+
+
+class Evidence(ABC):
+    """People of one stratum. All figures are means over them."""
+
+    people: float
+
+    @abstractmethod
+    def score(self, beta: np.ndarray) -> np.ndarray:
+        """The mean of x (y - mu), shape (coefficients,)."""
+
+    @abstractmethod
+    def information(self, beta: np.ndarray) -> np.ndarray:
+        """The mean of x x' mu': how fast the score falls."""
+
+    @abstractmethod
+    def covariance(self, beta: np.ndarray) -> np.ndarray:
+        """Of the score, by noise and sampling or by noise alone."""
+
+    @abstractmethod
+    def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Of the information v' A v in some directions, the rows of `along`."""
+
+
+@dataclass(frozen=True)
+class Table(Evidence):
+    """The joint table of outcome and predictors: everything that a model can ask."""
+
+    joint: JointEstimate
+    design: Design
+    family: Family
+
+    @property
+    def people(self) -> float:  # type: ignore[override]
+        """Of the table."""
+        return self.joint.people
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Unbiased, one for each cell, not cut at zero."""
+        return self.joint.estimate.ravel()
+
+    def _mean(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The expected outcome of each cell, and how fast it rises with x' beta."""
+        height = beta @ self.design.x
+        if self.family == "linear":
+            return height, np.ones_like(height)
+        mean = expit(height)
+        return mean, mean * expit(-height)
+
+    def _scores(self, beta: np.ndarray) -> np.ndarray:
+        return np.asarray(self.design.x * (self.design.y - self._mean(beta)[0]))
+
+    def score(self, beta: np.ndarray) -> np.ndarray:
+        """A sum over the cells."""
+        return np.asarray(self._scores(beta) @ self.shares)
+
+    def information(self, beta: np.ndarray) -> np.ndarray:
+        """A sum over the cells."""
+        weights = self._mean(beta)[1] * self.shares
+        return np.asarray((self.design.x * weights) @ self.design.x.T)
+
+    def covariance(self, beta: np.ndarray) -> np.ndarray:
+        """D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
+        scores = self._scores(beta)
+        return np.asarray(scores @ self.joint.covariance @ scores.T)
+
+    def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Linear in the shares as well."""
+        weights = self._mean(beta)[1] * (along @ self.design.x) ** 2
+        return np.asarray(((weights @ self.joint.covariance) * weights).sum(axis=1))
+
+    def gain(self, beta: np.ndarray) -> float:
+        """What the score is the gradient of: the log-likelihood, with the unbiased shares."""
+        height = beta @ self.design.x
+        loss = height**2 / 2 if self.family == "linear" else np.logaddexp(0, height)
+        each = self.design.counted * (self.design.y * height - loss)
+        return float(each @ self.shares)
+
+    def share(self, along: np.ndarray) -> tuple[float, float]:
+        """The share of the people of some cells, weighted, and its variance."""
+        return float(along @ self.shares), float(along @ self.joint.covariance @ along)

@@ -1,0 +1,67 @@
+"""The counts to expect before anything is collected.
+
+Questions are guessed to have nothing to do with each other, so that the joint counts are a product
+of those of each question; its answers are guessed to be alike, unless their shares are stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+
+from incrowd.channels.base import Channel
+from incrowd.errors import UsageError
+from incrowd.plans import Message
+from incrowd.survey import AnyQuestion, Multi, Survey, YesNo
+
+CLOSE = 1e-6  # to one, of a sum of shares as people write them
+
+
+Shares = Mapping[str, Sequence[float]]
+
+
+def expected_counts(
+    message: Message, questions: Sequence[AnyQuestion], people: int, shares: Shares
+) -> np.ndarray:
+    """The counts of pairs that a message will give, as `incrowd.tally.moments.pair_moments`.
+
+    shares: of the answers to some of the questions, by id.
+    """
+    axes = [
+        expected_axis(each, message.channels[each.id], shares.get(each.id)) for each in questions
+    ]
+    return np.asarray(people * message.copies * reduce(np.multiply.outer, axes))
+
+
+def expected_axis(
+    question: AnyQuestion, channel: Channel, shares: Sequence[float] | None = None
+) -> np.ndarray:
+    """E[(1, the report's bits, pairs of them)] of one question.
+
+    Of a `multi` question half of what is allowed is given, each option by itself.
+    """
+    bits = question.domain.bits
+    if isinstance(question, Multi):
+        records = np.full((1, bits), question.at_most / (2 * bits))
+    else:
+        records = np.arange(2)[:, None] if bits == 1 else np.eye(bits)
+    said = np.hstack([np.ones((len(records), 1)), records]) @ channel.reported(bits).T
+    first, second = np.triu_indices(bits, 1)
+    pairs = said[:, 1 + first] * said[:, 1 + second] * (not channel.of_answers)
+    return np.average(np.hstack([said, pairs]), axis=0, weights=shares)
+
+
+def check_shares(survey: Survey, shares: Shares) -> None:
+    """Raises UsageError for shares that no people can have."""
+    known = {question.id: question for question in survey.questions}
+    for id, values in shares.items():
+        question = known.get(id)
+        if question is None or (question.domain[1:] != (1, 1) and not isinstance(question, YesNo)):
+            allowed = "should be a question with one answer, and the shares of its answers"
+            raise UsageError.of("shares", id, allowed)
+        fits = len(values) == len(question.answers) and min(values) >= 0
+        if not fits or abs(sum(values) - 1) > CLOSE:
+            allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
+            raise UsageError.of("shares", list(values), allowed)

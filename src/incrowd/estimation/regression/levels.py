@@ -1,0 +1,60 @@
+"""The joint table of a model's levels, unbiased, with the covariance of all its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from incrowd.channels.base import Channel
+from incrowd.estimation.covariance import (
+    JointEstimate,
+    PairDecoder,
+    combined_joint,
+    estimate_joint,
+    question_pair_decoder,
+)
+from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.readings import Reading
+from incrowd.estimation.regression.variables import Variable
+
+
+def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
+    """The pair decoder of the levels of a variable: linear in that of its question's answers."""
+    found = question_pair_decoder(variable.question, channel, margin=True)
+    matrix = sparse.csr_array(variable.matrix)
+    mean = (matrix @ found.mean).tocsr()
+    product = (sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
+    return PairDecoder(variable.levels, True, False, found.total, mean, product, _diagonal(mean))
+
+
+def _diagonal(mean: sparse.csr_array) -> sparse.csr_array:
+    """Each person is on one level: on both of two levels only if they are the same."""
+    size = mean.shape[0]
+    places = np.arange(size) * (size + 1)
+    put = sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
+    return (put @ mean).tocsr()
+
+
+def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
+    """Shape (levels, 1 + bits): from (1, the report's bits) to what a report says of each level."""
+    mean = question_decoder(variable.question, channel).mean
+    return np.asarray(variable.matrix @ np.vstack([mean, np.eye(1, mean.shape[1])]))
+
+
+def level_table(
+    variables: Sequence[Variable], found: Sequence[Reading], noise_only: bool = False
+) -> JointEstimate:
+    """The shares of people in all combinations of levels, from every message that holds them.
+
+    found: counts of pairs. Raises TableError if there are more than 2,000 combinations.
+    """
+    tables = [_table(variables, reading, noise_only) for reading in found]
+    return combined_joint(tables, [reading.weight for reading in found])
+
+
+def _table(variables: Sequence[Variable], reading: Reading, noise_only: bool) -> JointEstimate:
+    channels, names = reading.message.channels, [each.name for each in variables]
+    decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
+    return estimate_joint(names, decoders, reading.counts, reading.message.copies, noise_only)

@@ -1,0 +1,126 @@
+"""Maximum likelihood for a logistic model, where its table is small and a person sends one report.
+
+The likelihood of the histogram of reports, over the coefficients and over the shares of people in
+the cells of the predictors with noise, which are free and of no interest. The estimating equations
+use the reports through unbiased shares alone; this uses all that they say, and is as sharp as any
+estimate for many people. It is consistent, not unbiased, and asks for one report of a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
+
+from incrowd.channels.base import Channel
+from incrowd.errors import InWords, TableError
+from incrowd.estimation.patterns import channel_matrix
+from incrowd.estimation.regression.fitting import NOT_FOUND, no_fit
+from incrowd.estimation.regression.model import Design, Levels, Model, design
+from incrowd.estimation.regression.results import Fit, coefficients
+from incrowd.estimation.regression.solving import LARGEST
+from incrowd.estimation.regression.variables import Variable
+
+MOST_ENTRIES = 1 << 22  # of the chances of all report patterns in all cells
+CLOSE = 1e-8  # of the gradient of the mean log-likelihood
+
+
+def pattern_channel(variable: Variable, channel: Channel) -> np.ndarray:
+    """P(report pattern | level) of a whole question, shape (2^bits, levels)."""
+    question = variable.question
+    if not channel.of_answers:
+        return channel_matrix(question, channel.matrix)
+    bits = question.domain.bits
+    found = np.zeros((1 << bits, bits))
+    found[1 << np.arange(bits)[::-1]] = channel.matrix
+    return found
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """One stratum: shares of reports that show each pattern, how often cells give it, the design.
+
+    law: shape (patterns, cells). reports: their number.
+    """
+
+    shares: np.ndarray
+    law: np.ndarray
+    design: Design
+    reports: float
+
+    @property
+    def groups(self) -> int:
+        """The cells of the predictors; the outcome has two levels and comes first."""
+        return int(self.law.shape[1] // 2)
+
+    def gradients(self, beta: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P of each pattern, and its gradient by the coefficients and by `free`, the logarithms of
+        the shares of the predictors' cells up to a constant."""
+        x, y, people = self.design.x, self.design.y, softmax(free)
+        height = beta @ x
+        cells = np.tile(people, 2) * expit((2 * y - 1) * height)
+        by_beta = self.law @ (cells * x * (y - expit(height))).T
+        chance = self.law @ cells
+        by_group = (self.law * cells).reshape(len(self.law), 2, -1).sum(axis=1)
+        return chance, np.hstack([by_beta, by_group - np.outer(chance, people)])
+
+
+def strata_of(
+    model: Model, found: Sequence[tuple[Levels, np.ndarray]], channels: dict[str, Channel]
+) -> list[Stratum]:
+    """Strata of histograms of reports. Raises TableError if there are too many patterns."""
+    laws = [pattern_channel(each, channels[each.question.id]) for each in model.randomized]
+    entries = np.prod([float(law.size) for law in laws])
+    if entries > MOST_ENTRIES:
+        allowed = f"at most {MOST_ENTRIES:,} are used; use method='table', or fewer predictors"
+        raise TableError.of("likelihood", InWords(f"{entries:,.0f} chances of reports"), allowed)
+    law = reduce(np.kron, laws)
+    return [
+        Stratum(counts.ravel() / counts.sum(), law, design(model, levels), float(counts.sum()))
+        for levels, counts in found
+    ]
+
+
+def fit_likelihood(model: Model, strata: Sequence[Stratum], start: np.ndarray) -> Fit:
+    """The coefficients under which the histograms are likeliest, with errors by the information.
+
+    start: coefficients to begin with.
+    """
+    terms = len(start)
+    people = sum(each.reports for each in strata)
+    sizes = [each.groups for each in strata]
+    ends = np.cumsum([terms, *sizes])
+
+    def parts(point: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        frees = np.split(point, ends[:-1])[1:]
+        return [
+            each.gradients(point[:terms], free) for each, free in zip(strata, frees, strict=True)
+        ]
+
+    def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = 0.0, np.zeros(len(point))
+        for each, end, (chance, by) in zip(strata, ends[1:], parts(point), strict=True):
+            seen, weight = each.shares > 0, each.reports / people
+            value -= weight * float(each.shares[seen] @ np.log(chance[seen]))
+            found = -weight * (each.shares[seen] / chance[seen]) @ by[seen]
+            slope[:terms] += found[:terms]
+            slope[end - each.groups : end] += found[terms:]
+        return value, slope
+
+    begin = np.concatenate([start, np.zeros(sum(sizes))])
+    found = minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
+    beta = found.x[:terms]
+    if np.abs(beta).max() > LARGEST or np.abs(found.jac).max() > 1e3 * CLOSE:
+        return no_fit(NOT_FOUND.format(outcome=model.explained))
+    information = np.zeros((len(begin), len(begin)))
+    for each, end, (chance, by) in zip(strata, ends[1:], parts(found.x), strict=True):
+        places = np.r_[:terms, end - each.groups : end]
+        possible = chance > 0
+        square = (by[possible].T / chance[possible]) @ by[possible]
+        information[np.ix_(places, places)] += each.reports * square
+    covariance = np.linalg.pinv(information, hermitian=True)[:terms, :terms]
+    return Fit(coefficients([term.name for term in model.terms], beta, covariance), covariance)

@@ -1,0 +1,126 @@
+"""What is regressed on what: an outcome with a score for each level, and terms of indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from incrowd.estimation.regression.variables import Variable
+
+Family = Literal["logistic", "linear"]
+INTERCEPT = "(intercept)"
+Levels = Mapping[str, str]  # of questions that are asked in clear, by id
+
+
+@dataclass(frozen=True)
+class Term:
+    """People who are on all of these levels of variables; everybody, if there are none."""
+
+    levels: tuple[tuple[Variable, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """ "(intercept)", "a=yes" or "a=yes:b=old"."""
+        return ":".join(variable.term(level) for variable, level in self.levels) or INTERCEPT
+
+
+@dataclass(frozen=True)
+class Model:
+    """scores: the value of the outcome on each of its levels; 0 and 1 for a logistic model.
+
+    interactions: variables whose levels have coefficients together. open: the ids of the questions
+    that are asked in clear, so that a stratum of people says what their answer is.
+    """
+
+    family: Family
+    outcome: Variable
+    scores: tuple[float, ...]
+    predictors: tuple[Variable, ...]
+    interactions: tuple[tuple[Variable, ...], ...] = ()
+    open: frozenset[str] = frozenset()
+
+    @property
+    def randomized(self) -> tuple[Variable, ...]:
+        """The outcome, then the predictors that reports tell with noise: the axes of the table."""
+        hidden = (each for each in self.predictors if each.question.id not in self.open)
+        return (self.outcome, *hidden)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The questions of that table."""
+        return tuple(variable.question.id for variable in self.randomized)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What has a coefficient: everybody, the levels, combinations of levels."""
+        sets = [(variable,) for variable in self.predictors] + list(self.interactions)
+        found = [
+            Term(tuple(zip(each, levels, strict=True)))
+            for each in sets
+            for levels in product(*(variable.others for variable in each))
+        ]
+        return (Term(), *found)
+
+    @property
+    def explained(self) -> str:
+        """The outcome as people read it: of a logistic model what the odds are of."""
+        named = self.outcome.name == self.outcome.question.id and self.family == "logistic"
+        return self.outcome.term(self.outcome.levels[1]) if named else self.outcome.name
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The levels that others are compared with."""
+        return tuple(each.term(each.levels[each.reference]) for each in self.predictors)
+
+    @property
+    def optional(self) -> bool:
+        """Whether some people are left out, for they did not answer."""
+        return not all(each.counted.all() for each in (self.outcome, *self.predictors))
+
+
+@dataclass(frozen=True)
+class Design:
+    """x: shape (coefficients, cells), zero in cells that are not part of the model; y: shape
+    (cells,), the outcome's score. counted: which cells are part of it."""
+
+    x: np.ndarray
+    y: np.ndarray
+    counted: np.ndarray
+
+
+def design(model: Model, stratum: Levels) -> Design:
+    """The predictors and the outcome in each cell of the table of a stratum, in C order."""
+    places = _places(model)
+    counted = np.ones(len(next(iter(places.values()))), bool)
+    for variable in (model.outcome, *model.predictors):
+        counted &= variable.counted[_level(variable, places, stratum)]
+    rows = [counted * holding(model, term, stratum) for term in model.terms]
+    scores = np.array(model.scores)[_level(model.outcome, places, stratum)]
+    return Design(np.array(rows, float), scores, counted)
+
+
+def holding(model: Model, term: Term, stratum: Levels) -> np.ndarray:
+    """Whether the people of each cell of the table are on the levels of a term."""
+    places = _places(model)
+    held = np.ones(len(next(iter(places.values()))), bool)
+    for variable, level in term.levels:
+        held &= _level(variable, places, stratum) == variable.levels.index(level)
+    return held
+
+
+def _places(model: Model) -> dict[str, np.ndarray]:
+    """For each axis of the table the place of the level, in all cells."""
+    shape = [len(each.levels) for each in model.randomized]
+    return dict(zip(model.ids, np.indices(shape).reshape(len(shape), -1), strict=True))
+
+
+def _level(variable: Variable, places: Mapping[str, np.ndarray], stratum: Levels) -> np.ndarray:
+    """The place of a variable's level in all cells; of an open one it is the stratum's."""
+    if variable.question.id in places:
+        return places[variable.question.id]
+    level = variable.level_of(stratum[variable.question.id])
+    return np.full(len(next(iter(places.values()))), variable.levels.index(level))

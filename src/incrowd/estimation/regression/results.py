@@ -1,0 +1,110 @@
+"""Coefficients with errors, or why there are none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from incrowd import views
+from incrowd.estimation.regression.model import Family
+from incrowd.estimation.tables import LEVEL
+from incrowd.plans import Guarantee
+
+Method = Literal["table", "pairs", "likelihood"]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient with its standard error and interval.
+
+    Of a logistic model on the scale of log odds, of a linear one in units of the outcome.
+    """
+
+    term: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Odds:
+    """An odds ratio with its interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """coefficients: none, if the model cannot be estimated; reason: then why. covariance: of the
+    coefficients."""
+
+    coefficients: tuple[Coefficient, ...]
+    covariance: np.ndarray
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Regression(views.Notebook, views.Tabular):
+    """A model that was fitted to reports.
+
+    outcome: the variable that is explained; of a logistic model the log odds of `event`. people:
+    whose answers these are; left_out: the share of them who did not answer, and are no part of the
+    model. method: "table" or "pairs" (unbiased estimating equations) or "likelihood". references:
+    the levels that the others are compared with. errors: of the noise alone, or noise plus
+    sampling. reason: why there are no coefficients. expected: whether nothing was collected yet
+    and this is what to expect.
+    """
+
+    family: Family
+    outcome: str
+    people: int
+    coefficients: tuple[Coefficient, ...]
+    covariance: np.ndarray
+    method: Method
+    references: tuple[str, ...]
+    errors: str
+    guarantee: Guarantee
+    left_out: float = 0.0
+    reason: str = ""
+    expected: bool = False
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        found = f"{len(self.coefficients)} coefficients" if self.estimable else "not estimable"
+        simulated = views.simulated(self.seed)
+        return f"Regression({self.family}, {self.outcome}, {found}, {self.people:,}{simulated})"
+
+    @property
+    def estimable(self) -> bool:
+        """Whether there are coefficients."""
+        return bool(self.coefficients)
+
+    @property
+    def odds_ratios(self) -> tuple[Odds, ...]:
+        """Of a logistic model: how many times as high the odds are as at the reference."""
+        if self.family != "logistic":
+            return ()
+        ends = [(each.estimate, each.low, each.high) for each in self.coefficients]
+        return tuple(Odds(*map(_exp, each)) for each in ends)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0))
+
+
+def coefficients(
+    names: list[str], beta: np.ndarray, covariance: np.ndarray
+) -> tuple[Coefficient, ...]:
+    """Normal intervals of 95% around each."""
+    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    reach = float(ndtri((1 + LEVEL) / 2)) * errors
+    columns = (beta, errors, beta - reach, beta + reach)
+    rows = np.column_stack(columns).tolist()
+    return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))

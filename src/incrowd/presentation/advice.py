@@ -1,0 +1,63 @@
+"""What a person wants to know of a plan before anything else: how sharp, and what would help."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from scipy.special import ndtri
+
+from incrowd.plans import Plan
+from incrowd.presentation.number_text import short_percent
+
+# Name, messages, reports a person, and the error of the wanted tables; None if there is none.
+Way = tuple[str, int, float, float | None]
+HALF_WIDTH = float(ndtri(0.975))  # of a 95% interval, in standard errors
+WORTH_IT = 1.2  # times sharper
+USELESS = 0.25  # a margin: the interval holds half of all shares
+COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
+
+
+def margin(error: float) -> str:
+    """Half of a 95% interval, as text."""
+    return f"±{short_percent(HALF_WIDTH * error)}"
+
+
+def first_line(made: Plan, error: float, *, solved: str | None = None) -> str:
+    """How many people know what how well. solved: what was looked for, if anything was."""
+    survey, average = made.survey, " on average" if made.survey.objective == "mean" else ""
+    known = f"each share of the wanted tables is known to {margin(error)}{average}"
+    if solved == "crowd":
+        return f"You need {survey.crowd:,} people: {known}."
+    if solved in ("epsilon", "delta"):
+        value = getattr(survey.privacy, solved)
+        return f"{survey.crowd:,} people need {solved} {value:.3g}: {known}."
+    return f"With {survey.crowd:,} people {known}."
+
+
+def sharper(error: float, others: Sequence[Way]) -> Iterator[str]:
+    """More reports from each person, where that helps; error: of the plan itself."""
+    certified = [(other, reports) for _, _, reports, other in others if other]
+    best, reports = min(certified, default=(math.inf, 0))
+    if error > WORTH_IT * best:
+        yield (
+            f"{math.ceil(reports):,} reports a person make this {times(error / best)} sharper: "
+            f"--reports-per-person {math.ceil(reports)}"
+        )
+
+
+def of_no_use(error: float) -> Iterator[str]:
+    """A warning where the answers would tell next to nothing."""
+    if HALF_WIDTH * error >= USELESS:
+        yield (
+            f"each share is known to {margin(error)} only, which tells next to nothing; ask more "
+            "people (--solve crowd --margin 5% says how many), or want fewer tables"
+        )
+
+
+def times(ratio: float) -> str:
+    """A ratio in words: "1.7 times", "ten times", "23 times"."""
+    whole = round(ratio)
+    if abs(ratio - whole) > 0.05 * ratio:
+        return f"{ratio:.1f} times"
+    return f"{COUNTING[whole - 2] if 2 <= whole <= 10 else f'{whole:,}'} times"

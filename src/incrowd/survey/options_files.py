@@ -1,0 +1,56 @@
+"""Long lists of options, in files of their own beside the survey: one option a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import InWords, SurveyError, unreadable
+from incrowd.survey.toml import MOST_BYTES
+
+KEY = "options_file"
+
+
+def with_options(raw: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A survey as it is written, with the options that its files list in their place.
+
+    folder: where the survey lies. Raises SurveyError for a file that cannot be read.
+    """
+    questions = raw.get("question")
+    if not isinstance(questions, list | tuple):
+        return dict(raw)
+    return {**raw, "question": [_filled(question, folder) for question in questions]}
+
+
+def _filled(question: object, folder: Path) -> object:
+    if not isinstance(question, Mapping) or KEY not in question:
+        return question
+    field = f"{KEY} of {question.get('id', 'a question')}"
+    path, rest = question[KEY], {key: each for key, each in question.items() if key != KEY}
+    if "options" in rest:
+        both = InWords("stands beside options")
+        raise SurveyError.of(field, both, "each lists the options; keep one of them")
+    if not isinstance(path, str):
+        raise SurveyError.of(field, path, "should be the name of a file in quotation marks")
+    return {**rest, "options": _options(field, folder / path)}
+
+
+def _options(field: str, path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        allowed = f"{unreadable(error)}; name a file with an option in each line"
+        raise SurveyError.of(field, str(path), allowed) from None
+    except UnicodeDecodeError:
+        raise SurveyError.of(field, str(path), "it is not UTF-8; save it as UTF-8") from None
+    if len(content) > MOST_BYTES:
+        allowed = f"it is longer than {MOST_BYTES >> 20} MiB; write a shorter one"
+        raise SurveyError.of(field, str(path), allowed)
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(found) < 2:
+        shown = InWords("lists one option" if found else "lists nothing")
+        raise SurveyError.of(field, shown, f"{path.name} should have an option in each line")
+    return found

@@ -1,0 +1,87 @@
+"""What people read of a survey: wordings and names of answers, in one language or in several."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from incrowd.errors import InWords, Problem
+
+LANGUAGE = "en"
+TAG = r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*"  # of a language, BCP 47
+MOST_LETTERS = 35  # of a tag
+NO_TAG = 'should be the tag of a language, such as "en" or "de-AT"'
+NO_WORDS = 'should be text, or a table of languages, such as { en = "Age", de = "Alter" }'
+
+
+def checked_tag(tag: str) -> str:
+    """The tag of a language. Raises ValueError for what is none."""
+    if len(tag) > MOST_LETTERS or not re.fullmatch(TAG, tag):
+        raise ValueError(NO_TAG)
+    return tag
+
+
+def _checked(words: Any) -> Any:
+    """Some text, or some in each language. Raises ValueError for anything else."""
+    texts = [*words.values()] if isinstance(words, dict) else [words]
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError(NO_WORDS)
+    for tag in words if isinstance(words, dict) else ():
+        checked_tag(tag)
+    return words
+
+
+Tag = Annotated[str, BeforeValidator(checked_tag)]
+Words = Annotated[str | dict[str, str], BeforeValidator(_checked)]
+
+
+def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
+    """The words in a language; else in its main one, "de" of "de-AT"; else in the survey's."""
+    if isinstance(words, str):
+        return words
+    tags = (language, language.partition("-")[0], survey)
+    return next(words[tag] for tag in tags if tag in words)
+
+
+def languages(question: Mapping[str, Any]) -> Iterator[str]:
+    """Those in which there is anything to read of a raw question."""
+    for words in _all_words(question).values():
+        yield from () if isinstance(words, str) else words
+
+
+def word_problems(question: Mapping[str, Any], survey: str) -> Iterator[Problem]:
+    """What is wrong with the words of a raw question, `survey` being the language of the survey."""
+    words, of = _all_words(question), f" of {question['id']}"
+    for field, each in words.items():
+        if not isinstance(each, str) and survey not in each:
+            allowed = "it is the survey's language; add it, or set `language` of the survey"
+            yield Problem(f"question.{field}{of}", InWords(f"has no {survey!r}"), allowed)
+            return
+    labels = [each for field, each in words.items() if field not in _FIELDS]
+    for language in sorted({survey, *languages(question)}):
+        named = Counter(in_language(each, language, survey) for each in labels)
+        if twice := [name for name, count in named.items() if count > 1]:
+            allowed = f"two answers have this name in {language!r}; tell them apart"
+            yield Problem(f"question.labels{of}", twice[0], allowed)
+            return
+
+
+_FIELDS = ("text", "help")
+
+
+def _all_words(question: Mapping[str, Any]) -> dict[str, str | Mapping[str, str]]:
+    """What is readable in a raw question, by the name of the field; labels one by one."""
+    labels = question.get("labels")
+    named = labels if isinstance(labels, Mapping) else {}
+    found: dict[str, Any] = {field: question.get(field) for field in _FIELDS}
+    found |= {f"labels.{answer}": words for answer, words in named.items()}
+    return {field: words for field, words in found.items() if _readable(words)}
+
+
+def _readable(words: Any) -> bool:
+    texts = words.values() if isinstance(words, Mapping) else [words]
+    return all(isinstance(text, str) for text in texts)

@@ -1,0 +1,245 @@
+"""Reports + Plan -> a regression; Plan -> how sharp it will be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from incrowd.errors import UsageError
+from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
+from incrowd.estimation.readings import Reading
+from incrowd.estimation.regression.expected import Shares, check_shares, expected_counts
+from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
+from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.levels import level_rows, level_table
+from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
+from incrowd.estimation.regression.model import Family, Levels, Model
+from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
+from incrowd.estimation.regression.results import Fit, Method, Regression
+from incrowd.estimation.regression.solving import Strata
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.planner.expectation import weight
+from incrowd.planner.sources import MOST_COUNTS, Source, check_tables, readings, sources
+from incrowd.plans import Message, Plan
+from incrowd.reports.collection import Collection
+from incrowd.tally.acceptance import accepted
+from incrowd.tally.moments import extract
+from incrowd.tally.tally import Tally
+from incrowd.workflow.estimate import Reports, check_arrived, count
+
+METHODS: tuple[Method, ...] = get_args(Method)
+CHUNK_NUMBERS = 1 << 22  # debiased values in memory at once
+
+
+def regress(
+    plan: Plan,
+    reports: Reports,
+    *,
+    outcome: str,
+    on: Sequence[str],
+    reference: Mapping[str, str] | None = None,
+    family: Family | None = None,
+    scores: Sequence[float] | None = None,
+    method: Method | None = None,
+    noise_only: bool = False,
+    accept_smaller_crowd: bool = False,
+) -> Regression:
+    """Explain the answers to one question by those to others, without bias from the noise.
+
+    outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
+    `on` is the interaction of two predictors. reference: for a predictor the answer with which the
+    others are compared; by default its first. family: "logistic" (log odds of yes, or of the
+    answer that was named) or "linear" (scores: the value of each answer, by default the middle of a
+    bin). method: "table" (of outcome and predictors together), "pairs" (a linear model of any
+    number of questions, from pairs of them; where both can be, they agree) or "likelihood"
+    (logistic, one report a person, few questions: sharper, consistent, not unbiased); by default
+    the table, or pairs where it is too large. People who did not answer are left out. What the
+    reports are too few for is said in `reason`. Raises UsageError for what no model can be,
+    TableError for questions that do not travel together, ReportsError as `estimate`.
+    """
+    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
+    method = _method(plan, model, method)
+    parts = [reports] if isinstance(reports, Collection) else list(reports)
+    ids = model.ids[:1] if method == "pairs" else model.ids
+    counted = count(plan, parts, tables=[ids], kind="pairs")
+    arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    found, missing = _FITS[method](plan, model, parts, counted, noise_only)
+    return Regression(
+        family=model.family,
+        outcome=model.explained,
+        people=min(each.people for each in arrived),
+        coefficients=found.coefficients,
+        covariance=found.covariance,
+        method=method,
+        references=model.references,
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        guarantee=guarantee,
+        left_out=missing,
+        reason=found.reason,
+        seed=counted.seed,
+    )
+
+
+def forecast_regression(
+    plan: Plan,
+    *,
+    outcome: str,
+    on: Sequence[str],
+    reference: Mapping[str, str] | None = None,
+    family: Family | None = None,
+    scores: Sequence[float] | None = None,
+    noise_only: bool = False,
+    shares: Shares | None = None,
+) -> Regression:
+    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
+
+    shares: for some questions the shares of the answers that are expected; of the others all are
+    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
+    arguments, and what is raised, as `regress`; TableError if the table of all questions is too
+    large, UsageError for shares that cannot be.
+    """
+    shares = shares or {}
+    check_shares(plan.survey, shares)
+    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
+    ids, people = check_tables(plan, [model.ids])[0], plan.survey.crowd
+    questions = [variable.question for variable in model.randomized]
+    found = [
+        Reading(
+            each.message,
+            each.weight,
+            expected_counts(each.message, questions, people, shares or {}),
+        )
+        for each in sources(plan, ids)
+    ]
+    table = level_table(model.randomized, found, noise_only)
+    made = fit_tables(model, [({}, table)])
+    return Regression(
+        family=model.family,
+        outcome=model.explained,
+        people=people,
+        coefficients=made.coefficients,
+        covariance=made.covariance,
+        method="table",
+        references=model.references,
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        guarantee=plan.guarantee,
+        left_out=left_out(model, [({}, table)]),
+        reason=made.reason,
+        expected=True,
+    )
+
+
+def _method(plan: Plan, model: Model, method: Method | None) -> Method:
+    """The method that was asked for, or that is possible. Raises UsageError for another."""
+    if method is None:
+        linear = model.family == "linear" and _only_pairs(model)
+        return "pairs" if linear and not _fits_a_table(model) else "table"
+    if method not in METHODS:
+        raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
+    if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
+        allowed = (
+            "pairs of questions are enough for linear models without interactions of questions "
+            "with noise, if nobody is left out; use method='table'"
+        )
+        raise UsageError.of("method", method, allowed)
+    if method == "likelihood":
+        _check_likelihood(plan, model)
+    return method
+
+
+def _only_pairs(model: Model) -> bool:
+    hidden = (sum(each.question.id not in model.open for each in s) for s in model.interactions)
+    return not model.optional and max(hidden, default=0) < 2
+
+
+def _fits_a_table(model: Model) -> bool:
+    cells = math.prod(len(variable.levels) for variable in model.randomized)
+    bits = [variable.question.bits for variable in model.randomized]
+    return cells <= MOST_CELLS and math.prod(1 + b + b * (b - 1) // 2 for b in bits) <= MOST_COUNTS
+
+
+def _check_likelihood(plan: Plan, model: Model) -> None:
+    """Raises UsageError for a model that has no likelihood here."""
+    held = sources(plan, model.ids)
+    fits = model.family == "logistic" and not model.optional
+    whole = all(variable.name == variable.question.id for variable in model.randomized)
+    if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
+        allowed = (
+            "it needs a logistic model of whole questions that everybody answers, and one report "
+            "of each person; use method='table'"
+        )
+        raise UsageError.of("method", "likelihood", allowed)
+
+
+# --- the three methods -----------------------------------------------------------------------
+
+TableStrata = list[tuple[Levels, JointEstimate]]
+Found = tuple[Fit, float]  # and the share of people who are left out
+
+
+def _by_table(
+    plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
+) -> Found:
+    found = readings(plan, counted, check_tables(plan, [model.ids])[0])
+    strata: TableStrata = [({}, level_table(model.randomized, found, noise_only))]
+    return fit_tables(model, strata), left_out(model, strata)
+
+
+def _by_pairs(
+    plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
+) -> Found:
+    sent = [_sent(plan, model, source, parts) for source in sources(plan, model.ids)]
+    return fit(
+        model, Strata([pairs_of_stratum(model, {}, sent, not noise_only)], not noise_only)
+    ), 0.0
+
+
+def _by_likelihood(
+    plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
+) -> Found:
+    """From where the table leads, which also says whether there is enough to go on."""
+    first, missing = _by_table(plan, model, parts, counted, noise_only)
+    if first.reason:
+        return first, missing
+    patterns = count(plan, parts, tables=[model.ids], kind="patterns")
+    (reading,) = readings(plan, patterns, model.ids)
+    strata = strata_of(model, [({}, reading.counts)], reading.message.channels)
+    start = np.array([each.estimate for each in first.coefficients])
+    return fit_likelihood(model, strata, start), missing
+
+
+_FITS: Mapping[Method, Callable[..., Found]] = {
+    "table": _by_table,
+    "pairs": _by_pairs,
+    "likelihood": _by_likelihood,
+}
+
+
+def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
+    """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
+    ids = model.ids
+    pairs = [weight(plan.survey, source.message, (ids[0], id)) for id in ids[1:]]
+    packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
+    rows = partial(_rows, source.message, model, packed)
+    return Sent(rows, source.message.copies, 1 / sum(1 / each for each in pairs))
+
+
+def _rows(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    """What reports say of the levels of each variable, some reports at a time."""
+    layout, channels = message.layout, message.channels
+    ids = model.ids
+    said = [
+        level_rows(variable, channels[id])
+        for variable, id in zip(model.randomized, ids, strict=True)
+    ]
+    size = max(1, CHUNK_NUMBERS // sum(map(len, said)))
+    for part in packed:
+        for start in range(0, len(part), size):
+            some = part[start : start + size]
+            bits = [extract(some, np.r_[layout[id]]) for id in ids]
+            pairs = zip(bits, said, strict=True)
+            yield np.hstack([each @ rows[:, 1:].T + rows[:, 0] for each, rows in pairs])

@@ -1,0 +1,233 @@
+"""One collection of two kinds of clients over HTTP: what comes out does not tell them apart."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import incrowd
+from incrowd.collection import rehearsal
+from incrowd.collection.collector.keys import load_private
+from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.receipt import load_receipt
+from incrowd.collection.device.connection import Connection
+from incrowd.collection.device.crowd import send_each
+from incrowd.collection.wire.addresses import Link
+from incrowd.collection.wire.sealed import unseal
+from incrowd.collection.wire.upload import code_field, parse_upload
+from incrowd.encoding.people import People
+from incrowd.survey import Survey
+from tests.clients.conftest import Javascript
+
+SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
+RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them
+TRUTH = {"smokes": [0.7, 0.3], "region": [0.5, 0.3, 0.15, 0.05]}
+OPTIONS = "abcd"
+
+
+def survey(people):
+    """Answers that travel together, and one whose set bits travel unlinked."""
+    smokes = {"id": "smokes", "type": "yesno"}
+    region = {"id": "region", "type": "choice", "options": list(OPTIONS), "apart": True}
+    return {
+        "name": "Two kinds of clients",
+        "crowd": rehearsal.crowd_of(2 * people),
+        "privacy": {"epsilon": 2.0, "delta": 1e-6},
+        "question": [smokes, region],
+        "message": [{"questions": ["smokes"]}, {"questions": ["region"]}],
+    }
+
+
+def answers(number):
+    """Exactly the true shares, for a number of people that 20 divides."""
+    ends = np.cumsum(np.array(TRUTH["region"]) * 20)
+    regions = np.searchsorted(ends, np.arange(number) * 7 % 20, "right")
+    return {
+        "smokes": [("no", "yes")[i % 10 >= 7] for i in range(number)],
+        "region": [OPTIONS[each] for each in regions],
+    }
+
+
+@dataclass(frozen=True)
+class Half:
+    """The uploads of one kind of client, as bytes, shape (people, length), and what is in them.
+
+    plaintexts: shape (people, slots, length of a plaintext).
+    """
+
+    uploads: np.ndarray
+    plaintexts: np.ndarray
+
+    @classmethod
+    def of(cls, uploads, bundle, private):
+        found = [parse_upload(each, bundle).sealed for each in uploads]
+        opened = [
+            [list(unseal(one, private, bundle.key, bundle.digest)) for one in sealed]
+            for sealed in found
+        ]
+        shape = len(uploads), -1
+        bytes_ = np.frombuffer(b"".join(uploads), np.uint8).reshape(shape)
+        return cls(bytes_, np.array(opened, np.uint8))
+
+
+def p_values(one, other, bundle):
+    """Chi-square tests of everything in which the two kinds of clients could differ."""
+    size = bundle.sealed_length
+    kinds = [half.plaintexts.view(">u1").astype(int) @ _places(half) for half in (one, other)]
+    values = {"what is inside": contingency(*(kind.ravel() for kind in kinds))}
+    for slot in range(bundle.places):
+        values[f"slot {slot}"] = contingency(*(kind[:, slot] for kind in kinds))
+    dummies = [(half.plaintexts[:, :, 1:3] == 255).all(axis=2).sum(axis=1) for half in (one, other)]
+    values["dummies of a person"] = contingency(*dummies)
+    for half, name in ((one, "one"), (other, "other")):
+        sealed = half.uploads[:, 50:].reshape(-1, size)
+        counts = np.apply_along_axis(np.bincount, 0, sealed[:, 7:], minlength=256)
+        counts = np.delete(counts, 31, axis=1)  # X25519: the highest bit of a key is 0
+        values[f"sealed bytes, {name}"] = stats.chisquare(counts.ravel()).pvalue
+        assert (sealed[:, :7] == sealed[0, :7]).all()
+    assert (one.uploads[:, :32] == other.uploads[0, :32]).all()
+    assert one.uploads.shape[1] == other.uploads.shape[1]
+    return values
+
+
+def _places(half):
+    """A plaintext as a number."""
+    return 256 ** np.arange(half.plaintexts.shape[2])[::-1]
+
+
+def contingency(left, right):
+    """Whether two samples of small whole numbers have one law; rare values are put together."""
+    found, counts = np.unique(np.concatenate([left, right]), return_counts=True)
+    common = found[counts >= 20]
+    table = np.array([[*((each == value).sum() for value in common)] for each in (left, right)])
+    rest = np.array([[len(left)], [len(right)]]) - table.sum(axis=1, keepdims=True)
+    table = np.hstack([table, rest])
+    table = table[:, table.sum(axis=0) > 0]
+    return stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
+
+
+def apart(one, other, bundle):
+    """What tells the clients apart."""
+    return {name for name, p in p_values(one, other, bundle).items() if p < RARE}
+
+
+def people_for_node(said, codes):
+    return [
+        {"answers": {"smokes": smokes == "yes", "region": region}, "code": code}
+        for smokes, region, code in zip(said["smokes"], said["region"], codes, strict=True)
+    ]
+
+
+def split(data, length):
+    return [data[at : at + length] for at in range(0, len(data), length)]
+
+
+@dataclass(frozen=True)
+class Collected:
+    people: int
+    bundle: object
+    private: object
+    opened: object
+    node: Half
+    python: Half
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def collected(javascript, tmp_path_factory, request):
+    """Both halves, sent to one shuffler, released, and opened by a collector."""
+    number, folder = request.param, tmp_path_factory.mktemp("two")
+    plan, said, sent = incrowd.plan(Survey.model_validate(survey(number))), answers(number), []
+    with ExitStack() as running:
+        doors = [running.enter_context(rehearsal._door()) for _ in range(2)]
+        places = [folder / "shuffler", folder / "collector"]
+        addresses = [rehearsal._address(door) for door in doors]
+        bundle, signer = rehearsal._bundle(plan, 2 * number, addresses, places[1])
+        private = load_private(Places(places[1]).private, bundle)  # it is destroyed in the end
+        invited = rehearsal._installed(bundle, signer, *places, 2 * number)
+        services = rehearsal._shuffler, rehearsal._collector
+        parts = zip(services, places, doors, strict=True)
+        processes = [running.enter_context(rehearsal._process(*part)) for part in parts]
+        codes = [each.code for each in invited]
+        given = {"link": str(Link(addresses[0], bundle.digest)), "send": True}
+        given["people"] = people_for_node(said, codes[:number])
+        node = javascript("crowd.mjs", given)
+        people = People.of(plan.survey, pa.table(said))
+        fields = [code_field(code) for code in codes[number:]]
+        crowd = send_each(bundle, people, Keeping(sent), codes=fields)
+        assert crowd.stored == number and not crowd.refused
+        opened = places[1] / "opened" / "release-0"
+        rehearsal._wait_for(lambda: (opened / "receipt.json").exists(), processes)
+    halves = [Half.of(each, bundle, private) for each in (split(node, len(node) // number), sent)]
+    return Collected(number, bundle, private, opened, *halves)
+
+
+class Keeping(Connection):
+    """Keeps the uploads that it sends."""
+
+    def __init__(self, kept):
+        super().__init__()
+        object.__setattr__(self, "kept", kept)
+
+    def ask(self, method, url, content=b"", **more):
+        self.kept.append(content)
+        return super().ask(method, url, content, **more)
+
+
+def test_every_upload_of_both_is_counted(collected):
+    receipt, bundle = load_receipt(collected.opened)
+    assert receipt.people == receipt.opened_people == 2 * collected.people
+    assert sum(receipt.rejected.values()) == 0
+    assert receipt.reports == 2 * collected.people * bundle.places
+
+
+def test_the_estimates_cover_the_truth(collected):
+    """All shares are within 5 standard errors (false alarms 3.4e-6); others are not."""
+    plan = collected.bundle.plan
+    estimates = incrowd.estimate(plan, incrowd.load_reports(collected.opened))
+    for table, truth in zip(estimates.tables, TRUTH.values(), strict=True):
+        errors = [np.abs(table.estimate - t) / table.standard_error for t in (truth, truth[::-1])]
+        assert max(errors[0]) < 5 < max(errors[1])
+
+
+def test_nothing_tells_which_client_sent_which(collected):
+    assert apart(collected.node, collected.python, collected.bundle) == set()
+
+
+DUMMY = "plaintext(DUMMY, new Uint8Array(0), length)"
+# A module, a text in it, another in its place, and what then tells the client apart.
+WRONG = {
+    "no dummies, reports again": (
+        "reports.ts",
+        "() => dummy)",
+        "(_, i) => own.length ? plaintext(message, own[i % own.length], length) : dummy)",
+        "dummies of a person",
+    ),
+    "a mark in the zeros of a dummy": (
+        "reports.ts",
+        DUMMY,
+        DUMMY.replace("new Uint8Array(0)", "Uint8Array.of(1)"),
+        "what is inside",
+    ),
+    "no random order": ("client.ts", "order.map((at) => made[at])", "made", "slot 0"),
+    "an eighth of the noise": (
+        "reports.ts",
+        "bernoulli(lanes, message.noise_numerator!, draw)",
+        "bernoulli(lanes, message.noise_numerator! >> 3, draw)",
+        "dummies of a person",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_client_with_a_mistake_is_told_apart(collected, tmp_path, name):
+    *change, expected = WRONG[name]
+    wrong, number = Javascript(tmp_path / "wrong", [change]), collected.people
+    bundle = collected.bundle
+    given = {"text": bundle.encoded.decode(), "digest": bundle.digest.hex(), "send": False}
+    people = people_for_node(answers(number), ["0" * 16] * number)
+    made = wrong("crowd.mjs", given | {"people": people})
+    half = Half.of(split(made, len(made) // number), bundle, collected.private)
+    assert expected in apart(half, collected.python, bundle)

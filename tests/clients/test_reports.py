@@ -1,0 +1,90 @@
+"""The client in TypeScript against the library: the same words give the same reports, and its own
+words have the right law."""
+
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from incrowd.encoding.people import People
+from incrowd.errors import PrivacyError
+from incrowd.plans import UnlinkedBits
+from incrowd.sampling.memory import remembering
+from incrowd.workflow.randomize import randomize_message
+from tests.oracles import device_vectors
+from tests.oracles.flips import rates_fit
+from tests.oracles.make_vectors import PLAN
+from tests.oracles.recorded import Recorded, hexed
+
+BITS = 10_000_000
+WORDS = ["Größe", "a", " a\u030a ", "no answer", "𝔘", "x" * 200]
+
+
+def an_answer(question, chance):
+    """Any answer, as in a file of answers."""
+    if question.optional and chance.random() < 0.2:
+        return None
+    if question.type == "yesno":
+        return chance.choice(["yes", "no"])
+    if question.type == "choice":
+        return chance.choice(question.options)
+    if question.type == "multi":
+        chosen = chance.sample(question.options, chance.randint(0, question.at_most))
+        return ";".join(chosen) or "none"
+    if question.type == "number":
+        return chance.choice(question.edges) + chance.choice([0, 0.25, 1000])
+    return chance.choice(WORDS)
+
+
+def cases(plan, key, number):
+    """Messages of people with random answers, the words that were drawn, and the reports."""
+    found, chance = [], random.Random(7)
+    for person in range(number):
+        answers = {question.id: an_answer(question, chance) for question in plan.survey.questions}
+        table = pa.table({id: [value] for id, value in answers.items()})
+        people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
+        for at, message in enumerate(plan.messages):
+            if isinstance(message, UnlinkedBits):
+                continue
+            stream = Recorded(f"replayed {person}/{at}")
+            made = randomize_message(plan, message, people, stream, memory)
+            case = {"message": at, "answers": answers, "words": stream.text}
+            found.append((case, hexed(report.tobytes() for report in made)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("plan", "key"), [(PLAN, None), (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY)]
+)
+def test_the_same_words_give_the_same_reports(javascript, plan, key):
+    """Every message of 60 people, byte for byte, and no word is left or missing."""
+    made = cases(plan, key, 60)
+    given = {"plan": plan.content, "key": key and key.secret.hex()}
+    found = json.loads(javascript("replay.mjs", given | {"cases": [case for case, _ in made]}))
+    assert [one["reports"] for one in found] == [reports for _, reports in made]
+    assert {one["left"] for one in found} == {0}
+
+
+@pytest.mark.parametrize("numerator", [429_496_730, 1_503_238_553])
+def test_ten_million_bits_have_the_right_rate_everywhere(javascript, numerator):
+    """False alarms 3.8e-5. One percent more or less is found, and so are bytes over 255."""
+    fits = rates_of(javascript, numerator)
+    assert fits(numerator)
+    assert not fits(numerator * 101 // 100) and not fits(numerator * 99 // 100)
+    assert not rates_of(javascript, numerator * 99 // 100)(numerator)
+    assert not rates_of(javascript, numerator, "bytes")(numerator)
+
+
+def rates_of(javascript, numerator, how="lanes"):
+    given = {"lanes": BITS, "numerator": numerator, "how": how}
+    mask = np.frombuffer(javascript("flips.mjs", given), np.uint8).reshape(-1, 8)
+    assert len(mask) == BITS // 64
+    return lambda other: rates_fit(mask, 64, other)
+
+
+@pytest.mark.parametrize("given", device_vectors.NO_RANDOMIZERS)
+def test_what_the_client_refuses_the_library_refuses(given):
+    with pytest.raises(PrivacyError):
+        device_vectors.channel_of(given)

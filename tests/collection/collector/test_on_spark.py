@@ -1,0 +1,161 @@
+"""Opening on Spark: what one machine opens, in the same order; a single task without Spark."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from incrowd.collection.collector import on_spark
+from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.on_spark import Rows, Sealed
+from incrowd.collection.wire.release import Signed
+from incrowd.errors import ReportsError
+from incrowd.reports.collection import load_collection
+from incrowd.tally.spark import started
+from tests.collection.collector.conftest import INVITED, RECEIVER, release
+
+MESSAGES = range(len(INVITED.plan.messages))
+
+
+@pytest.fixture
+def mixed(sealed):
+    """One is damaged, and one stands there twice."""
+    broken = sealed[3][:-1] + bytes([sealed[3][-1] ^ 1])
+    return [*sealed[:3], broken, *sealed[4:-1], sealed[0]]
+
+
+@pytest.fixture
+def told(keyed, mixed, tmp_path):
+    path = tmp_path / "0.release"
+    path.write_bytes(release(mixed))
+    _, start = Signed.parse(path.read_bytes())
+    return Sealed(str(path), start, INVITED.encoded, str(keyed.private))
+
+
+def opened(told, folder, **engine):
+    path = Path(told.release)
+    signed, start = Signed.parse(path.read_bytes())
+    return open_release(path, start, signed, INVITED, RECEIVER, folder, workers=1, **engine)
+
+
+def reports(folder):
+    files = [folder / f"message-{message + 1}.parquet" for message in MESSAGES]
+    return [load_collection(file).packed for file in files]
+
+
+def facts(receipt):
+    """All but the random names, and the digests of files that hold these."""
+    return receipt.model_dump(exclude={"messages"}), [each.reports for each in receipt.messages]
+
+
+def same(told, one, other, tmp_path):
+    found = [facts(each) for each in (one, other)]
+    packed = zip(reports(tmp_path / "here"), reports(tmp_path / "there"), strict=True)
+    return found[0] == found[1] and all(np.array_equal(*pair) for pair in packed)
+
+
+class Session:
+    """Runs the tasks of a wave here, the last one first; `lost` of them do not answer."""
+
+    def __init__(self, lost=0):
+        self.sparkContext, self.lost, self.waves = mock.Mock(defaultParallelism=1), lost, 0
+
+    def range(self, first, end, step, tasks):
+        self.waves += 1
+        self.numbers = range(first, end, step)
+        return self
+
+    def mapInArrow(self, work, result):
+        found = []
+        for number in list(self.numbers)[::-1]:
+            batch = pa.RecordBatch.from_pydict({"id": [number]})
+            found += work(iter([batch]))
+        return mock.Mock(toArrow=lambda: pa.Table.from_batches(found[self.lost :]))
+
+
+@pytest.fixture
+def in_arrow(monkeypatch):
+    """Without Spark and Java: only what a frame does is needed."""
+    monkeypatch.setattr(
+        on_spark,
+        "in_arrow",
+        lambda frame, work, result, _: frame.mapInArrow(work, result).toArrow(),
+    )
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 7)
+    monkeypatch.setattr(on_spark, "protect", lambda: None)
+
+
+def test_ranges_cover_a_release_once_and_leave_out_what_is_repeated(monkeypatch):
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 4)
+    cut = list(on_spark._cut(10, np.array([0, 3, 4, 9])))
+    assert cut == [Rows(0, 4, (0, 3)), Rows(4, 8, (0,)), Rows(8, 10, (1,))]
+
+
+def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arrow, tmp_path):
+    done = []
+    session = Session()
+    engine = on_spark.engine(session, told, done.append)
+    there = opened(told, tmp_path / "there", engine=engine)
+    here = opened(told, tmp_path / "here")
+    assert same(told, here, there, tmp_path)
+    assert there.rejected["repeated"] == there.rejected["does not open"] == 1
+    assert session.waves > 1 and sum(done) == there.reports
+
+
+def test_pieces_in_another_order_are_another_collection(told, in_arrow, tmp_path, monkeypatch):
+    """Wrong: pieces as they come. The reports are the same, their order is not."""
+    right = on_spark._pieces
+
+    def as_they_come(found, many, widths):
+        return reversed(list(right(found, many, widths)))
+
+    monkeypatch.setattr(on_spark, "_pieces", as_they_come)
+    there = opened(told, tmp_path / "there", engine=on_spark.engine(Session(), told, abs))
+    here = opened(told, tmp_path / "here")
+    assert not same(told, here, there, tmp_path)
+    for one, other in zip(reports(tmp_path / "here"), reports(tmp_path / "there"), strict=True):
+        assert Counter(map(bytes, one)) == Counter(map(bytes, other))
+
+
+def test_a_part_that_does_not_come_is_missed(told, in_arrow, tmp_path):
+    with pytest.raises(ReportsError, match=r"3 of 4 parts came"):
+        opened(told, tmp_path / "there", engine=on_spark.engine(Session(1), told, abs))
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_opens_what_one_machine_opens(told, tmp_path, monkeypatch):
+    """On two cores; tasks of forty rows, so that there are several waves."""
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 40)
+    with started("local[2]") as session:
+        engine = on_spark.engine(session, told, lambda _: None)
+        there = opened(told, tmp_path / "there", engine=engine)
+        with pytest.raises(ReportsError, match=r"could not be opened: .*key"):
+            lost = Sealed(told.release, told.start, told.bundle, str(tmp_path / "none"))
+            opened(told, tmp_path / "no", engine=on_spark.engine(session, lost, lambda _: None))
+    assert same(told, opened(told, tmp_path / "here"), there, tmp_path)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.spark
+def test_the_command_opens_on_spark(told, tmp_path):
+    (tmp_path / "bundle.json").write_bytes(INVITED.encoded)
+    words = (
+        *("open", told.release, "--bundle", tmp_path / "bundle.json", "--key", told.key),
+        *("-o", tmp_path / "there", "--engine", "spark", "--master", "local[1]", "--json"),
+    )
+    child = [sys.executable, "-c", "from incrowd.cli import main; main()", *map(str, words)]
+    done = subprocess.run(child, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["key_destroyed"] and not os.path.exists(told.key)
+    opened(told, tmp_path / "here")
+    for one, other in zip(reports(tmp_path / "here"), reports(tmp_path / "there"), strict=True):
+        assert np.array_equal(one, other)

@@ -1,0 +1,194 @@
+"""Every kind of file and frame gives the answers that the CSV file gives."""
+
+import csv
+import gzip
+import io
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pyreadstat
+import pytest
+
+import incrowd
+from incrowd.encoding.batches import load_batches
+from incrowd.encoding.people import People
+from tests.conftest import GOOD
+
+ROWS = 60
+SURVEY = incrowd.Survey.of(
+    GOOD | {"question": [question | {"optional": True} for question in GOOD["question"]]}
+)
+CYCLE = np.arange(ROWS)
+SAID = {
+    "a": [["yes", "no", None][n % 3] for n in CYCLE],
+    "b": [["x", "y", "z", None][n % 4] for n in CYCLE],
+    "c": [["u;v", "w", "none"][n % 3] for n in CYCLE],
+    "d": [[0.0, 2.5, 7.0, None][n % 4] for n in CYCLE],
+    "id": [f"{n:03}" for n in CYCLE],
+    "other": [n / 7 for n in CYCLE],
+}
+
+
+def frame():
+    return pandas.DataFrame(SAID)
+
+
+def encoded(answers, survey=SURVEY, **options):
+    """The set bits of every question: what is randomized."""
+    people = People.of(survey, incrowd.load_answers(answers, survey, **options))
+    return {id: (each.rows.tolist(), each.places.tolist()) for id, each in people.encoded.items()}
+
+
+def by_hand():
+    """The same, from the rows above and the vocabulary of the survey alone."""
+    found = {}
+    for question in SURVEY.questions:
+        places = []
+        for row, said in enumerate(SAID[question.id]):
+            if said is None:
+                set_bits = [len(question.answers) - 1]
+            elif question.id == "d":
+                set_bits = [sum(said >= edge for edge in question.edges) - 1]
+            else:
+                set_bits = sorted(question.answers.index(s) for s in said.split(";") if s != "none")
+            places += [(row, place) for place in set_bits]
+        found[question.id] = tuple(map(list, zip(*places, strict=True)))
+    return found
+
+
+FRAMES = {
+    "pandas": frame,
+    "pandas with its own types": lambda: frame().convert_dtypes(),
+    "pandas with categories": lambda: frame().astype({"b": "category"}),
+    "polars": lambda: polars.DataFrame(SAID),
+    "polars, lazy": lambda: polars.LazyFrame(SAID),
+    "duckdb": lambda: duckdb.from_arrow(pa.table(SAID)),
+    "an Arrow table": lambda: pa.table(SAID),
+    "a batch": lambda: pa.RecordBatch.from_pydict(SAID),
+    "a stream": lambda: pa.table(SAID).to_reader(),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_gives_the_answers(name):
+    assert encoded(FRAMES[name]()) == by_hand()
+
+
+def of_sav(path):
+    labels = {"b": {1: "x", 2: "y", 3: "z", 9: "refused"}}
+    codes = frame().assign(b=frame()["b"].map({"x": 1, "y": 2, "z": 3}).fillna(9))
+    pyreadstat.write_sav(codes, path, variable_value_labels=labels, missing_ranges={"b": [9]})
+
+
+def of_dta(path):
+    labels = {"b": {1: "x", 2: "y", 3: "z"}}
+    codes = frame().assign(b=frame()["b"].map({"x": 1, "y": 2, "z": 3}))
+    pyreadstat.write_dta(codes.fillna({"a": ""}), path, variable_value_labels=labels)
+
+
+FILES = {
+    "a.csv": lambda path: frame().to_csv(path, index=False),
+    "semicolons.csv": lambda path: frame().to_csv(
+        path, index=False, sep=";", quoting=csv.QUOTE_NONNUMERIC
+    ),
+    "a.tsv": lambda path: frame().to_csv(path, index=False, sep="\t"),
+    "sep.csv": lambda path: path.write_text("sep=;\n" + frame().to_csv(index=False, sep=";")),
+    "a.csv.gz": lambda path: path.write_bytes(gzip.compress(frame().to_csv(index=False).encode())),
+    "bom.csv": lambda path: frame().to_csv(path, index=False, encoding="utf-8-sig"),
+    "no-ending": lambda path: frame().to_csv(path, index=False),
+    "a.jsonl": lambda path: frame().to_json(path, orient="records", lines=True),
+    "a.json": lambda path: frame().to_json(path, orient="records"),
+    "lines": lambda path: frame().to_json(path, orient="records", lines=True),
+    "a.parquet": lambda path: pa.parquet.write_table(pa.table(SAID), path),
+    "data": lambda path: pa.parquet.write_table(pa.table(SAID), path),
+    "a.feather": lambda path: pa.feather.write_feather(pa.table(SAID), path),
+    "a.sav": of_sav,
+    "a.zsav": lambda path: pyreadstat.write_sav(frame(), path, compress=True),
+    "a.dta": of_dta,
+    "old.dta": lambda path: frame().fillna({"a": "", "b": ""}).to_stata(path, version=114),
+    "a.xlsx": lambda path: frame().to_excel(path, index=False),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_gives_the_answers(name, tmp_path):
+    FILES[name](tmp_path / name)
+    assert encoded(tmp_path / name) == by_hand()
+    with (tmp_path / name).open("rb") as file:
+        assert encoded(io.BytesIO(file.read())) == by_hand()
+    tables = [table for table, _ in load_batches(tmp_path / name, SURVEY, 7).tables]
+    assert [table.num_rows for table in tables] == [7] * 8 + [4]
+
+
+def test_an_arrow_stream_in_a_file_is_read(tmp_path):
+    with pa.ipc.new_stream(tmp_path / "a.arrows", pa.table(SAID).schema) as stream:
+        stream.write_table(pa.table(SAID))
+    assert encoded(tmp_path / "a.arrows") == by_hand()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "cp1252"])
+def test_another_encoding_is_read_by_its_name(tmp_path, encoding):
+    survey = incrowd.Survey.of(
+        GOOD | {"question": [{"id": "a", "type": "choice", "options": ["é", "ß"]}], "table": []}
+    )
+    (tmp_path / "a.csv").write_text("a;ü\né;1\nß;2\n", encoding=encoding)
+    assert encoded(tmp_path / "a.csv", survey, encoding=encoding) == {"a": ([0, 1], [0, 1])}
+
+
+def test_ids_keep_their_digits_in_every_format(tmp_path):
+    from incrowd.encoding.answers import texts
+
+    for name in set(FILES) - {"a.zsav"}:
+        FILES[name](tmp_path / name)
+        read = incrowd.load_answers(tmp_path / name, SURVEY, id="id")
+        assert texts(read, "id").to_pylist() == SAID["id"], name
+
+
+def test_the_separator_is_that_which_finds_the_questions(tmp_path):
+    """A header with more commas than semicolons, all of them inside of other names."""
+    (tmp_path / "a.csv").write_text("a;b;c;d;x,y,z,v,w,u,t\nyes;x;u;1;0\n")
+    assert incrowd.load_answers(tmp_path / "a.csv", SURVEY).num_rows == 1
+
+
+GAPS = "a,b\n1.0,x\n0.0,y\n,z\n"
+
+
+def test_what_pandas_writes_for_yes_and_no_with_gaps_is_read(tmp_path):
+    survey = incrowd.Survey.of(GOOD | {"question": [SURVEY.question("a")], "table": []})
+    (tmp_path / "a.csv").write_text(GAPS)
+    again = pandas.DataFrame({"a": [1, 0, None]})
+    again.to_csv(tmp_path / "b.csv", index=False)
+    wanted = {"a": ([0, 1, 2], [1, 0, 2])}
+    for answers in (tmp_path / "a.csv", tmp_path / "b.csv", again, again.astype("Int64")):
+        assert encoded(answers, survey) == wanted
+    mixed = pandas.DataFrame({"a": [True, "no", None]})
+    assert encoded(mixed, survey) == wanted
+
+
+def test_a_point_is_no_digit_of_options_that_are_fractions():
+    """1.0 is the option 1 where all are whole numbers, and another version where they are not."""
+    options = {"id": "a", "type": "choice", "options": ["1", "2"]}
+    survey = incrowd.Survey.of(GOOD | {"question": [options], "table": []})
+    assert encoded(pa.table({"a": ["1.0", "2"]}), survey) == {"a": ([0, 1], [0, 1])}
+    versions = options | {"options": ["1", "1.1"]}
+    survey = incrowd.Survey.of(GOOD | {"question": [versions], "table": []})
+    with pytest.raises(incrowd.AnswersError, match=r"row 1, a: got '1.0'"):
+        encoded(pa.table({"a": ["1.0", "1.1"]}), survey)
+
+
+def test_every_route_is_randomised_alike(tmp_path):
+    plan = incrowd.plan(SURVEY)
+    frame().to_csv(tmp_path / "a.csv", index=False)
+    wanted = incrowd.randomize(plan, tmp_path / "a.csv", simulation_seed=1)
+    for made in FRAMES.values():
+        found = incrowd.randomize(plan, made(), simulation_seed=1)
+        assert [bytes(each.packed) for each in found] == [bytes(each.packed) for each in wanted]
+        assert [share.tolist() for share in incrowd.truth(plan, made())] == [
+            share.tolist() for share in incrowd.truth(plan, tmp_path / "a.csv")
+        ]
+    assert incrowd.simulate(SURVEY.model_copy(update={"crowd": 50}), frame(), trials=2).trials == 2

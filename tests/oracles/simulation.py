@@ -1,0 +1,329 @@
+"""Random lists of what can happen to a shuffler, each device recognizable."""
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from unittest import mock
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from sqlalchemy import event, func, select
+
+from incrowd.collection.store import grouping, tables
+from incrowd.collection.store.errors import StoreError
+from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.wire.upload import Upload
+from tests.oracles.mixing import INVITED, OCTETS, Site, code, sealed, upload
+
+IN, OUT, UNKNOWN = "in", "out", "unknown"
+MOST_PEOPLE = 300
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a disk would only be slower
+
+
+class Inline(Executor):
+    """Does at once what it is given: one list of events is one history, whatever threads do."""
+
+    def __init__(self, *_):
+        super().__init__()
+
+    def submit(self, work, *given):
+        done = Future()
+        try:
+            done.set_result(work(*given))
+        except BaseException as error:  # also of who is killed
+            done.set_exception(error)
+        return done
+
+
+class Alone(Site):
+    """A shuffler without a thread of its own."""
+
+    def start(self):
+        with mock.patch.object(grouping, "ThreadPoolExecutor", Inline):
+            super().start()
+
+
+class Simulation(RuleBasedStateMachine):
+    """Devices, a shuffler and a collector; `known` is what each device can know of its upload."""
+
+    bundle, codes = INVITED, True
+    unanswered = (None, 507)  # what tells a device nothing, and is explained
+
+    def is_explained(self, status):
+        return status in self.unanswered and (status != 507 or self.faults.full)
+
+    def given(self):
+        """More settings of the shuffler."""
+        return {}
+
+    def new_faults(self):
+        return Faults()
+
+    def __init__(self):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        self.site = Alone(
+            self.folder, self.bundle, MOST_PEOPLE if self.codes else 0, **self.given()
+        )
+        self.faults = self.new_faults()
+        self.faults.watch(self.site.store.engine)
+        self.uploads, self.known, self.kill = [], [], None
+        self.least_ever = [0, 0]
+
+    def teardown(self):
+        try:
+            self.finish()
+        finally:
+            self.site.close()
+            shutil.rmtree(self.folder)
+
+    # --- what happens ----------------------------------------------------------------------------
+
+    @rule(count=st.sampled_from([1, 3, 24, 26]), stratum=st.integers(0, 1))
+    def people_send(self, count, stratum):
+        self.arrive(count, stratum)
+
+    def arrive(self, count, stratum):
+        first = len(self.uploads)
+        count = min(count, MOST_PEOPLE - first)
+        for number in range(first, first + count):
+            invitation = number if self.codes else None
+            self.uploads.append(upload(self.bundle, number, stratum, invitation))
+            self.known.append(OUT)
+        self.send(range(first, first + count))
+
+    @precondition(lambda self: self.uploads)
+    @rule(data=st.data())
+    def some_send_again(self, data):
+        which = st.lists(st.integers(0, len(self.uploads) - 1), min_size=1, max_size=8)
+        self.send(data.draw(which))
+
+    @precondition(lambda self: self.uploads)
+    @rule(data=st.data(), again=st.booleans())
+    def one_withdraws(self, data, again):
+        number = data.draw(st.integers(0, len(self.uploads) - 1))
+        for _ in range(1 + again):
+            answer = self.answers([("DELETE", self.uploads[number])])
+            if answer == [204]:
+                self.known[number] = OUT
+            elif answer != [410] and self.known[number] == IN:
+                self.known[number] = UNKNOWN
+
+    @rule(what=st.sampled_from(["short", "bundle", "stratum", "key", "twice", "unknown"]))
+    def nonsense_comes(self, what):
+        right = Upload(code(9999), 0, sealed(self.bundle, "nonsense")).encoded(self.bundle)
+        size = self.bundle.sealed_length
+        data = {
+            "short": right[:-1],
+            "bundle": bytes(32) + right[32:],
+            "stratum": right[:48] + b"\0\7" + right[50:],
+            "key": right[:50] + b"\x08" + right[51:],
+            "twice": right[:-size] + right[50 : 50 + size],
+            "unknown": right,
+        }[what]
+        status = self.site.request("POST", "/upload", data).status_code
+        assert 400 <= status < 500 or self.is_explained(status)
+
+    @precondition(lambda self: self.uploads)
+    @rule(data=st.data())
+    def somebody_sends_anothers_reports(self, data):
+        victim = self.uploads[data.draw(st.integers(0, len(self.uploads) - 1))]
+        fresh = sealed(self.bundle, "thief")[1:]
+        invitation = code(MOST_PEOPLE - 1) if self.codes else victim.code
+        thief = Upload(invitation, victim.stratum, (victim.sealed[0], *fresh))
+        known = self.known[self.uploads.index(victim)]
+        if len(self.uploads) < MOST_PEOPLE and known == IN:
+            status = self.site.post(thief)[0]
+            assert status in (422, 410) or self.is_explained(status)
+
+    @rule(hours=st.sampled_from([0, 1, 24 * 31]))
+    def time_passes(self, hours):
+        self.site.now += timedelta(hours=hours)
+
+    @rule(times=st.integers(1, 3))
+    def the_shuffler_looks(self, times):
+        for _ in range(times):
+            with self.ended_by_kill(), suppress(StoreError, OSError):
+                self.site.keeper.look()
+            self.site.now += timedelta(hours=times > 1)
+
+    @rule(after=st.integers(0, 40))
+    def a_kill_comes(self, after):
+        self.kill = after
+
+    @rule(away=st.booleans(), lost=st.booleans())
+    def the_collector_is(self, away, lost):
+        self.site.collector.away, self.site.collector.answers_get_lost = away, lost
+
+    @rule(full=st.booleans())
+    def the_disk_is(self, full):
+        self.faults.full = full
+
+    # --- how it is watched -----------------------------------------------------------------------
+
+    def send(self, numbers):
+        """Whoever gets no answer, or a fault, knows nothing; 4xx changes nothing."""
+        sent = [("POST", self.uploads[number]) for number in numbers]
+        answers = self.answers(sent)
+        for number, status in zip(numbers, answers, strict=True):
+            if status in (200, 201):
+                self.known[number] = IN
+            elif status is None or status >= 500:
+                assert status in self.unanswered, "no fault is unexplained"
+                if self.known[number] == OUT:
+                    self.known[number] = UNKNOWN
+            else:
+                assert status == 410, "a right upload is refused only when it is too late"
+
+    def answers(self, sent):
+        requests = [(m, "/upload", each.encoded(self.bundle), OCTETS) for m, each in sent]
+        found = [None] * len(sent)
+        with self.ended_by_kill():
+            found = [answer.status_code for answer in self.site.together(requests)]
+        return found
+
+    @contextmanager
+    def ended_by_kill(self):
+        """What is killed starts again from what is on disk."""
+        after, self.kill = self.kill, None
+        try:
+            with self.faults.armed(after):
+                yield
+        except Killed:
+            self.restart()
+
+    def restart(self):
+        full, self.faults.full = self.faults.full, False
+        self.site.start()
+        self.faults.watch(self.site.store.engine)
+        self.faults.full = full
+
+    @invariant()
+    def the_counter_is_right(self):
+        r, c = tables.reports.c, tables.counts.c
+        with self.looking() as connection:
+            rows = dict(
+                connection.execute(select(r.stratum, func.count()).group_by(r.stratum)).all()
+            )
+            counts = dict(connection.execute(select(c.stratum, c.people)).all())
+        right = {n: p * self.bundle.places for n, p in counts.items() if p} == rows
+        assert right, "the counter is wrong"
+
+    def looking(self):
+        """A connection to the database, for the test's own eyes."""
+        return self.site.store.engine.connect()
+
+    # --- after every list ------------------------------------------------------------------------
+
+    def finish(self):
+        """Everything works again, and time goes on; what came is compared with what left."""
+        self.faults.full = self.site.collector.away = False
+        self.site.collector.answers_get_lost = False
+        self.site.now = max(self.site.now, as_time(self.bundle.closes))
+        self.look_with_patience()
+        self.site.now = max(self.site.now, as_time(self.bundle.disposes))
+        self.look_with_patience()
+        released = self.site.collector.releases()
+        self.compare(released)
+        assert not self.site.settings.secret_file.exists()
+        assert {s.state for s in self.site.store.strata()} <= {"acknowledged", "deleted"}
+        assert not list(self.site.settings.releases.glob("*.body"))
+
+    def look_with_patience(self):
+        for _ in range(3):
+            self.site.now += timedelta(hours=2)
+            self.site.keeper.look()
+
+    def compare(self, released):
+        by_stratum = {n: reports for strata, (_, reports) in released.items() for n in strata}
+        heads = {n: signed.header for strata, (signed, _) in released.items() for n in strata}
+        came = Counter(each for _, reports in released.values() for each in reports)
+        assert set(came.values()) <= {1}, "a report is there twice"
+        sent = {each for upload in self.uploads for each in upload.sealed}
+        assert came.keys() <= sent, "a report is there that nobody sent"
+        for upload_, known in zip(self.uploads, self.known, strict=True):
+            there = sum(each in came for each in upload_.sealed)
+            assert there in (0, self.bundle.places), "a part of an upload is there"
+            if upload_.stratum in by_stratum:
+                assert known == UNKNOWN or (there > 0) == (known == IN), "lost, or not withdrawn"
+        for signed, reports in released.values():
+            assert signed.header.people * self.bundle.places == len(reports)
+        self.check_kept_back(heads)
+
+    def check_kept_back(self, heads):
+        """What was not released was not enough."""
+        kept = [n for n in range(2) if n not in heads]
+        surely = [
+            sum(u.stratum == n and k == IN for u, k in zip(self.uploads, self.known, strict=True))
+            for n in kept
+        ]
+        assert all(people < self.bundle.least_people for people in surely), "too few were released"
+        if self.bundle.small_strata == "merge":
+            assert sum(surely) < self.bundle.least_people, "a merged release is missing"
+
+
+class Killed(BaseException):
+    """The process ends here: nothing of it runs any more."""
+
+
+class Faults:
+    """Counts the points at which a process can end, and ends it at one of them."""
+
+    def __init__(self):
+        self.left, self.full = None, False
+
+    def point(self, *_, **__):
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise Killed
+
+    def watch(self, engine):
+        """Before each statement, before and after each commit; and whether the disk is full."""
+        event.listen(engine, "before_cursor_execute", self.point)
+        commit = engine.dialect.do_commit
+
+        def committed(connection):
+            self.point()
+            commit(connection)
+            self.point()
+
+        engine.dialect.do_commit = committed
+        event.listen(engine, "checkout", self._limit)
+
+    def _limit(self, connection, *_):
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA max_page_count={1 if self.full else 1 << 30}")
+        cursor.close()
+
+    @contextmanager
+    def armed(self, after):
+        """Names and contents of files reach the disk in steps, too."""
+        self.left = after
+        steps = [(os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate")]
+        with ExitStack() as stack:
+            for owner, name in steps:
+                stack.enter_context(mock.patch.object(owner, name, self.around(owner, name)))
+            try:
+                yield
+            finally:
+                self.left = None
+
+    def around(self, owner, name):
+        """The function, which can end before and after its work."""
+        right = getattr(owner, name)
+
+        def watched(*args, **named):
+            if str(args[0]).endswith(".lock"):  # a kernel drops the locks of who is killed
+                return right(*args, **named)
+            self.point()
+            result = right(*args, **named)
+            self.point()
+            return result
+
+        return watched

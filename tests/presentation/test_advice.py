@@ -1,0 +1,89 @@
+"""The first lines of a plan: how well people's answers will be known, and what would help."""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from scipy.stats import norm
+
+import incrowd
+from incrowd.planner.alternatives import alternatives
+from incrowd.planner.expectation import plan_error
+from incrowd.planner.solving import with_budget
+from incrowd.presentation import advice
+from incrowd.presentation.number_text import chance
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "health.toml"
+WORDS = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
+
+
+def value(text):
+    """What "one in 2.5 million" is as a number."""
+    if text.startswith("one in 10^"):
+        return Fraction(1, 10 ** int(text.removeprefix("one in 10^")))
+    if not text.startswith("one in "):
+        return Fraction(text)
+    number, _, word = text.removeprefix("one in ").partition(" ")
+    return 1 / (Fraction(number.replace("a", "1").replace(",", "")) * WORDS.get(word, 1))
+
+
+@pytest.mark.parametrize("power", range(-20, 0))
+@pytest.mark.parametrize("digits", ["1", "1.001", "2.5", "3", "9.99", "9.999"])
+def test_a_chance_is_rounded_up_and_close(power, digits):
+    text = f"{digits}e{power}"
+    shown, exact = value(chance(float(text))), Fraction(text)
+    coarse = exact < Fraction(1, 10**15)
+    assert exact <= shown <= exact * (10 if coarse else Fraction(102, 100))
+
+
+def test_a_chance_reads_as_people_say_it():
+    assert chance(1e-6) == "one in a million"
+    assert chance(1e-9) == "one in a billion"
+    assert chance(1e-8) == "one in 100 million"
+    assert chance(1 / 2500) == "one in 2,500"
+
+
+def test_the_margin_is_half_of_the_interval():
+    assert math.isclose(advice.HALF_WIDTH, norm.interval(0.95)[1], rel_tol=1e-12)
+    assert advice.margin(0.0051) == "±1.00%"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [(1.7, "1.7 times"), (1.97, "two times"), (10.2, "ten times"), (23.4, "23 times")],
+)
+def test_ratios_in_words(ratio, said):
+    assert advice.times(ratio) == said
+
+
+def test_what_is_advised_is_as_sharp_as_it_says():
+    """The survey planned anew with as many reports a person is at least that much sharper."""
+    survey = incrowd.Survey.load(EXAMPLE)
+    error = plan_error(incrowd.plan(survey))
+    (line,) = advice.sharper(error, alternatives(survey))
+    reports = int(line.split()[0].replace(",", ""))
+    assert line.endswith(f"--reports-per-person {reports}")
+    anew = plan_error(incrowd.plan(with_budget(survey, reports)))
+    assert advice.times(error / anew) in line
+    assert error / anew > advice.WORTH_IT
+
+
+def test_nothing_is_advised_that_hardly_helps():
+    assert not list(advice.sharper(0.010, [("way", 1, 5, 0.009), ("none", 1, 0, None)]))
+    (line,) = advice.sharper(0.010, [("way", 1, 4.2, 0.005)])
+    assert line.startswith("5 reports a person make this two times sharper")
+
+
+def test_a_plan_of_no_use_is_said():
+    assert list(advice.of_no_use(0.2)) and not list(advice.of_no_use(0.05))
+
+
+def test_what_was_solved_for_is_said_first():
+    survey = SimpleNamespace(
+        crowd=168_411, objective="largest", privacy=SimpleNamespace(epsilon=0.7012)
+    )
+    made = SimpleNamespace(survey=survey)
+    assert advice.first_line(made, 0.01, solved="crowd").startswith("You need 168,411 people")
+    assert "epsilon 0.701" in advice.first_line(made, 0.01, solved="epsilon")

@@ -1,0 +1,84 @@
+"""What people read: in every language, in files, and never in a digest that had none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import incrowd
+from incrowd.errors import SurveyError
+from tests.conftest import plan_of
+
+OLD = Path(__file__).parents[1] / "data" / "format-1"
+WORDED = {
+    "id": "smokes",
+    "type": "yesno",
+    "optional": True,
+    "text": {"en": "Do you smoke?", "de": "Rauchen Sie?"},
+    "help": "Even one counts.",
+    "labels": {"no": "No", "yes": {"en": "Yes", "de": "Ja"}, "no answer": "I will not say"},
+}
+RAW = {"name": "Habits", "crowd": 100, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+
+
+def survey(*questions, **more):
+    return incrowd.Survey.of(RAW | {"question": list(questions) or [WORDED]} | more)
+
+
+class TestReading:
+    def test_a_language_then_its_main_one_then_the_survey_s(self):
+        made = survey()
+        said = {tag: made.text_of("smokes", tag) for tag in ("", "de", "de-AT", "fr")}
+        assert said == {
+            "": "Do you smoke?",
+            "de": "Rauchen Sie?",
+            "de-AT": "Rauchen Sie?",
+            "fr": "Do you smoke?",
+        }
+        assert made.help_of("smokes", "de") == "Even one counts."
+        assert [made.label_of("smokes", a, "de") for a in ("no", "yes")] == ["No", "Ja"]
+        assert made.languages == ("en", "de")
+
+    def test_what_has_no_words_is_called_as_it_is(self):
+        made = survey({"id": "a", "type": "yesno"})
+        assert (made.text_of("a"), made.help_of("a"), made.label_of("a", "no")) == ("a", "", "no")
+        assert made.languages == ("en",)
+
+    def test_the_survey_s_own_language(self):
+        made = survey({"id": "a", "type": "yesno", "text": {"de": "Ja?"}}, language="de")
+        assert (made.text_of("a"), made.languages) == ("Ja?", ("de",))
+
+
+class TestFiles:
+    def test_words_survive_a_plan_file_and_change_its_digest(self):
+        made, bare = incrowd.plan(survey()), incrowd.plan(survey({"id": "smokes", "type": "yesno"}))
+        again = incrowd.Plan.loads(made.dumps())
+        assert again == made and again.survey.text_of("smokes", "de") == "Rauchen Sie?"
+        assert made.digest != bare.digest
+
+    def test_without_words_nothing_is_written_of_them(self):
+        text = plan_of("bits").dumps()
+        for key in ('"text":', '"help"', '"labels"', '"language"'):
+            assert key not in text
+
+    @pytest.mark.parametrize("name", ["plan.json", "plan-default.json"])
+    def test_old_plans_are_still_read(self, name):
+        digest = json.loads((OLD / name).read_text())["digest"]
+        assert incrowd.Plan.load(OLD / name).digest == digest
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            ({"text": ""}, "text"),
+            ({"text": {"de": "Rauchen Sie?"}}, "has no 'en'"),
+            ({"text": {"en": "a", "no tag": "b"}}, "de-AT"),
+            ({"labels": {"perhaps": "Perhaps"}}, "no, yes, no answer"),
+            ({"labels": {"no": "Yes", "yes": "Yes"}}, "two answers"),
+            ({"labels": {"no": "Ja", "yes": {"en": "Yes", "de": "Ja"}}}, "in 'de'"),
+        ],
+    )
+    def test_are_told(self, changed, said):
+        with pytest.raises(SurveyError, match=said):
+            survey(WORDED | changed)
