@@ -53,8 +53,8 @@ from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
 from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
-from incrowd.workflow.regress import forecast_regression as forecast_regression
 from incrowd.workflow.regress import regress as regress
+from incrowd.workflow.regression_forecast import forecast_regression as forecast_regression
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note
 from incrowd.workflow.simulate import Simulation as Simulation

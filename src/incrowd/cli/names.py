@@ -19,7 +19,7 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "unknown": "--solve",
 }
 # An argument as it is written in Python: a flag is True, text stands in quotation marks.
-_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'(\w+)'|(\w+))")
+_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
 def as_typed(problem: Problem) -> Problem:

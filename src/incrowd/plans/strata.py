@@ -73,6 +73,17 @@ def label(names: Names) -> str:
     return TOGETHER.join(names)
 
 
+def said_by(
+    survey: Survey, ids: Sequence[str], released: Iterable[Names]
+) -> set[tuple[str, ...]]:
+    """What the people of some releases may have answered to some open questions."""
+    open_ids = [question.id for question in survey.open]
+    combinations = product(*(question.answers for question in survey.open))
+    answers = dict(zip(strata(survey), combinations, strict=True))
+    places = [open_ids.index(id) for id in ids]
+    return {tuple(answers[name][place] for place in places) for each in released for name in each}
+
+
 def told_apart(
     survey: Survey, ids: Sequence[str], released: Sequence[Names]
 ) -> dict[str, list[Names]]:

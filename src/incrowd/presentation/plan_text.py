@@ -11,7 +11,7 @@ from incrowd.plans import Message, Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
-from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Number, Survey, Text, YesNo
+from incrowd.survey import NO_ANSWER, Amount, AnyQuestion, Multi, Number, Survey, Text, YesNo
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
@@ -73,6 +73,8 @@ def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):
         return f"a number, of which only its range is sent: {listed}"
+    if isinstance(question, Amount):
+        return f"a number, rounded at random to one of the two edges beside it: {listed}"
     if isinstance(question, Text):
         words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
         return f"a word of one's own, of which only {words} with {question.block} values are sent"

@@ -16,9 +16,12 @@ from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simul
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.threads import in_order
+from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.open_tables import joint_table, table
 from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
 from incrowd.planner.sources import check_tables, readings
+from incrowd.planner.weighting import Asked as Change
+from incrowd.planner.weighting import counted_for, derived
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
@@ -74,11 +77,32 @@ def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     return tuple(dict.fromkeys(ids for ids in closed if ids))
 
 
+def to_count(
+    plan: Plan,
+    tables: Sequence[Sequence[str]] | None,
+    margins: Given | None = None,
+    of_those_who_answered: bool = False,
+) -> list[Ids]:
+    """What is counted, as pairs, for tables that are weighted or of those who answered."""
+    change, wanted = _change(plan, margins, of_those_who_answered), check_tables(plan, tables)
+    found = [*wanted, *(counted_for(plan, ids, change) for ids in wanted)] if change else wanted
+    return [ids for ids in dict.fromkeys(found) if ids]
+
+
+def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
+    """What is made of the tables; None if they stay as they are."""
+    if margins is None and not answered:
+        return None
+    return Change(() if margins is None else known_margins(plan.survey, margins), answered)
+
+
 def estimate(
     plan: Plan,
     reports: Reports | Tally,
     *,
     tables: Sequence[Sequence[str]] | None = None,
+    margins: Given | None = None,
+    of_those_who_answered: bool = False,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     candidates: Mapping[str, Sequence[str]] | None = None,
@@ -89,7 +113,10 @@ def estimate(
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
-    tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
+    tally: all it counts). margins: what is known of all people, for each question (or several, as
+    "faculty | sex") the share or number of people of each answer: tables are weighted to them, and
+    errors are those of weighted tables. of_those_who_answered: "no answer" is left out, and shares
+    are of those who answered all questions of a table. noise_only: errors of the noise alone, the people being fixed; else
     noise plus sampling. candidates: for each text question the words to look for; without them it
     is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
     cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
@@ -102,16 +129,20 @@ def estimate(
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
-    joined = covariance or simultaneous is not None
+    change = _change(plan, margins, of_those_who_answered)
+    joined = bool(covariance or simultaneous or change)
     if not isinstance(reports, Tally):
         wanted = check_tables(plan, tables)
-        reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
+        counted = to_count(plan, tables, margins, of_those_who_answered)
+        reports = count(plan, reports, tables=counted, kind="pairs" if joined else "singles")
     else:
-        wanted = _held(plan, reports) if tables is None else check_tables(plan, tables)
-    _check_counted(plan, reports, wanted, joined)
+        held = tables is None and change is None
+        wanted = _held(plan, reports) if held else check_tables(plan, tables)
+        counted = to_count(plan, wanted, margins, of_those_who_answered)
+    _check_counted(plan, reports, counted, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
     places = max((each.places for each in received), default=0)
-    asked = _Asked(noise_only, places, candidates, simultaneous, covariance)
+    asked = _Asked(noise_only, places, candidates, simultaneous, covariance, change)
     figures = _figures(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
@@ -140,6 +171,7 @@ class _Asked(NamedTuple):
     candidates: Mapping[str, Sequence[str]]
     simultaneous: Method | None
     covariance: bool
+    change: Change | None
 
 
 class _Figures(NamedTuple):
@@ -152,6 +184,8 @@ class _Figures(NamedTuple):
 
 
 def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -> _Figures:
+    if asked.change is not None:
+        return _derived(plan, counted, wanted, asked, asked.change)
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     named = {ids[0]: asked.candidates.get(ids[0]) for ids in wanted}
     joints: tuple[JointEstimate | None, ...] = ()
@@ -167,11 +201,35 @@ def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -
     )
 
 
+def _derived(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked, change: Change
+) -> _Figures:
+    """The same, weighted or of those who answered."""
+    made = [
+        derived(plan, counted, ids, change, asked.noise_only, asked.places) for ids in wanted
+    ]
+    joints = [joint for _, joint in made]
+    return _Figures(
+        tables=tuple(table for table, _ in made),
+        words={},
+        simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
+        if asked.simultaneous
+        else (),
+        covariances=tuple(joints) if asked.covariance else (),
+    )
+
+
 def _strata(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked
 ) -> Iterator[StratumEstimates]:
-    """The tables of every release by itself, of what is randomized."""
+    """The tables of every release by itself, of what is randomized.
+
+    None beside tables of all together that are weighted or of those who answered: these would be
+    of other people.
+    """
     closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
+    if asked.change is not None:
+        asked, closed = asked._replace(change=None), ()
     for names, crowd in counted.strata.items():
         figures = _figures(plan, counted.only([names]), closed, asked)
         yield StratumEstimates(names, smallest(plan, crowd), **figures._asdict())

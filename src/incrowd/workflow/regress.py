@@ -1,8 +1,7 @@
-"""Reports + Plan -> a regression; Plan -> how sharp it will be."""
+"""Reports + Plan -> a regression."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import get_args
@@ -11,13 +10,11 @@ import numpy as np
 
 from incrowd.errors import UsageError
 from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
-from incrowd.estimation.readings import Reading
-from incrowd.estimation.regression.expected import Shares, check_shares, expected_counts
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Levels, Model
+from incrowd.estimation.regression.model import Family, Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
@@ -32,7 +29,7 @@ from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
 METHODS: tuple[Method, ...] = get_args(Method)
-CHUNK_NUMBERS = 1 << 22  # debiased values in memory at once
+CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
 
 
 def regress(
@@ -62,7 +59,7 @@ def regress(
     TableError for questions that do not travel together, ReportsError as `estimate`.
     """
     model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
-    method = _method(plan, model, method)
+    method = _method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
     counted = count(plan, parts, tables=[ids], kind="pairs")
@@ -84,60 +81,14 @@ def regress(
     )
 
 
-def forecast_regression(
-    plan: Plan,
-    *,
-    outcome: str,
-    on: Sequence[str],
-    reference: Mapping[str, str] | None = None,
-    family: Family | None = None,
-    scores: Sequence[float] | None = None,
-    noise_only: bool = False,
-    shares: Shares | None = None,
-) -> Regression:
-    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
+def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+    """The method that was asked for, or that is possible.
 
-    shares: for some questions the shares of the answers that are expected; of the others all are
-    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
-    arguments, and what is raised, as `regress`; TableError if the table of all questions is too
-    large, UsageError for shares that cannot be.
+    Raises UsageError for another, TableError for a table that no memory holds.
     """
-    shares = shares or {}
-    check_shares(plan.survey, shares)
-    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
-    ids, people = check_tables(plan, [model.ids])[0], plan.survey.crowd
-    questions = [variable.question for variable in model.randomized]
-    found = [
-        Reading(
-            each.message,
-            each.weight,
-            expected_counts(each.message, questions, people, shares or {}),
-        )
-        for each in sources(plan, ids)
-    ]
-    table = level_table(model.randomized, found, noise_only)
-    made = fit_tables(model, [({}, table)])
-    return Regression(
-        family=model.family,
-        outcome=model.explained,
-        people=people,
-        coefficients=made.coefficients,
-        covariance=made.covariance,
-        method="table",
-        references=model.references,
-        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        guarantee=plan.guarantee,
-        left_out=left_out(model, [({}, table)]),
-        reason=made.reason,
-        expected=True,
-    )
-
-
-def _method(plan: Plan, model: Model, method: Method | None) -> Method:
-    """The method that was asked for, or that is possible. Raises UsageError for another."""
     if method is None:
         linear = model.family == "linear" and _only_pairs(model)
-        return "pairs" if linear and not _fits_a_table(model) else "table"
+        method = "pairs" if linear and not _fits_a_table(model) else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
     if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
@@ -147,7 +98,9 @@ def _method(plan: Plan, model: Model, method: Method | None) -> Method:
         )
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
-        _check_likelihood(plan, model)
+        _check_likelihood(plan, model, noise_only)
+    if method != "pairs" and not _fits_a_table(model):
+        raise too_large(model)
     return method
 
 
@@ -157,20 +110,18 @@ def _only_pairs(model: Model) -> bool:
 
 
 def _fits_a_table(model: Model) -> bool:
-    cells = math.prod(len(variable.levels) for variable in model.randomized)
-    bits = [variable.question.bits for variable in model.randomized]
-    return cells <= MOST_CELLS and math.prod(1 + b + b * (b - 1) // 2 for b in bits) <= MOST_COUNTS
+    return model.cells <= MOST_CELLS and model.counts <= MOST_COUNTS
 
 
-def _check_likelihood(plan: Plan, model: Model) -> None:
+def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that has no likelihood here."""
     held = sources(plan, model.ids)
-    fits = model.family == "logistic" and not model.optional
+    fits = model.family == "logistic" and not model.optional and not noise_only
     whole = all(variable.name == variable.question.id for variable in model.randomized)
     if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
         allowed = (
-            "it needs a logistic model of whole questions that everybody answers, and one report "
-            "of each person; use method='table'"
+            "it needs a logistic model of whole questions that everybody answers, one report of "
+            "each person, and has errors of noise and sampling; use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 

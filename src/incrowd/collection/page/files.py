@@ -120,8 +120,8 @@ def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[s
         policy="; ".join(policy),
         integrity=integrity,
         import_map=Markup(import_map),
-        config=_config(asked),
-        strings=strings,
+        config=_data(_config(asked)),
+        strings=_data(strings),
     )
     hosts = {name: rendered(name, __package__, headers=headers) for name in HOSTS}
     made = {name: text.encode() for name, text in ({"index.html": page} | hosts).items()}
@@ -152,6 +152,12 @@ def _config(asked: Asked) -> dict[str, Any]:
         "plan": plan.digest,
         "promise": figures,
     }
+
+
+def _data(content: Any) -> Markup:
+    """JSON that can stand in an element of HTML, whatever texts are in it."""
+    text = json.dumps(content, ensure_ascii=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def _integrity(data: bytes, hashed: str = "sha384") -> str:
