@@ -5,7 +5,6 @@ import { isAddress } from "./link.js"
 import { bitsOf, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
 import { isUsable, OVERHEAD } from "./seal.js"
 import { fewestSlots } from "./slots.js"
-import { openOf, strataOf } from "./strata.js"
 
 const LONGEST = 2 ** 24
 const MOST = 65536 // strata, and reports of a person
@@ -93,8 +92,6 @@ async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promi
     strata: Array.isArray(strata) && strata.length <= MOST && strata.length > 0 && strata.every(isName),
     "the difference of strata": new Set(strata).size === strata.length,
     small_strata: ["delete", "merge"].includes(bundle.small_strata),
-    "the strata of the plan": !openOf(plan).length || String(strata) === String(strataOf(plan)),
-    "small_strata of the plan": !openOf(plan).length || bundle.small_strata === (survey.small_strata ?? "delete"),
     codes: typeof bundle.codes === "boolean",
     local_only: typeof bundle.local_only === "boolean",
     colluding: bundle.colluding === survey.colluding,

@@ -65,8 +65,8 @@ function codeField({ bundle, code }: Survey, typed = code): Bytes {
 }
 
 function stratumField({ bundle: { plan, strata } }: Survey, answers: Answers, typed?: string): Bytes {
-  const name = stratumOf(plan, answers, typed) ?? (strata.length === 1 ? strata[0] : undefined)
-  const number = name === undefined ? -1 : strata.indexOf(name)
+  const said = stratumOf(plan, answers) || (strata.length === 1 ? strata[0] : typed)
+  const number = said && said === (typed ?? said) ? strata.indexOf(said) : -1
   if (number < 0) throw new IncrowdError("stratum", `Name one of the parts of this survey: ${strata.join(", ")}.`)
   return twoBytes(number)
 }

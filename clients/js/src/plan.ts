@@ -58,7 +58,6 @@ export interface Plan {
     readonly crowd: number
     readonly colluding: number
     readonly rows_per_person: number
-    readonly small_strata?: string
     readonly question: readonly Question[]
   }
   readonly messages: readonly Message[]
@@ -160,9 +159,8 @@ function fits(plan: Plan, { questions, noise_numerator: noise, apart }: Message)
 }
 
 function checkQuestion(question: Question): void {
-  const { type, id } = question
-  if (!["yesno", "choice", "multi", "number", "text"].includes(type))
+  const { type, id, open } = question
+  if (!["yesno", "choice", ...(open ? [] : ["multi", "number", "text"])].includes(type))
     refuse(`question "${id}" is of type "${type}", which this client does not know`)
-  if (question.open && !["yesno", "choice"].includes(type)) refuse(`question "${id}" is open, and of type "${type}"`)
   if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
 }
