@@ -212,12 +212,12 @@ async function drawReview(answers) {
 
 function sender(answers) {
   const { survey, pinned } = arrived
-  const { codes, strata } = survey.bundle
+  const { codes, strata, plan } = survey.bundle
   const typed = { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }
   const nothing = el("option", { value: "" }, words.say("choose"))
   const inputs = {
     code: codes && !survey.code ? el("input", typed) : null,
-    stratum: strata.length > 1 ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
+    stratum: strata.length > 1 && !plan.survey.question.some(({ open }) => open) ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
     same: pinned ? null : el("input", { type: "checkbox", id: "same" }),
   }
   const outcome = el("p", { id: "outcome", role: "alert" })
