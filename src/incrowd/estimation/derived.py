@@ -46,6 +46,12 @@ class DerivedTable(TableEstimate):
             effect = f"standard errors are {self.error_ratio:.2f} of those without weights"
         return f"weighted to known margins of {listed(self.margins)}; {effect}"
 
+    @property
+    def changes(self) -> dict[str, str]:
+        """To which margins it is weighted, and of whom it is if not of all people."""
+        weighted = {"weighted_to": listed(self.margins)} if self.margins else {}
+        return weighted | ({"shares_of": self.whose} if self.answered else {})
+
 
 def derived_table(
     joint: JointEstimate,

@@ -72,9 +72,7 @@ def label(names: Names) -> str:
     return TOGETHER.join(names)
 
 
-def said_by(
-    survey: Survey, ids: Sequence[str], released: Iterable[Names]
-) -> set[tuple[str, ...]]:
+def said_by(survey: Survey, ids: Sequence[str], released: Iterable[Names]) -> set[tuple[str, ...]]:
     """What the people of some releases may have answered to some open questions."""
     open_ids = [question.id for question in survey.open]
     combinations = product(*(question.answers for question in survey.open))
