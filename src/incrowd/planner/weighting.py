@@ -84,6 +84,8 @@ def derived(
         wanted, last = of_those_who_answered(wanted)
         jacobian = last @ jacobian
     own = table(plan, counted, ids, noise_only, places)
+    if asked.margins and asked.answered:
+        own = derived(plan, counted, ids, Asked((), answered=True), noise_only, places)[0]
     influence = people.influence(places) * people.reach(jacobian)
     names = tuple(known.name for known in asked.margins)
     cells = without_margins(wanted)

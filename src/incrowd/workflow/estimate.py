@@ -130,8 +130,9 @@ def estimate(
     covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts say,
     if the reports came over a network: the guarantee then allows for reports that were drawn again,
     is the local one if one party mixed and opened or permanent responses are repeated, and a
-    malicious sender fills all places. Raises ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
-    accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
+    malicious sender fills all places. Raises ReportsError if the reports are of another plan or
+    fewer than the plan's crowd (unless accepted: then the guarantee is recomputed), TableError for
+    a table that cannot be made, UsageError for margins that are none.
 
     Where questions are open the tables are of all people of the released strata, the guarantee is
     that of the smallest, and `strata` has the tables of each.
