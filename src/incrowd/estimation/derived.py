@@ -3,7 +3,7 @@ of those who answered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,12 @@ class DerivedTable(TableEstimate):
             effect = f"standard errors are {self.error_ratio:.2f} of those without weights"
         return f"weighted to known margins of {listed(self.margins)}; {effect}"
 
+    @property
+    def changes(self) -> dict[str, str]:
+        """To which margins it is weighted, and of whom it is if not of all people."""
+        weighted = {"weighted_to": listed(self.margins)} if self.margins else {}
+        return weighted | ({"shares_of": self.whose} if self.answered else {})
+
 
 def derived_table(
     joint: JointEstimate,
@@ -54,11 +60,11 @@ def derived_table(
     margins: tuple[str, ...],
     answered: bool,
 ) -> DerivedTable:
-    """A table of a joint estimate of noise and sampling; own: as it is without all this."""
+    """A table of a joint estimate of noise and sampling; own: as it is without weights."""
     variances = np.maximum(np.diagonal(joint.noise_covariance), 0.0)
     errors = joint.standard_error
-    before = _as_sample(own)
-    ratio = np.sqrt(float((errors**2).sum()) / before) if before else 1.0
+    before = replace(own, errors=NOISE_AND_SAMPLING).standard_error
+    ratio = np.linalg.norm(errors) / np.linalg.norm(before) if before.any() else 1.0
     return DerivedTable(
         questions=joint.questions,
         answers=joint.answers,
@@ -72,10 +78,3 @@ def derived_table(
         answered=answered,
         error_ratio=float(ratio),
     )
-
-
-def _as_sample(table: TableEstimate) -> float:
-    """The summed variances of a table, of noise and sampling."""
-    shares = np.maximum(table.estimate * (1 - table.estimate), 0) / table.people
-    assert table.errors in (NOISE_ONLY, NOISE_AND_SAMPLING)
-    return float((table.noise_error**2 + shares).sum())

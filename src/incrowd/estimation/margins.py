@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from incrowd.errors import InWords, TableError
+from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.covariance import JointEstimate
 
 CLEAR = 5.0  # standard errors above zero, under which no share is divided by
@@ -97,7 +97,7 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
     raise _unmet(margins)
 
 
-def _unmet(margins: Sequence[Margin]) -> TableError:
+def _unmet(margins: Sequence[Margin]) -> IncrowdError:
     names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")
     allowed = "the cells of these margins together are too noisy; leave one margin out"
     return TableError.of("margins", names, allowed)

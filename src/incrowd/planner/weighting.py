@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.errors import InWords, TableError
+from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.across import OpenAxis, across_joint, everybody_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
 from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
@@ -48,7 +48,9 @@ def counted_for(plan: Plan, ids: Ids, asked: Asked) -> Ids:
     among = dict.fromkeys(id for known in asked.margins for id in survey.closed(known.ids))
     found = (*(id for id in wanted if id not in among), *among)
     if wanted and survey.question(wanted[0]).one_way_only:
-        allowed = "it is a text question or has unlinked bits; name other tables with --table"
+        allowed = (
+            "it is a text question or has unlinked bits, and stands in no table; ask for others"
+        )
         raise TableError.of("table", wanted[0], allowed)
     if found and not any(message.holds(found) for message in plan.messages):
         allowed = (
@@ -82,6 +84,8 @@ def derived(
         wanted, last = of_those_who_answered(wanted)
         jacobian = last @ jacobian
     own = table(plan, counted, ids, noise_only, places)
+    if asked.margins and asked.answered:
+        own = derived(plan, counted, ids, Asked((), answered=True), noise_only, places)[0]
     influence = people.influence(places) * people.reach(jacobian)
     names = tuple(known.name for known in asked.margins)
     cells = without_margins(wanted)
@@ -224,7 +228,7 @@ def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:
     )
 
 
-def _not_released(known: Known, answers: Sequence[str]) -> TableError:
+def _not_released(known: Known, answers: Sequence[str]) -> IncrowdError:
     allowed = (
         "no stratum with this answer was released, too few people or nobody being in it; leave it "
         "out: the tables are then of the others"

@@ -75,6 +75,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
         "of": item.table,
         "ids": item.ids,
         "names": item.names,
+        "intervals": item.intervals.replace("interval", "intervals"),
         "note": item.note,
         "quality": quality(item.table),
         "cells": len(item.cells),

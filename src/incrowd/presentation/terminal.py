@@ -121,13 +121,13 @@ def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
     shown = _table(
-        titled(of.questions, item.names), f"% of people; errors: {of.errors}{_note(item)}"
+        titled(of.questions, item.names), f"% of {of.whose}; errors: {of.errors}{_note(item)}"
     )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
     truth = ["truth"] if item.has_truth else []
-    for name in ("estimate", "std. error", f"{of.level:.0%} interval", *truth):
+    for name in ("estimate", "std. error", item.intervals, *truth):
         shown.add_column(name, justify="right", overflow="fold")
     shown.add_column("")
     places = digits(item.cells)
@@ -169,8 +169,8 @@ def _grid(item: Shown) -> Table:
 def _grid_caption(item: Shown) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
-    interval = f"estimate ± half of the {item.table.level:.0%} interval{truth}{mark}"
-    return f"% of people; {interval}; errors: {item.table.errors}{_note(item)}"
+    interval = f"estimate ± half of the {item.intervals}{truth}{mark}"
+    return f"% of {item.table.whose}; {interval}; errors: {item.table.errors}{_note(item)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

@@ -82,11 +82,19 @@ def to_count(
     tables: Sequence[Sequence[str]] | None,
     margins: Given | None = None,
     of_those_who_answered: bool = False,
-) -> list[Ids]:
-    """What is counted, as pairs, for tables that are weighted or of those who answered."""
-    change, wanted = _change(plan, margins, of_those_who_answered), check_tables(plan, tables)
-    found = [*wanted, *(counted_for(plan, ids, change) for ids in wanted)] if change else wanted
-    return [ids for ids in dict.fromkeys(found) if ids]
+) -> Sequence[Sequence[str]] | None:
+    """What is counted for tables: themselves, and what weights, and who answered, are read from."""
+    return _to_count(plan, tables, _change(plan, margins, of_those_who_answered))
+
+
+def _to_count(
+    plan: Plan, tables: Sequence[Sequence[str]] | None, change: Change | None
+) -> Sequence[Sequence[str]] | None:
+    if change is None:
+        return tables
+    wanted = check_tables(plan, tables)
+    together = [counted_for(plan, ids, change) for ids in wanted]
+    return tuple(dict.fromkeys(ids for ids in (*wanted, *together) if ids))
 
 
 def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
@@ -119,27 +127,20 @@ def estimate(
     are of those who answered all questions of a table. noise_only: errors of the noise alone, the
     people being fixed; else noise plus sampling. candidates: for each text question the words to
     look for; without them it is left out. simultaneous: intervals for all cells of a table at once.
-    covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts of
-    the reports say, if they came over a network: the guarantee then allows for reports that were
-    drawn again, is the local one if one party mixed and opened or permanent responses are repeated,
-    and a malicious sender fills all places. Where questions are open the tables are of all people
-    of the released strata, the guarantee is that of the smallest, and `strata` has the tables of
-    each. Raises ReportsError if the reports are of another plan or fewer than the plan's crowd
-    (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
+    covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts say,
+    if the reports came over a network: the guarantee then allows for reports that were drawn again,
+    is the local one if one party mixed and opened or permanent responses are repeated, and a
+    malicious sender fills all places. Where questions are open the tables are of all people of the
+    released strata, the guarantee is that of the smallest, and `strata` has the tables of each.
+    Raises ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
+    accepted: then the guarantee is recomputed), TableError for a table that cannot be made,
+    UsageError for margins that are none.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
     change = _change(plan, margins, of_those_who_answered)
     joined = bool(covariance or simultaneous or change)
-    if not isinstance(reports, Tally):
-        wanted = check_tables(plan, tables)
-        counted = to_count(plan, tables, margins, of_those_who_answered)
-        reports = count(plan, reports, tables=counted, kind="pairs" if joined else "singles")
-    else:
-        held = tables is None and change is None
-        wanted = _held(plan, reports) if held else check_tables(plan, tables)
-        counted = to_count(plan, wanted, margins, of_those_who_answered)
-    _check_counted(plan, reports, counted, joined)
+    reports, wanted = _to_read(plan, reports, tables, change, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
     places = max((each.places for each in received), default=0)
     asked = _Asked(noise_only, places, candidates, simultaneous, covariance, change)
@@ -154,6 +155,25 @@ def estimate(
         received=tuple(received),
         strata=tuple(_strata(plan, reports, wanted, asked)),
     )
+
+
+def _to_read(
+    plan: Plan,
+    reports: Reports | Tally,
+    tables: Sequence[Sequence[str]] | None,
+    change: Change | None,
+    joined: bool,
+) -> tuple[Tally, tuple[Ids, ...]]:
+    """The counts, and the tables that are read from them. Raises TableError as `estimate`."""
+    if isinstance(reports, Tally):
+        held = tables is None and change is None
+        wanted = _held(plan, reports) if held else check_tables(plan, tables)
+        counted = _counted_for(plan, _to_count(plan, wanted, change))
+        _check_counted(plan, reports, counted, joined)
+        return reports, wanted
+    wanted, counting = check_tables(plan, tables), _to_count(plan, tables, change)
+    kind: Kind = "pairs" if joined else "singles"
+    return count(plan, reports, tables=counting, kind=kind), wanted
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
@@ -270,14 +290,14 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
 
 def _check_counted(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     """Raises TableError if a tally does not hold what is asked of it."""
-    for ids in wanted:
-        if plan.survey.closed(ids) not in ((), *counted.tables):
-            known = "; ".join(map(",".join, counted.tables))
-            allowed = f"it was not counted; use {known}, or count again"
-            raise TableError.of("table", ",".join(ids), allowed)
     if joined and counted.kind != "pairs":
         allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
+    for ids in wanted:
+        if ids not in counted.tables:
+            known = "; ".join(map(",".join, counted.tables))
+            allowed = f"it was not counted; use {known}, or count again"
+            raise TableError.of("table", ",".join(ids), allowed)
 
 
 def check_arrived(
