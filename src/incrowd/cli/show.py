@@ -42,6 +42,7 @@ from incrowd.presentation.terminal_tables import (
     comparison_table,
     forecast_table,
     ledger_lines,
+    mean_error,
     message_table,
     postprocessed_table,
     sent_each,
@@ -78,6 +79,9 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     )
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
+    for table in expected:
+        if table.mean_error is not None:
+            say(mean_error(made.survey, table.questions[0], table.mean_error))
     if others:
         out.print(alternatives_table(made, error, others))
 

@@ -19,6 +19,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
+from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
@@ -334,6 +335,7 @@ def _table_json(
         found["text"] = list(read.questions)
     if read.answers != item.table.answers:
         found["labels"] = list(map(list, read.answers))
+    found |= amount_facts(amounts_of(item.table.questions, estimates.amounts))
     intervals = estimates.simultaneous[number] if estimates.simultaneous else None
     if intervals is not None:
         found["simultaneous"] = {

@@ -15,6 +15,7 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
+from incrowd.presentation.amounts import HEADINGS, NOTE, amount_rows, amounts_of
 from incrowd.presentation.data import (
     Cell,
     Shown,
@@ -43,11 +44,22 @@ def terminal(estimates: Estimates) -> Group:
 
     A two-way table is a grid if it fits the width of the console, else a list.
     """
-    tables = [_fitting(item) for item in shown(estimates)]
+    tables = [part for item in shown(estimates) for part in _parts(item, estimates)]
     read = estimates.plan.survey.text_of
     lists = [_words(titled([read(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
+
+
+def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
+    """A table, and where it is of numbers their mean and how they are spread."""
+    yield _fitting(item)
+    if found := amounts_of(item.names, estimates.amounts):
+        name = titled(item.table.questions, item.names)
+        spread = _table(f"{name}: in numbers", NOTE, *HEADINGS)
+        for row in amount_rows(found):
+            spread.add_row(*map(Text, row))
+        yield spread
 
 
 def _header(estimates: Estimates) -> Iterator[RenderableType]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from incrowd.accounting.redraws import redrawn
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
+from incrowd.estimation.amounts import Amounts, amounts, evidence
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, Received, StratumEstimates
@@ -24,7 +25,7 @@ from incrowd.planner.weighting import Asked as Change
 from incrowd.planner.weighting import counted_for, derived
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
-from incrowd.survey import Text
+from incrowd.survey import Amount, Number, Text
 from incrowd.tally.consistency import nothing_of, people_of, smallest
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
@@ -199,6 +200,7 @@ class _Figures(NamedTuple):
 
     tables: tuple[TableEstimate, ...]
     words: dict[str, WordEstimates]
+    amounts: dict[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
     covariances: tuple[JointEstimate | None, ...]
 
@@ -214,6 +216,7 @@ def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -
     return _Figures(
         tables=tuple(table(plan, counted, ids, asked.noise_only, asked.places) for ids in shown),
         words={id: _words(plan, counted, id, words) for id, words in named.items() if words},
+        amounts={ids[0]: _amounts(plan, counted, ids) for ids in shown if _numbers(plan, ids)},
         simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
         if asked.simultaneous
         else (),
@@ -251,6 +254,17 @@ def _strata(
     for names, crowd in counted.strata.items():
         figures = _figures(plan, counted.only([names]), closed, asked)
         yield StratumEstimates(names, smallest(plan, crowd), **figures._asdict())
+
+
+def _numbers(plan: Plan, ids: Ids) -> bool:
+    """Whether a table is of one question of numbers."""
+    return len(ids) == 1 and isinstance(plan.survey.question(ids[0]), Number | Amount)
+
+
+def _amounts(plan: Plan, counted: Tally, ids: Ids) -> Amounts:
+    question = plan.survey.question(ids[0])
+    assert isinstance(question, Number | Amount)
+    return amounts(evidence(question, readings(plan, counted, ids)))
 
 
 def _joint(plan: Plan, counted: Tally, ids: Ids, noise_only: bool) -> JointEstimate | None:

@@ -56,12 +56,12 @@ def simulate(
     """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
-    plus sampling; `fixed_people` draws them once, keeps them (and to which edges their amounts are
-    rounded), and uses the errors of the noise alone. Where questions are open each trial has as
-    many people as the answers that `randomize` would release, in their strata. Text questions are
-    left out. progress: called with 1 after every trial. The randomness is repeatable (`seed`).
-    Raises UsageError for fewer than 2 trials, a negative seed, or if there are fewer fixed people
-    than the crowd. answers: as `load_answers` takes them.
+    plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
+    the errors of the noise alone. Where questions are open each trial has as many people as the
+    answers that `randomize` would release, in their strata. Text questions are left out.
+    progress: called with 1 after every trial. The randomness is repeatable (`seed`). Raises
+    UsageError for fewer than 2 trials, a negative seed, or if there are fewer fixed people than
+    the crowd. answers: as `load_answers` takes them.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")

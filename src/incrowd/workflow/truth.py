@@ -31,8 +31,8 @@ def truth(
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
-    For comparison only. Each edge of an amount counts with its chance. answers: as `load_answers`
-    takes them. Where questions are open, of the people whom `randomize` would release. Raises
+    For comparison only. answers: as `load_answers` takes them; each edge of an amount counts with
+    its chance. Where questions are open, of the people whom `randomize` would release. Raises
     AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]

@@ -31,8 +31,8 @@ def plaintexts(
 ) -> list[bytes]:
     """The plaintexts of one person, dummies included, before they are put in random order.
 
-    If there are more reports of some message than slots, all noise of all messages is drawn again,
-    but no amount is rounded again; what that costs is in the promise. Proof: docs/protocol.md,
+    Amounts are rounded once. If there are more reports of some message than slots, all noise of
+    all messages is drawn again; what that costs is in the promise. Proof: docs/protocol.md,
     "Slots".
     """
     plan, person = bundle.plan, rounded(person, keystream)
