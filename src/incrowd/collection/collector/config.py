@@ -20,7 +20,9 @@ FILE = "collector.toml"
 def _token(text: str) -> str:
     """Raises ValueError for what is guessed, or cannot stand in a header or a link."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
-        raise ValueError("should be 20 or more random letters and digits, as `openssl rand -hex 16`")
+        raise ValueError(
+            "should be 20 or more random letters and digits, as `openssl rand -hex 16`"
+        )
     return text
 
 
