@@ -1,4 +1,4 @@
-"""The collector's gate: estimates are shown of releases that enough people are in, and no others."""
+"""The collector's gate: estimates are shown of releases that enough people are in, no others."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from incrowd.collection.clock import Clock
 from incrowd.collection.collector.gate import Gate
+from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import starts_in
 from incrowd.collection.collector.telling import Told
@@ -24,7 +25,7 @@ MOST_STRATA = 100  # that are listed
 
 
 class Progress:
-    """What is known of a collection now: of the shuffler what it tells, of releases what is here."""
+    """What is known of a collection now: what the shuffler tells, and what came."""
 
     def __init__(self, bundle: Bundle, gate: Gate, told: Told, clock: Clock) -> None:
         self.bundle, self.gate, self.told, self.clock = bundle, gate, told, clock
@@ -106,8 +107,10 @@ def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:
         return "opening"
     if released == len(bundle.strata):
         return "opened"
-    if now >= as_time(bundle.disposes):
-        return "opened" if released else "disposed"
+    if now >= as_time(bundle.disposes) and released:
+        return "opened"
+    if now >= as_time(bundle.disposes) + GRACE:  # a release that was due may come late
+        return "disposed"
     if now >= as_time(bundle.closes):
         return "closed"
     return "collecting" if now >= as_time(bundle.opens) else "not-open"
