@@ -233,6 +233,7 @@ def _derived(
     return _Figures(
         tables=tuple(table for table, _ in made),
         words={},
+        amounts={},
         simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
         if asked.simultaneous
         else (),
