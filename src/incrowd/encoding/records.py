@@ -147,7 +147,7 @@ def _encoded(
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
-    """Quoted empty cells, and space alone, are missing as well; several options of none are none."""
+    """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
     text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
     if not isinstance(question, YesNo | Choice | Number) or not text:
         return cells
