@@ -7,6 +7,7 @@ import numpy as np
 import openpyxl
 import pandas
 import polars
+import pyarrow as pa
 import pyreadstat
 import pytest
 
@@ -159,6 +160,26 @@ def test_any_text_is_written_so_that_it_is_read_again():
     kept = sorted(text.strip() for text in NASTY)
     assert all(sorted(question.options) == kept for question in survey.questions)
     assert People.of(survey, incrowd.load_answers(data, survey)).number == len(data)
+
+
+ODD = {
+    "numbers as names": pandas.DataFrame([[1, 0], [0, 1]]),
+    "space alone": pandas.DataFrame({"a": ["x", " ", "y", "\t", ""]}),
+    "bytes": pa.table({"a": [b"x", b"\xff"], "b": [True, False]}),
+    "tables": pa.table({"a": [{"x": 1}, {"x": 2}], "b": [True, False]}),
+    "lists with gaps": pa.table({"a": [["x", "y"], None, [], ["y"]]}),
+    "infinite and huge": pa.table({"a": [1e300, -1e300, 5.5, float("inf"), None]}),
+    "nothing but codes for no answer": pa.table({"a": [-9, -99], "b": ["x", "y"]}),
+    "no answer as an option": pa.table({"a": ["no answer", "x", "none"]}),
+    "one word in two spellings": pa.table({"a": ["A", "a", " a"]}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_columns_are_drafted_or_left_out(name):
+    survey = survey_of(incrowd.draft(ODD[name]))
+    number = People.of(survey, incrowd.load_answers(ODD[name], survey)).number
+    assert number == len(ODD[name])
 
 
 def xlsform(path):

@@ -82,7 +82,7 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     """The type of a question, and its options or edges, by its answers."""
     name, values = column.name, list(counts)
     if not values:
-        return LeftOut(name, "it is empty")
+        return LeftOut(name, "it is empty, or holds what is no answer")
     if column.labels and set(values) <= set(column.labels):
         missing = set(column.missing) | set(no_answers(column.counts))
         return labelled(name, {c: w for c, w in column.labels.items() if c not in missing})

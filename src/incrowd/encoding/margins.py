@@ -51,7 +51,7 @@ def _of_csv(text: str, path: Path) -> dict[str, Any]:
     for line, row in enumerate(rows, 2):
         answers = margins.setdefault(row["question"], {})
         if row["answer"] in answers:
-            allowed = "this answer stands there twice; drop one row"
+            allowed = "this answer has two rows; drop one"
             raise UsageError.of(f"margins, line {line}", row["answer"], allowed)
         answers[row["answer"]] = _number(row[names[0]], line)
     return margins

@@ -160,10 +160,12 @@ def _encoded(
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
-    """Quoted empty cells of a CSV file are missing as well; several options of none are none."""
-    if not isinstance(question, YesNo | Choice | Number) or not pa.types.is_string(cells.type):
+    """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
+    text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    if not isinstance(question, YesNo | Choice | Number) or not text:
         return cells
-    return pc.if_else(pc.equal(cells, ""), pa.scalar(None, cells.type), cells)
+    empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    return pc.if_else(empty, pa.scalar(None, cells.type), cells)
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
