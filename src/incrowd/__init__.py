@@ -18,6 +18,7 @@ _PUBLIC = {
     "drafts.draft": "Draft",
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
+    "encoding.margins": "load_margins",
     "errors": (
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"

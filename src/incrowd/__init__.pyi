@@ -17,6 +17,7 @@ from incrowd.channels.bit_flip import BitFlip as BitFlip
 from incrowd.drafts.draft import Draft as Draft
 from incrowd.encoding.answers import load_answers as load_answers
 from incrowd.encoding.bloom import load_words as load_words
+from incrowd.encoding.margins import load_margins as load_margins
 from incrowd.errors import AnswersError as AnswersError
 from incrowd.errors import IncrowdError as IncrowdError
 from incrowd.errors import PlanError as PlanError

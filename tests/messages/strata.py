@@ -18,6 +18,7 @@ from incrowd.plans.digests import sealed
 from incrowd.reports.collection import write_reports
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
+from incrowd.workflow.forecast import people_needed
 from tests.messages.shared import YESNO, question, survey
 from tests.oracles.terms import stated
 
@@ -147,6 +148,9 @@ CASES = {
         plan(), reports(), tables=[["faculty", "drinks"]]
     ),
     "a covariance of many strata": wide,
+    "how many people for what is open": lambda _: people_needed(
+        plan(), ["faculty"], standard_error=0.01
+    ),
     "post-processing what is open": lambda _: incrowd.postprocess(
         plan(), reports(), tables=[["faculty"]]
     ),

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
+from incrowd.cli.guest import AtBrowser
 from incrowd.cli.options import make_folder
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_each_saw
@@ -24,8 +25,18 @@ from incrowd.presentation.receipts import receipt_facts, receipt_sentences
 from incrowd.reports.files import write_text
 
 
-def live(survey: incrowd.Survey, answers: pa.Table, people: int, output: Path, json: bool) -> None:
-    """Plan for so many people, let them send, estimate what was opened; say who saw what."""
+def live(
+    survey: incrowd.Survey,
+    answers: pa.Table,
+    people: int,
+    output: Path,
+    json: bool,
+    wait: float | None = None,
+) -> None:
+    """Plan for so many people, let them send, estimate what was opened; say who saw what.
+
+    wait: seconds for one more person, at a browser; None for nobody.
+    """
     asked = survey.model_copy(update={"crowd": crowd_of(people)})
     if people > answers.num_rows:
         allowed = f"should be at most {answers.num_rows:,}, the rows of the data"
@@ -39,7 +50,8 @@ def live(survey: incrowd.Survey, answers: pa.Table, people: int, output: Path, j
     with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
         with progress("sending, people", people) as advance:
             everybody = People.of(asked, chosen)
-            found = rehearse(plan, everybody, Path(folder), advance=advance)
+            guest = None if wait is None else AtBrowser(wait)
+            found = rehearse(plan, everybody, Path(folder), advance=advance, guest=guest)
         reports = _copied(found.opened[0], output / "reports")
     [receipt] = found.receipts
     came = [received(receipt, found.bundle)]
@@ -54,6 +66,8 @@ def live(survey: incrowd.Survey, answers: pa.Table, people: int, output: Path, j
         say(sentence)
     for who, what in what_each_saw(found):
         out.print(f"{who}: {what}", markup=False, highlight=False)
+    if found.guests:
+        say(f"with the answers of {found.guests} at the browser; the true shares are the others'")
     say(f"{found.crowd.uploads_per_second:,.0f} uploads a second, sealed on this machine as well")
     say(f"wrote {output / 'report.html'}, {reports}")
 
@@ -69,6 +83,7 @@ def _copied(opened: Path, folder: Path) -> Path:
 def _facts(found: Rehearsed, receipt: dict[str, Any]) -> dict[str, Any]:
     return {
         "people": found.crowd.people,
+        "guests": found.guests,
         "uploads_per_second": found.crowd.uploads_per_second,
         "sealed_reports": sum(each.reports for each in found.receipts),
         "rejected": sum(sum(each.rejected.values()) for each in found.receipts),

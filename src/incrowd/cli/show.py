@@ -16,6 +16,7 @@ from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import (
@@ -41,6 +42,7 @@ from incrowd.presentation.terminal_tables import (
     comparison_table,
     forecast_table,
     ledger_lines,
+    mean_error,
     message_table,
     postprocessed_table,
     sent_each,
@@ -77,6 +79,9 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     )
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
+    for table in expected:
+        if table.mean_error is not None:
+            say(mean_error(made.survey, table.questions[0], table.mean_error))
     if others:
         out.print(alternatives_table(made, error, others))
 
@@ -141,6 +146,8 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
         "plan": made.digest,
         "messages": messages,
     }
+    if made.survey.open:
+        facts["not_released"] = list(left_out(made.survey, written.strata))
     if printed_as_json(json, facts, written.seed):
         return
     say(f"randomised {written.rows:,} rows of answers")

@@ -32,6 +32,7 @@ from incrowd.presentation.terminal_tables import simulation_legend, simulation_t
 from incrowd.reports.files import write_text
 
 DEVICES = 2000
+MINUTES = 10.0
 
 
 def simulate(
@@ -115,27 +116,35 @@ def demo(
     people: Annotated[
         int | None, typer.Option(help="How many devices send with --live; 2,000 by default.")
     ] = None,
+    join: Annotated[
+        bool, typer.Option("--open", help="With --live: answer yourself, at the survey page.")
+    ] = False,
+    wait: Annotated[
+        float | None, typer.Option(help="With --open: minutes to wait for you; 10 by default.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Run the whole path on real data, and compare with the truth.
 
     With --live a shuffler and a collector are started, and every person is a device that sends
-    over HTTP; then the page, the receipt, and what each party saw.
+    over HTTP; then the page, the receipt, and what each party saw. With --open you can add your
+    own answers in a browser, and watch the collector's dashboard.
 
     \b
     Example:
       incrowd demo -o demo
       incrowd demo --live --people 500
+      incrowd demo --live --open
     """
+    _check_live(live, join, people, wait)
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
     if live:
         with needing_collect("--live"):
             from incrowd.cli import live as network
-        network.live(survey, answers, DEVICES if people is None else people, output, json)
+        seconds = 60 * (MINUTES if wait is None else wait) if join else None
+        network.live(survey, answers, DEVICES if people is None else people, output, json, seconds)
         return
-    if people is not None:
-        raise UsageError.of("people", people, "it is for --live alone; add that, or leave it out")
     make_folder(output)
     made = incrowd.plan(survey)
     write_text(output / "plan.json", made.dumps())
@@ -149,6 +158,20 @@ def demo(
     incrowd.save_estimates(compared, output / "report.html")
     say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
     show.estimates(compared, json)
+
+
+def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:
+    """Raises UsageError for options of what was not asked for, and for a time that is none."""
+    for name, given, needed, there in (
+        ("people", people, "--live", live),
+        ("--open", True if join else None, "--live", live),
+        ("--wait", wait, "--open", join),
+    ):
+        if given is not None and not there:
+            allowed = f"it is for {needed} alone; add that, or leave it out"
+            raise UsageError.of(name, given, allowed)
+    if wait is not None and not 0 < wait <= 1440:
+        raise UsageError.of("--wait", wait, "should be minutes, more than 0 and at most 1,440")
 
 
 def _example(name: str) -> Path:

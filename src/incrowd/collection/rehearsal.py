@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import secrets
 import socket
 import threading
 import time
@@ -22,8 +23,10 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
+from incrowd.collection.clock import Clock
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import config as collector_config
+from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import RECEIPT, Places
@@ -33,12 +36,15 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.durable import write_private
+from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.init import Terms, make_bundle
 from incrowd.collection.shuffler.invitations import Invitation, issue, new_invitations
 from incrowd.collection.shuffler.setup import install, open_store
+from incrowd.collection.visiting import Guest, Visit, page_application
 from incrowd.collection.wire import text32
 from incrowd.collection.wire.addresses import Link
 from incrowd.collection.wire.bundle import TIME, Bundle, as_time, least_reserve
@@ -63,6 +69,7 @@ class Rehearsed:
 
     codes_found: invitations that can be read anywhere in the files of shuffler and collector.
     key_destroyed: whether the shuffler's key, without which its files say nothing, is gone.
+    guests: people who sent beside the crowd.
     """
 
     bundle: Bundle
@@ -72,6 +79,7 @@ class Rehearsed:
     opened: tuple[Path, ...]
     codes_found: int
     key_destroyed: bool
+    guests: int
 
 
 def crowd_of(people: int) -> int:
@@ -86,11 +94,17 @@ def crowd_of(people: int) -> int:
 
 
 def rehearse(
-    plan: Plan, people: People, folder: Path, *, advance: Callable[[int], None]
+    plan: Plan,
+    people: People,
+    folder: Path,
+    *,
+    advance: Callable[[int], None],
+    guest: Guest | None = None,
 ) -> Rehearsed:
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
-    folder: empty, for the files of both. advance: called with 1 for every upload. Raises
+    folder: empty, for the files of both. advance: called with 1 for every upload. guest: who waits
+    for one more person, at the survey page. Raises
     ProtocolError if an upload is refused, ReportsError if what should be released is not opened in
     some minutes, or nothing can be.
     """
@@ -100,8 +114,12 @@ def rehearse(
         bundle = _bundle(plan, [_address(door) for door in doors], collector)
         strata = strata_of(bundle[0], people, None)
         due = _due(bundle[0], strata)
-        invitations = _installed(*bundle, shuffler, collector, people.number)
+        invitations = _installed(*bundle, shuffler, collector, people.number + bool(guest))
+        token = _new_token(collector)
         parts = [(_shuffler, shuffler, doors[0]), (_collector, collector, doors[1])]
+        if guest:
+            doors.append(running.enter_context(_door()))
+            parts.append((_page, shuffler, doors[2]))
         processes = [running.enter_context(_process(*part)) for part in parts]
         connection = Connection()
         found = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
@@ -111,6 +129,10 @@ def rehearse(
             found, people, connection, codes=codes, strata=strata.tolist(), progress=advance
         )
         _check_all_came(crowd)
+        if guest:
+            link = Link(f"{_address(doors[2])}/", found.digest, codes[-1].decode())
+            with _looking(shuffler, people.number) as came:
+                guest.arrive(Visit(str(link), f"{_address(doors[1])}{PATH}#{token}", came))
         (shuffler / ALL_SENT).touch()
         opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
         key = Settings(folder=shuffler).secret_file
@@ -118,9 +140,13 @@ def rehearse(
             lambda: all((each / RECEIPT).exists() for each in opened) and not key.exists(),
             processes,
         )
+        if guest:
+            guest.leave()
     receipts = tuple(load_receipt(each, plan)[0] for each in opened)
     gone = not key.exists()
-    return Rehearsed(found, promise, crowd, receipts, opened, _readable(codes, folder), gone)
+    guests = sum(receipt.people for receipt in receipts) - crowd.people if guest else 0
+    readable = _readable(codes, folder)
+    return Rehearsed(found, promise, crowd, receipts, opened, readable, gone, guests)
 
 
 def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
@@ -135,18 +161,19 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[Group]:
 def what_each_saw(found: Rehearsed) -> Iterator[Line]:
     """Who saw what, with the numbers of this run."""
     crowd, receipts, places = found.crowd, found.receipts, found.bundle.places
+    people = crowd.people + found.guests
     opened = sum(message.reports for receipt in receipts for message in receipt.messages)
     strata = found.bundle.plan.survey.open
     yield (
         "Each device",
         f"its own answers; {_reports_of(places)} left it, drawn once",
     )
-    yield "The network", f"{crowd.people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
+    yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each, and nothing else"
     gone = "destroyed its own key" if found.key_destroyed else "STILL HAS its own key"
     yield (
         "The shuffler",
-        f"{crowd.people:,} senders with an invitation{', and their strata' if strata else ''}, "
-        f"{crowd.sealed_reports:,} sealed reports that it cannot open; it {gone} after the release",
+        f"{people:,} senders with an invitation{', and their strata' if strata else ''}, "
+        f"{people * places:,} sealed reports that it cannot open; it {gone} after the release",
     )
     yield (
         "The collector",
@@ -208,23 +235,49 @@ def _installed(
     return made
 
 
+def _new_token(collector: Path) -> str:
+    """What opens the dashboard, in the collector's settings."""
+    token = secrets.token_hex(16)
+    write_private(collector / collector_config.FILE, f'token = "{token}"\n'.encode())
+    return token
+
+
 def _shuffler(folder: Path, door: socket.socket) -> None:
     settings = Settings(folder=folder, pause=LOOK)
     store = open_store(settings)
-    closes = as_time(store.bundle.closes)
-
-    def clock() -> datetime:
-        return closes if (folder / ALL_SENT).exists() else datetime.now(UTC)
-
+    clock = _clock(folder, store.bundle)
     _serve(mixing.application(store, store.bundle, settings, clock), door)
+
+
+def _clock(shuffler: Path, bundle: Bundle) -> Clock:
+    """The time of this machine until everybody has sent; then that of closing."""
+    closes = as_time(bundle.closes)
+    return lambda: closes if (shuffler / ALL_SENT).exists() else datetime.now(UTC)
+
+
+@contextmanager
+def _looking(shuffler: Path, crowd: int) -> Iterator[Callable[[], bool]]:
+    """Whether more people sent than a crowd has: the store says it, the shuffler would not."""
+    store = open_store(Settings(folder=shuffler))
+    try:
+        yield lambda: sum(stratum.people for stratum in store.strata()) > crowd
+    finally:
+        store.engine.dispose()
 
 
 def _collector(folder: Path, door: socket.socket) -> None:
     places = Places(folder)
     bundle = keep_bundle(places, None)
     private = load_private(places.private, bundle)
-    settings = collector_config.Settings(workers=1)
-    _serve(collecting.application(folder, bundle, private, settings), door)
+    token = collector_config.load_settings(folder, {}).token
+    settings = collector_config.Settings(workers=1, token=token)
+    clock = _clock(folder.parent / "shuffler", bundle)
+    _serve(collecting.application(folder, bundle, private, settings, clock), door)
+
+
+def _page(folder: Path, door: socket.socket) -> None:
+    files = page_files(asked_in(Settings(folder=folder).bundle_file, None), shipped())
+    _serve(page_application(files), door)
 
 
 def _serve(application: Starlette, door: socket.socket) -> None:

@@ -17,7 +17,7 @@ S = TypeVar("S", bound=BaseModel)
 OURS, SERVICES = "INCROWD_", ("INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_")
 GENERAL = {"INCROWD_DEBUG"}  # of every command
 UNKNOWN = InWords("is no setting")
-SECRET = {"database"}  # its address can hold a password
+SECRET = {"database", "token"}  # the address of a database can hold a password
 
 
 def load(kind: type[S], file: Path, prefix: str, environment: Mapping[str, str], **known: Any) -> S:

@@ -26,6 +26,7 @@ MOST_OPTIONS = 1000
 MOST_CODES = 10  # whole numbers that may be codes rather than amounts
 FEW = 10  # rows: options below tell of few people
 FEWEST_ROWS = 20  # below, nothing tells that a column is of ids
+FEWEST_EACH = 3  # rows on average, below which texts are free
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d\d(\d\d)?")
 
 
@@ -99,7 +100,9 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     if all(each is not None for each in numbers):
         found = zip(values, numbers, strict=True)
         return _numbers(column, {float(n or 0): counts[value] for value, n in found})
-    if len(values) > MOST_OPTIONS or (len(values) > FEWEST_ROWS and 2 * len(values) > column.rows):
+    if len(values) > MOST_OPTIONS or (
+        len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
+    ):
         return LeftOut(name, f'it is free text, {len(values):,} different ones: see type = "text"')
     return Asked(name, {"type": "choice", "options": sorted(values)})
 

@@ -68,9 +68,9 @@ class Ledger(BaseModel):
             return cls.model_validate(content)
         except ValidationError as error:
             field = place("ledger", error.errors()[0]["loc"])
-            raise _FILES.refused(name, f"it holds no ledger: {field} is wrong") from None
+            raise _FILES.refused(name, f"it is not a ledger: {field} is wrong") from None
         except SurveyError:
-            raise _FILES.refused(name, "it holds no ledger") from None
+            raise _FILES.refused(name, "it is not a ledger") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:

@@ -18,7 +18,7 @@ from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, row
 from incrowd.presentation.number_text import short_percent
-from incrowd.survey import Survey
+from incrowd.survey import Amount, Survey
 
 # Questions, standard error, smallest share that is told from zero, effective sample.
 Expected = tuple[Sequence[str], float, float, float]
@@ -88,6 +88,16 @@ def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
         numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")
         shown.add_row(Text(", ".join(questions)), *numbers)
     return shown
+
+
+def mean_error(survey: Survey, id: str, error: float) -> str:
+    """How sharp the mean of an amount will be, in its unit and as a share of its range."""
+    question = survey.question(id)
+    assert isinstance(question, Amount)
+    width = question.edges[-1] - question.edges[0]
+    return (
+        f"{id}: standard error of the mean {error:.3g}, {short_percent(error / width)} of the range"
+    )
 
 
 def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table:

@@ -21,11 +21,15 @@ from incrowd.collection import metrics
 from incrowd.collection.answers import answer, no_such
 from incrowd.collection.clock import Clock, system
 from incrowd.collection.collector.config import Settings
+from incrowd.collection.collector.dashboard import Dashboard
+from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.keeper import forget, open_waiting
 from incrowd.collection.collector.measuring import Measured
 from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.progress import Progress
 from incrowd.collection.collector.receipt import note_contradictions
 from incrowd.collection.collector.taking import Taking, acknowledgement
+from incrowd.collection.collector.telling import Told
 from incrowd.collection.wire import problem
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
@@ -42,20 +46,27 @@ def application(
     private: X25519PrivateKey,
     settings: Settings,
     clock: Clock = system,
+    told: Told | None = None,
 ) -> Starlette:
     """The collector of one bundle, whose files are in a folder.
 
     POST /release takes a release and answers with the SHA-256 of its signature and header, once
     it is on the disk; the same again is answered alike. GET /health, /ready, /metrics. What is
     taken is opened while the application runs; what it is at when it stops is opened next time.
+    With a token in the settings there is the dashboard. told: what the shuffler says of people; by
+    default it is asked at the bundle's address.
     """
     service = _Service(Places(folder), bundle, private, settings, clock)
+    gate = Gate(bundle, service.places)
+    progress = Progress(bundle, gate, told or Told(bundle, clock), clock)
+    shown = Dashboard(progress, gate, settings.token).routes if settings.token else []
     return Starlette(
         routes=[
             Route("/release", service.release, methods=["POST"]),
             Route("/health", service.health, methods=["GET"]),
             Route("/ready", service.ready, methods=["GET"]),
             Route("/metrics", service.metrics, methods=["GET"]),
+            *shown,
         ],
         lifespan=service.lifespan,
         exception_handlers={HTTPException: no_such},

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from incrowd.collection.collector.opening import cores
 from incrowd.collection.settings import load
@@ -15,10 +17,19 @@ PREFIX = "INCROWD_COLLECTOR_"
 FILE = "collector.toml"
 
 
+def _token(text: str) -> str:
+    """Raises ValueError for what is guessed, or cannot stand in a header or a link."""
+    if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
+        raise ValueError(
+            "should be 20 or more random letters and digits, as `openssl rand -hex 16`"
+        )
+    return text
+
+
 class Settings(BaseModel):
     """host, port: where it listens; a proxy with certificates stands before it. workers: processes
     that open reports; by default one for each core. piece_seconds: the longest pause while a
-    release arrives.
+    release arrives. token: what opens the dashboard; without one there is none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -27,6 +38,7 @@ class Settings(BaseModel):
     port: int = Field(default=8081, ge=0, lt=1 << 16)
     workers: int = Field(default_factory=cores, ge=1, le=1024)
     piece_seconds: float = Field(default=60.0, gt=0)
+    token: Annotated[str, AfterValidator(_token)] | None = Field(default=None, repr=False)
 
 
 def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:

@@ -55,7 +55,12 @@ def promised(bundle: Bundle, again: bool = False) -> Promise:
     if not verify(plan).plan_holds:
         allowed = "its noise is too small for what it promises; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
-    said, chance = plan.guarantee, tail(plan, bundle.slots)
+    return kept(bundle, plan.guarantee, again)
+
+
+def kept(bundle: Bundle, said: Guarantee, again: bool = False) -> Promise:
+    """What a collection by this bundle leaves of a guarantee of its plan. again: as above."""
+    plan, chance = bundle.plan, tail(bundle.plan, bundle.slots)
     mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
     if mixed and (bundle.local_only or again or repeats(plan)):
         said, mixed = local_guarantee(plan, said.crowd), False

@@ -12,7 +12,6 @@ from incrowd.collection.clock import Clock
 from incrowd.collection.metrics import exposition
 from incrowd.collection.store.store import Store, Stratum
 
-SHARE = 100  # of the crowd: counts are multiples of a hundredth of it, rounded up
 PEOPLE = "People of a stratum, rounded down to 1% of the crowd, read once an hour."
 STATE = "1 for the state that a stratum is in."
 
@@ -22,7 +21,7 @@ class Counted:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
-        self.step = max(1, -(-store.bundle.plan.survey.crowd // SHARE))
+        self.step = store.bundle.count_step
         self._asking = Lock()
         self._hour: datetime | None = None
         self._strata: tuple[Stratum, ...] = ()

@@ -29,6 +29,7 @@ FORMAT: Final = "incrowd bundle 1"
 MOST_BYTES = 1 << 24
 MOST_STRATA = 1 << 16
 MOST_SLOTS = 1 << 16
+COUNT_SHARE = 100  # of the crowd, rounded up
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 DIGEST_BYTES = 32
 
@@ -250,6 +251,11 @@ class Bundle(_Frozen):
     def least_people(self) -> int:
         """Uploads that a release needs: the plan's crowd and the reserve."""
         return self.plan.survey.crowd + self.reserve
+
+    @property
+    def count_step(self) -> int:
+        """What is told of people while they send is a multiple of it: 1% of the crowd."""
+        return max(1, -(-self.plan.survey.crowd // COUNT_SHARE))
 
 
 _LARGE = f"should have at most {MOST_BYTES:,}"

@@ -10,11 +10,11 @@ from incrowd.estimation.regression.model import Family, Model
 from incrowd.estimation.regression.variables import (
     Variable,
     against_others,
-    midpoints,
     overlapping,
+    scores_of,
     whole,
 )
-from incrowd.survey import AnyQuestion, Number, Survey, Text, YesNo
+from incrowd.survey import Amount, AnyQuestion, Number, Survey, Text, YesNo
 
 FAMILIES: tuple[Family, ...] = ("logistic", "linear")
 BETWEEN = ":"  # variables of an interaction
@@ -139,7 +139,7 @@ def _referring(variable: Variable, reference: Mapping[str, str]) -> Variable:
 
 
 def _is_number(variable: Variable) -> bool:
-    return isinstance(variable.question, Number) and variable.name == variable.question.id
+    return isinstance(variable.question, Number | Amount) and variable.name == variable.question.id
 
 
 def _levels(variable: Variable) -> list[str]:
@@ -162,8 +162,8 @@ def _linear(outcome: Variable, scores: Sequence[float] | None) -> tuple[float, .
     """A number for each level; anything for those that are left out."""
     levels = _levels(outcome)
     found = tuple(scores or ())
-    if not found and _is_number(outcome) and isinstance(outcome.question, Number):
-        found = midpoints(outcome.question)
+    if not found and _is_number(outcome) and isinstance(outcome.question, Number | Amount):
+        found = scores_of(outcome.question)
     if not found and (len(levels) == 2 or isinstance(outcome.question, YesNo)):
         found = (0.0, 1.0)
     if len(found) != len(levels):

@@ -1,4 +1,4 @@
-const PATIENCE = { whole: 12_000, one: 8_000, first: 500, longest: 3_000 }
+const PATIENCE = { whole: 8_000, one: 8_000, first: 500, longest: 3_000 }
 
 /**
  * The survey that this page is about, and how far it is known to be the right one. fragment: what stood behind the #
@@ -11,13 +11,21 @@ export async function arrive(sdk, config, fragment) {
   const parts = /^([0-9a-f]{64})?(?:\.(.*))?$/.exec(fragment)
   if (!parts) throw fault("link")
   const [, digest = config.digest, code = ""] = parts
-  const invitation = code ? sdk.parseCode(code) : ""
+  const invitation = code ? codeOf(sdk, code) : ""
   const survey = digest
     ? await sdk.fetchSurvey({ address: config.shuffler, digest, code: invitation }, PATIENCE)
     : { ...(await unpinned(sdk, config)), code: invitation }
   if (survey.bundle.plan_digest !== config.plan) throw fault("another-plan")
   if (survey.bundle.addresses.shuffler !== config.shuffler) throw fault("another-plan")
   return { survey, short: sdk.shortForm(survey.digest), pinned: Boolean(digest) }
+}
+
+function codeOf(sdk, text) {
+  try {
+    return sdk.parseCode(text)
+  } catch {
+    throw fault("link")
+  }
 }
 
 /** The bundle that the shuffler gives out, whichever it is: only a person can tell whether it is the right one. */

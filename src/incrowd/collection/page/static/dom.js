@@ -5,7 +5,7 @@ export function el(name, attributes = {}, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value)
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value === true ? "" : value)
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""))
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""))
   return made
 }
 

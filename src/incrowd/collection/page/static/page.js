@@ -13,7 +13,11 @@ const tables = read("strings")
 const main = document.querySelector("main")
 const status = document.getElementById("status")
 
+const CODE_FAULTS = ["code", "code-unknown"]
+
 let words
+let again = "" // what stood behind the # of the link
+let picked = null // the language that a person chose
 let arrived = null // the survey that was loaded, and how
 let outbox
 let fields = []
@@ -36,13 +40,19 @@ async function begin(fragment) {
   } catch (error) {
     trouble = error
   }
-  settle(chosenLanguage() ?? firstLanguage(tables, [arrived?.survey.bundle.wording.language, ...navigator.languages].filter(Boolean)))
-  if (trouble) again.fragment = fragment
+  again = fragment
+  settle(picked ?? firstLanguage(tables, wantedLanguages()))
 }
 
-const again = { fragment: "" }
-let picked = null
-const chosenLanguage = () => picked
+/** Those of the browser in which the survey has words, then the survey's own, then those of the browser. */
+function wantedLanguages() {
+  if (!arrived) return navigator.languages
+  const { wording, plan } = arrived.survey.bundle
+  const tagged = plan.survey.question.flatMap(({ text }) => (typeof text === "object" ? Object.keys(text) : []))
+  const worded = new Set([wording.language, ...tagged].map((tag) => tag.split("-")[0]))
+  const both = navigator.languages.filter((tag) => worded.has(tag.split("-")[0]))
+  return [...both, wording.language, ...navigator.languages]
+}
 
 /** Shows everything in a language; answers and what was sent stay as they are. */
 function settle(language) {
@@ -61,7 +71,9 @@ function switchLanguage() {
     const pressed = String(tag === words.language)
     return el("button", { type: "button", lang: tag, "aria-pressed": pressed, onclick: () => pick(tag) }, tables[tag].language)
   })
-  document.getElementById("languages").replaceChildren(...buttons)
+  const place = document.getElementById("languages")
+  place.setAttribute("aria-label", words.say("languages"))
+  place.replaceChildren(...buttons)
 }
 
 function pick(tag) {
@@ -73,7 +85,7 @@ function pick(tag) {
 const failed = () => [
   el("h1", {}, words.say("failed")),
   el("p", { class: "notice", role: "alert" }, helpOf(trouble, "load")),
-  el("p", {}, el("button", { type: "button", class: "main", onclick: () => begin(again.fragment) }, words.say("again"))),
+  el("p", {}, el("button", { type: "button", class: "main", onclick: () => begin(again) }, words.say("again"))),
 ]
 
 /** A sentence about what went wrong that says what to do. */
@@ -200,10 +212,12 @@ async function drawReview(answers) {
 
 function sender(answers) {
   const { survey, pinned } = arrived
-  const { codes, strata } = survey.bundle
+  const { codes, strata, plan } = survey.bundle
+  const typed = { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }
+  const nothing = el("option", { value: "" }, words.say("choose"))
   const inputs = {
-    code: codes && !survey.code ? el("input", { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }) : null,
-    stratum: strata.length > 1 ? el("select", { id: "stratum" }, el("option", { value: "" }, words.say("choose")), strata.map((name) => el("option", { value: name }, name))) : null,
+    code: codes && !survey.code ? el("input", typed) : null,
+    stratum: strata.length > 1 && !plan.survey.question.some(({ open }) => open) ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
     same: pinned ? null : el("input", { type: "checkbox", id: "same" }),
   }
   const outcome = el("p", { id: "outcome", role: "alert" })
@@ -226,7 +240,7 @@ function sender(answers) {
 async function sendNow(answers, { code, stratum, same }, button, outcome) {
   const refused = [
     [same && !same.checked, "error_not_compared", same],
-    [code && !outbox.drawn && !code.value.trim(), "error_code", code],
+    [code && !code.value.trim(), "error_code", code],
     [stratum && !stratum.value, "error_stratum", stratum],
   ].find(([wrong]) => wrong)
   if (refused) {
@@ -243,6 +257,7 @@ async function sendNow(answers, { code, stratum, same }, button, outcome) {
     show(document.getElementById("sent"))
   } catch (error) {
     outcome.textContent = helpOf(error, "send")
+    if (code) code.disabled = outbox.drawn && !CODE_FAULTS.includes(error.code)
     button.textContent = words.say(outbox.drawn ? "send_again" : "send")
     button.disabled = false
     status.textContent = ""
@@ -254,7 +269,8 @@ async function sendNow(answers, { code, stratum, same }, button, outcome) {
 function lock() {
   const all = document.getElementById("all")
   if (all) all.disabled = outbox.drawn
-  for (const input of document.querySelectorAll("#code, #stratum")) input.disabled = outbox.drawn
+  const stratum = document.getElementById("stratum")
+  if (stratum) stratum.disabled = outbox.drawn
 }
 
 const sent = () => [

@@ -5,6 +5,8 @@ export class Words {
     this.language = language
     this.table = tables[language]
     this.wording = wording
+    const main = (tag) => tag.split("-")[0]
+    this.locale = globalThis.navigator?.languages?.find((tag) => main(tag) === main(language)) ?? language
   }
 
   /** A text of the page, with values in the places of {names}. */
@@ -18,12 +20,12 @@ export class Words {
   }
 
   number(value) {
-    return new Intl.NumberFormat(this.language, { maximumFractionDigits: 20 }).format(value)
+    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 20 }).format(value)
   }
 
   time(text) {
     const style = { dateStyle: "long", timeStyle: "short" }
-    return new Intl.DateTimeFormat(this.language, style).format(new Date(text))
+    return new Intl.DateTimeFormat(this.locale, style).format(new Date(text))
   }
 
   /** What the bundle says in its own language. */

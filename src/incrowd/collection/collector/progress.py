@@ -1,0 +1,123 @@
+"""How far a collection is, in facts for those who look at it.
+
+Nothing of the answers is among them, and nothing that grows with the number of reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from incrowd.collection.clock import Clock
+from incrowd.collection.collector.gate import Gate
+from incrowd.collection.collector.keeper import GRACE
+from incrowd.collection.collector.opening import KINDS
+from incrowd.collection.collector.places import starts_in
+from incrowd.collection.collector.telling import Told
+from incrowd.collection.device.promising import kept
+from incrowd.collection.wire.bundle import TIME, Bundle, as_time
+from incrowd.planner.planner import guarantee_for
+from incrowd.plans.strata import releases
+from incrowd.presentation.guarantees import guarantee_heading
+
+MOST_STRATA = 100  # that are listed
+
+
+class Progress:
+    """What is known of a collection now: what the shuffler tells, and what came."""
+
+    def __init__(self, bundle: Bundle, gate: Gate, told: Told, clock: Clock) -> None:
+        self.bundle, self.gate, self.told, self.clock = bundle, gate, told, clock
+        self._promises: dict[int, dict[str, Any]] = {}
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, JSON-ready. Asks the shuffler, if there is something to ask."""
+        bundle, now = self.bundle, self.clock()
+        taken = starts_in(self.gate.places.starts)
+        released = {bundle.strata[n] for signed in taken for n in signed.header.strata}
+        phase = _phase(bundle, now, len(released), len(taken) - len(self.gate.opened()))
+        if phase in ("collecting", "closed"):
+            self.told.look()
+        return {
+            "title": bundle.wording.title,
+            "period": bundle.period,
+            "phase": phase,
+            "now": now.strftime(TIME),
+            "opens": bundle.opens,
+            "closes": bundle.closes,
+            "disposes": bundle.disposes,
+            "as_of": self.told.hour and self.told.hour.strftime(TIME),
+            "shuffler_away": self.told.away,
+            "crowd": bundle.plan.survey.crowd,
+            "least_people": bundle.least_people,
+            **self._strata(released),
+            **self._opened(),
+            "guarantee": self._guarantee(),
+            "estimates": self.gate.version,
+        }
+
+    def _strata(self, released: set[str]) -> dict[str, Any]:
+        """The first strata, and how many more there are."""
+        least, people = self.bundle.least_people, self.told.people
+        rows = [
+            {
+                "name": name,
+                "people": people.get(name),
+                "missing": max(0, least - people.get(name, 0)),
+                "released": name in released,
+            }
+            for name in self.bundle.strata[:MOST_STRATA]
+        ]
+        return {"strata": rows, "more_strata": len(self.bundle.strata) - len(rows)}
+
+    def _opened(self) -> dict[str, Any]:
+        """What the receipts say that does not depend on anybody's answers."""
+        receipts = [receipt for _, receipt in self.gate.opened()]
+        return {
+            "opened_people": sum(receipt.opened_people for receipt in receipts),
+            "sealed_reports": sum(receipt.reports for receipt in receipts),
+            "rejected": {kind: sum(each.rejected[kind] for each in receipts) for kind in KINDS},
+            "contradicted": any(self.gate.places.contradictions.glob("*.start")),
+        }
+
+    def _guarantee(self) -> dict[str, Any] | None:
+        """For those who are here in the smallest release; before, who would be if it were now."""
+        people = min((receipt.opened_people for _, receipt in self.gate.passed()), default=None)
+        if people is None and self.told.people:
+            people = _would_be_released(self.bundle, self.told.people)
+        if people is None:
+            return None
+        if people not in self._promises:
+            promise = kept(self.bundle, guarantee_for(self.bundle.plan, people))
+            self._promises[people] = {
+                "people": people,
+                "heading": guarantee_heading(promise.guarantee),
+                "sentence": promise.sentence,
+                "symbols": promise.symbols,
+                "epsilon": promise.guarantee.epsilon,
+                "delta": promise.guarantee.delta,
+            }
+        return self._promises[people]
+
+
+def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:
+    """The word for how far it is."""
+    if waiting > 0:
+        return "opening"
+    if released == len(bundle.strata):
+        return "opened"
+    if now >= as_time(bundle.disposes) and released:
+        return "opened"
+    if now >= as_time(bundle.disposes) + GRACE:  # a release that was due may come late
+        return "disposed"
+    if now >= as_time(bundle.closes):
+        return "closed"
+    return "collecting" if now >= as_time(bundle.opens) else "not-open"
+
+
+def _would_be_released(bundle: Bundle, told: Mapping[str, int]) -> int:
+    """The people of the smallest release there would be; of the largest stratum, if none."""
+    counts = {number: told[name] for number, name in enumerate(bundle.strata)}
+    due = releases(counts, bundle.least_people, bundle.small_strata)
+    return min((sum(counts[n] for n in group) for group in due), default=max(counts.values()))

@@ -1,0 +1,56 @@
+"""What the shuffler tells of people while they send: asked once an hour, for all who look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+
+from incrowd.collection.clock import Clock
+from incrowd.collection.device.connection import Connection, Patience
+from incrowd.collection.wire.bundle import Bundle
+from incrowd.errors import IncrowdError
+from incrowd.plans.digests import read_json
+
+PATIENCE = Patience(whole=0.0, one=5.0)
+AGAIN = timedelta(minutes=1)  # after a question that was not answered
+MOST_BYTES = 1 << 25
+
+
+class Told:
+    """People of each stratum by its name, as of an hour; none until the shuffler has answered."""
+
+    def __init__(self, bundle: Bundle, clock: Clock, connection: Connection | None = None) -> None:
+        self.bundle, self.clock = bundle, clock
+        self.connection = connection or Connection(patience=PATIENCE)
+        self.people: Mapping[str, int] = {}
+        self.hour: datetime | None = None  # of what is known
+        self.away = False
+        self._next, self._asking = datetime.min.replace(tzinfo=UTC), Lock()
+
+    def look(self) -> None:
+        """Ask, unless it was answered in this hour."""
+        with self._asking:
+            now = self.clock()
+            if now < self._next:
+                return
+            found, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
+            self.away, self._next = found is None, now + AGAIN
+            if found is not None:
+                self.people, self.hour, self._next = found, hour, hour + timedelta(hours=1)
+
+    def _asked(self) -> dict[str, int] | None:
+        """Rounded down here as well, whatever it says. None if it says nothing that is a count."""
+        step, address = self.bundle.count_step, f"{self.bundle.addresses.shuffler}/count"
+        try:
+            reply = self.connection.ask("GET", address, most=MOST_BYTES)
+            told = read_json(reply.body.decode())["people"]
+            return {name: _count(told[name]) // step * step for name in self.bundle.strata}
+        except (IncrowdError, ValueError, LookupError, TypeError):
+            return None
+
+
+def _count(told: object) -> int:
+    if isinstance(told, bool) or not isinstance(told, int) or not 0 <= told < 1 << 53:
+        raise ValueError("should be a number of people")
+    return told
