@@ -69,7 +69,7 @@ def test_no_text_of_a_survey_or_a_translation_is_markup(files):
     assert "alert(1)</script>" not in html
     found = {name: json.loads(text) for name, text in DATA.findall(html)}
     assert found["strings"]["xx"]["send"] == HOSTILE
-    assert list(found["strings"])[0] == "en"
+    assert next(iter(found["strings"])) == "en"
     assert found["config"]["shuffler"] == "https://mix.example:8443/survey"
 
 

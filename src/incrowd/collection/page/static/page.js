@@ -41,7 +41,14 @@ async function begin(fragment) {
     trouble = error
   }
   again = fragment
-  settle(picked ?? firstLanguage(tables, wantedLanguages()))
+  const language = picked ?? firstLanguage(tables, wantedLanguages())
+  try {
+    settle(language)
+  } catch (error) {
+    trouble = error
+    arrived = null
+    settle(language)
+  }
 }
 
 /** Those of the browser in which the survey has words, then the survey's own, then those of the browser. */

@@ -6,7 +6,8 @@ export class Words {
     this.table = tables[language]
     this.wording = wording
     const main = (tag) => tag.split("-")[0]
-    this.locale = globalThis.navigator?.languages?.find((tag) => main(tag) === main(language)) ?? language
+    const wanted = globalThis.navigator?.languages ?? []
+    this.locale = wanted.find((tag) => main(tag) === main(language) && isKnown(tag)) ?? language
   }
 
   /** A text of the page, with values in the places of {names}. */
@@ -69,6 +70,15 @@ export class Words {
 
   #mark(tag) {
     return tag === this.language ? null : tag
+  }
+}
+
+/** Whether dates can be written so: some browsers name languages that are none. */
+function isKnown(tag) {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf([tag]).length > 0
+  } catch {
+    return false
   }
 }
 
