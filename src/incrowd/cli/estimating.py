@@ -259,6 +259,9 @@ def compare(
     reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
     first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
+    reference: Annotated[
+        str | None, typer.Option(help="Group that others are compared with; else the first.")
+    ] = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
@@ -267,7 +270,7 @@ def compare(
 
     \b
     Example:
-      incrowd compare plan.json reports.parquet smoker health
+      incrowd compare plan.json reports.parquet smoker health --reference no
     """
     check_reports(reports)
     made = certified(plan)
@@ -277,6 +280,7 @@ def compare(
             parts,
             first,
             second,
+            reference=reference,
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
         )

@@ -273,7 +273,7 @@ def comparison(found: TwoWay, json: bool) -> None:
         out.print(line, markup=False, highlight=False)
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
-    out.print(comparison_table(comparisons.title(found.questions), found.figures))
+    out.print(comparison_table(found))
     for note in comparisons.notes(found.figures):
         say(note)
 

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.estimation.bootstrap import BootstrapBias
-from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way
-from incrowd.presentation.comparisons import HEADINGS, row
+from incrowd.presentation.comparisons import HEADINGS, rows, title
 from incrowd.presentation.number_text import short_percent
 from incrowd.survey import Amount, Survey
 
@@ -143,18 +143,18 @@ def postprocessed_table(
     """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
     shown = table(title, "answer", "post-processed", "unbiased", *(["bias"] if bias else []))
     for place, answer in enumerate(product(*answers)):
-        cells = [f"{estimate.flat[place]:.4f}", f"{raw.flat[place]:.4f}"]
+        cells = [f"{estimate.flat[place]:.2%}", f"{raw.flat[place]:.2%}"]
         if bias:
             found, error = bias.bias.flat[place], bias.standard_error.flat[place]
-            cells.append(f"{found:+.4f} ± {error:.4f}")
+            cells.append(f"{found:+.2%} ± {error:.2%}")
         shown.add_row(Text(" | ".join(answer)), *cells)
     return shown
 
 
-def comparison_table(title: str, items: Sequence[Comparison]) -> Table:
+def comparison_table(found: TwoWay) -> Table:
     """A line for each figure, with its interval."""
-    shown = table(title, *HEADINGS)
-    for name, *figures in map(row, items):
+    shown = table(title(found.questions), *HEADINGS)
+    for name, *figures in rows(found):
         shown.add_row(Text(name), *figures)
     return shown
 
