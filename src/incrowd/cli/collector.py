@@ -70,7 +70,7 @@ def run(
     """Take releases and open them, until it is stopped.
 
     Host, port and the number of processes stand in FOLDER/collector.toml, or in the environment
-    as INCROWD_COLLECTOR_PORT and so on.
+    as INCROWD_COLLECTOR_PORT and so on. With a token there is a dashboard.
 
     \b
     Example:
@@ -88,6 +88,8 @@ def run(
     with alone(places), parts.listening("collector", settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
         say(f"bundle {made.digest.hex()}; listening on {host}, port {port}")
+        if settings.token:
+            say(f"dashboard at {parts.DASHBOARD} there; it asks for the token")
         parts.serve(parts.application(folder, made, private, settings), door)
 
 

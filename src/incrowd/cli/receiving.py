@@ -1,6 +1,7 @@
 """What `collector run` is made of: all that needs the extra `collect`, in one place."""
 
 from incrowd.collection.collector.app import application
+from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.service import listening, log_discreetly, serve
 
-__all__ = ["application", "listening", "log_discreetly", "serve"]
+__all__ = ["DASHBOARD", "application", "listening", "log_discreetly", "serve"]

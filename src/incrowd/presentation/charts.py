@@ -33,6 +33,8 @@ CONFIG: dict[str, Any] = {
 }
 # The empty frames that Vega draws around every group: a third of the text, nothing to see.
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"[^<>]*/>')
+# Of a picture that is named as a whole its parts need no names.
+_UNSAID = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
 
 class Size(NamedTuple):
@@ -105,7 +107,7 @@ def inline(svg: str, label: str) -> Markup:
     """Make the picture scale with the page, and name it for those who cannot see it."""
     view = re.search(r'viewBox="[^"]*"', svg)
     width = re.search(r'width="([\d.]+)"', svg)
-    body = _UNSEEN.sub("", svg[svg.index(">") + 1 :])
+    body = _UNSAID.sub("", _UNSEEN.sub("", svg[svg.index(">") + 1 :]))
     name = escape(label)
     return Markup(
         f'<svg {view and view[0]} style="width:{width and width[1]}px" role="img" '

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from incrowd.collection.answers import answer
-from incrowd.collection.collector.gate import Gate
+from incrowd.collection.collector.gate import Gate, main_part
 from incrowd.collection.collector.progress import Progress
 from incrowd.collection.wire.problem import KINDS
 from incrowd.errors import IncrowdError
@@ -56,9 +56,11 @@ class Dashboard:
         return JSONResponse(await asyncio.to_thread(self.progress.facts), headers=self.headers)
 
     async def estimates(self, _: Request) -> Response:
-        """The page of estimates, once the gate is open; 404 before."""
+        """The main part of the page of estimates, once the gate is open; 404 before."""
         made = await asyncio.to_thread(self.gate.page)
-        return HTMLResponse(made, headers=self.headers) if made else answer(KINDS["no-resource"])
+        if not made:
+            return answer(KINDS["no-resource"])
+        return HTMLResponse(main_part(made), headers=self.headers)
 
     def _known(self, handler: Handler) -> Handler:
         """A handler for those who know the token; what fails is said, and never a traceback."""

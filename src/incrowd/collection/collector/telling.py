@@ -9,7 +9,7 @@ from threading import Lock
 from incrowd.collection.clock import Clock
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.wire.bundle import Bundle
-from incrowd.errors import IncrowdError
+from incrowd.errors import ProtocolError
 from incrowd.plans.digests import read_json
 
 PATIENCE = Patience(whole=0.0, one=5.0)
@@ -40,14 +40,23 @@ class Told:
                 self.people, self.hour, self._next = found, hour, hour + timedelta(hours=1)
 
     def _asked(self) -> dict[str, int] | None:
-        """Rounded down here as well, whatever it says. None if it says nothing that is a count."""
-        step, address = self.bundle.count_step, f"{self.bundle.addresses.shuffler}/count"
+        """What it says now; None if it does not answer with a count."""
+        address = f"{self.bundle.addresses.shuffler}/count"
         try:
             reply = self.connection.ask("GET", address, most=MOST_BYTES)
-            told = read_json(reply.body.decode())["people"]
-            return {name: _count(told[name]) // step * step for name in self.bundle.strata}
-        except (IncrowdError, ValueError, LookupError, TypeError):
+        except ProtocolError:
             return None
+        return _parsed(reply.body, self.bundle) if reply.status == 200 else None
+
+
+def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
+    """People of each stratum: rounded down here as well, whatever is said. None if it is none."""
+    step = bundle.count_step
+    try:
+        told = read_json(body.decode())["people"]
+        return {name: _count(told[name]) // step * step for name in bundle.strata}
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def _count(told: object) -> int:

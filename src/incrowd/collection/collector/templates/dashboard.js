@@ -64,7 +64,7 @@ async function show(state) {
 const phase = ({ phase, opens, disposes, least_people, estimates }) =>
   ({
     "not-open": `People can send from ${time(opens)} on.`,
-    collecting: `People are sending. Nothing is opened before the end, and nothing with fewer than ${number(least_people)} people.`,
+    collecting: `People are sending. Nothing is released with fewer than ${number(least_people)} people.`,
     closed: `It is closed; the release has not come. With too few people everything is deleted unread by ${time(disposes)}.`,
     opening: "A release is here and is being opened.",
     opened: estimates ? "It is opened: the estimates are below." : "It is opened, but too few of the reports are usable: no estimates are shown.",
@@ -75,10 +75,10 @@ function row({ name, people, missing, released }, { strata, more_strata, least_p
   const alone = strata.length + more_strata === 1
   const label = alone ? "People" : name
   const known = people === null ? "not known yet" : `${number(people)} of the ${number(least_people)} that a release needs`
-  const lacking = released ? "released" : people !== null && missing ? `at most ${number(missing)} are missing` : "enough"
+  const lacking = missing ? `at most ${number(missing)} are missing` : "enough"
   const bar = el("progress", { max: least_people, value: Math.min(people ?? 0, least_people), ariaLabel: label })
   if (released) bar.value = least_people
-  const said = people === null ? (released ? "released" : known) : `${known}; ${lacking}`
+  const said = released ? "released" : people === null ? known : `${known}; ${lacking}`
   return el("div", { className: "stratum" }, el("p", {}, el("span", {}, label), el("span", {}, said)), bar)
 }
 
@@ -123,9 +123,8 @@ function promise({ guarantee, estimates, phase }) {
 /** Puts the main part of the page of estimates here: both pages have one style sheet. */
 async function estimates(version) {
   const made = version && (await fetched("dashboard/estimates"))
-  by("found").replaceChildren(...(made ? made.querySelector("main").childNodes : []))
-  by("found").querySelector("h1")?.replaceWith(el("h2", {}, "Estimates"))
-  for (const styled of by("found").querySelectorAll("[style]")) styled.style.cssText = styled.getAttribute("style")
+  by("found").replaceChildren(...(made ? [el("h2", {}, "Estimates"), ...made.body.childNodes] : []))
+  for (const styled of by("found").querySelectorAll("[data-style]")) styled.style.cssText = styled.dataset.style
   shown = version
 }
 

@@ -1,0 +1,392 @@
+"""The dashboard over HTTP: who is let in, what is told of people, and what is not told before."""
+
+import asyncio
+import hmac
+import json
+import re
+from datetime import timedelta
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+import incrowd
+from incrowd.collection.collector import dashboard
+from incrowd.collection.collector.app import application
+from incrowd.collection.collector.config import Settings, load_settings
+from incrowd.collection.collector.gate import main_part
+from incrowd.collection.collector.keeper import GRACE
+from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.collector.telling import PATIENCE, Told
+from incrowd.collection.device.connection import Connection, open_client
+from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.wire.release import Signed
+from incrowd.errors import UsageError
+from incrowd.planner.planner import guarantee_for
+from incrowd.plans.digests import canonical
+from incrowd.presentation.page import page
+from incrowd.workflow.estimate import estimate
+from tests.collection.collector.conftest import (
+    INVITED,
+    OPEN,
+    PEOPLE,
+    RECEIVER,
+    all_sealed,
+    plaintexts,
+    release,
+)
+from tests.oracles import make_vectors
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+KNOWN = {"Authorization": f"Bearer {TOKEN}"}
+STATE, ESTIMATES = "/dashboard/state", "/dashboard/estimates"
+BEFORE = as_time(INVITED.opens) + timedelta(hours=1, minutes=20)
+OCTETS = {"Content-Type": "application/octet-stream"}
+
+
+class Shuffler:
+    """Answers /count, and counts how often it is asked."""
+
+    def __init__(self, people, status=200):
+        self.people, self.status, self.asked = people, status, 0
+
+    def __call__(self, request):
+        assert request.url.path.endswith("/count") and "authorization" not in request.headers
+        self.asked += 1
+        body = (
+            self.people
+            if isinstance(self.people, bytes)
+            else canonical({"people": self.people}).encode()
+        )
+        return httpx.Response(self.status, stream=httpx.ByteStream(body))
+
+
+def told_by(shuffler, clock, bundle=INVITED):
+    client = open_client(httpx.MockTransport(shuffler))
+    return Told(bundle, clock, Connection(client=client, patience=PATIENCE))
+
+
+def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOKEN):
+    """Runs a conversation with the collector, from its start to its stop."""
+    shuffler = shuffler or Shuffler({name: 0 for name in bundle.strata})
+
+    async def conversation():
+        service = application(
+            places.root,
+            bundle,
+            RECEIVER,
+            Settings(workers=1, token=token),
+            lambda: now,
+            told_by(shuffler, lambda: now, bundle),
+        )
+        async with (
+            service.router.lifespan_context(service),
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(service), base_url="http://collector"
+            ) as client,
+        ):
+            return await talk(client)
+
+    return asyncio.run(conversation())
+
+
+def asking(path, headers=KNOWN):
+    return lambda client: client.get(path, headers=headers)
+
+
+def opened(places, data, bundle=INVITED, **more):
+    """What the dashboard says when a release is opened: its state, and the page of estimates."""
+    folder = places.opened(Signed.parse(data)[0])
+
+    async def talk(client):
+        answer = await client.post("/release", content=data, headers=OCTETS)
+        assert answer.status_code == 200
+        for _ in range(1000):
+            state = await client.get(STATE, headers=KNOWN)
+            if (folder / "receipt.json").exists() and state.json()["phase"] != "opening":
+                break
+            await asyncio.sleep(0.01)
+        state, shown = [await client.get(each, headers=KNOWN) for each in (STATE, ESTIMATES)]
+        return SimpleNamespace(state=state, facts=state.json(), page=shown, folder=folder)
+
+    return served(places, talk, bundle=bundle, **more)
+
+
+class TestWhoIsLetIn:
+    @pytest.mark.parametrize("path", [STATE, ESTIMATES])
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {},
+            {"Authorization": ""},
+            {"Authorization": "Bearer "},
+            {"Authorization": TOKEN},
+            {"Authorization": f"Basic {TOKEN}"},
+            {"Authorization": f"Bearer {TOKEN[:-1]}"},
+            {"Authorization": f"Bearer {TOKEN}0"},
+            {"Authorization": f"Bearer {TOKEN.upper()}"},
+            {"Authorization": "Bearer \xe4"},
+            {"Cookie": f"token={TOKEN}", "X-Token": TOKEN},
+        ],
+    )
+    def test_a_wrong_token_or_none_is_401(self, keyed, path, headers):
+        shuffler = Shuffler({"all": 2})
+        sent = {name: value.encode("latin-1") for name, value in headers.items()}
+        answer = served(keyed, asking(path, sent), shuffler=shuffler)
+        assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+        assert answer.text == "no\n" and shuffler.asked == 0
+
+    def test_a_token_in_the_address_opens_nothing(self, keyed):
+        for path in (f"{STATE}?token={TOKEN}", f"{STATE}?access_token={TOKEN}"):
+            assert served(keyed, asking(path, {})).status_code == 401
+
+    def test_the_right_token_opens_it(self, keyed):
+        assert served(keyed, asking(STATE)).json()["title"] == INVITED.wording.title
+
+    def test_it_is_compared_in_constant_time(self, monkeypatch):
+        """What is compared has one length whatever is given, and all of it is looked at."""
+        seen = []
+
+        def compare(wanted, said):
+            seen.append((len(wanted), len(said)))
+            return hmac.compare_digest(wanted, said)
+
+        monkeypatch.setattr(dashboard, "hmac", SimpleNamespace(compare_digest=compare))
+        given = ("", "Bearer", f"Bearer {TOKEN}", f"Bearer {TOKEN}" * 9)
+        assert [dashboard.is_token(each, TOKEN) for each in given] == [False, False, True, False]
+        assert set(seen) == {(32, 32)}
+
+    def test_without_a_token_in_the_settings_there_is_none(self, keyed):
+        for path in ("/dashboard", STATE, ESTIMATES):
+            assert served(keyed, asking(path), token=None).status_code == 404
+
+    def test_a_short_token_is_refused_and_not_shown(self, tmp_path):
+        for wrong in ("short-secret", "with a blank in its middle", "x" * 201):
+            with pytest.raises(UsageError, match="20 or more") as error:
+                load_settings(tmp_path, {"INCROWD_COLLECTOR_TOKEN": wrong})
+            assert wrong not in str(error.value)
+        found = load_settings(tmp_path, {"INCROWD_COLLECTOR_TOKEN": TOKEN})
+        assert found.token == TOKEN and TOKEN not in repr(found)
+
+    def test_nothing_is_logged_of_who_asks(self, keyed, caplog):
+        caplog.set_level("DEBUG")
+        served(keyed, asking(STATE))
+        served(keyed, asking(STATE, {"Authorization": "Bearer wrong-one"}))
+        assert TOKEN not in caplog.text and "wrong-one" not in caplog.text
+
+
+class TestThePage:
+    def test_it_is_the_same_for_everybody_and_holds_nothing(self, keyed, sealed):
+        before = served(keyed, asking("/dashboard", {}))
+        opened(keyed, release(sealed))
+        after = served(keyed, asking("/dashboard"))
+        assert before.text == after.text and before.status_code == 200
+        for secret in (TOKEN, INVITED.wording.title, "smokes", INVITED.digest.hex()):
+            assert secret not in before.text
+
+    def test_the_policy_names_its_own_script_and_style_and_nobody_else(self, keyed):
+        answer = served(keyed, asking("/dashboard", {}))
+        parts = answer.headers["content-security-policy"].split("; ")
+        policy = dict(part.split(" ", 1) for part in parts)
+        assert policy["default-src"] == "'none'" and policy["connect-src"] == "'self'"
+        for kind in ("script", "style"):
+            (text,) = re.findall(f"<{kind}[^>]*>(.*?)</{kind}>", answer.text, re.DOTALL)
+            assert policy[f"{kind}-src"] == f"'{dashboard._hashed(text)}'"
+        assert not re.search(r"https?://|unsafe|\bstyle=|\bon\w+=|src=|href=", answer.text)
+        assert "unsafe" not in str(policy) and "http" not in str(policy)
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store" and "set-cookie" not in answer.headers
+
+    def test_what_is_put_into_it_has_no_style_and_no_other_text_is_touched(self):
+        html = "<html><h1>x</h1><p style=\"a\">say style=&#34;b&#34; style='c'</p></main></html>"
+        assert main_part(html) == "<p data-style=\"a\">say style=&#34;b&#34; style='c'</p>"
+
+
+class TestPeople:
+    def large(self):
+        """A bundle whose crowd is 1,000, so that counts are multiples of 10."""
+        plan = make_vectors.PLAN
+        survey = plan.survey.model_copy(update={"crowd": 1000})
+        return INVITED.model_copy(update={"plan": plan.model_copy(update={"survey": survey})})
+
+    def test_counts_are_rounded_down_whatever_the_shuffler_says(self, keyed):
+        told = told_by(Shuffler({"all": 619}), lambda: BEFORE, self.large())
+        told.look()
+        assert told.people == {"all": 610}
+
+    def test_the_step_is_a_hundredth_of_the_crowd_rounded_up(self):
+        def step(crowd):
+            survey = make_vectors.PLAN.survey.model_copy(update={"crowd": crowd})
+            plan = make_vectors.PLAN.model_copy(update={"survey": survey})
+            return INVITED.model_copy(update={"plan": plan}).count_step
+
+        assert [step(crowd) for crowd in (1, 99, 100, 101, 1000, 12_345)] == [1, 1, 1, 2, 10, 124]
+
+    def test_the_shuffler_is_asked_once_an_hour(self):
+        shuffler, now = Shuffler({"all": 2}), BEFORE
+        told = told_by(shuffler, lambda: now)
+        asked = []
+        for minutes in (0, 1, 38, 1, 59, 1, 600):
+            now += timedelta(minutes=minutes)
+            shuffler.people = {"all": shuffler.people["all"] + 1}
+            told.look()
+            asked.append((shuffler.asked, told.people["all"], told.hour.hour))
+        assert asked[:4] == [(1, 3, 1), (1, 3, 1), (1, 3, 1), (2, 6, 2)]
+        assert asked[4:] == [(2, 6, 2), (3, 8, 3), (4, 9, 13)]
+
+    @pytest.mark.parametrize(
+        ("people", "status"),
+        [
+            (b"no JSON", 200),
+            (b'{"people": 5}', 200),
+            (b'{"people": {"all": -1}}', 200),
+            (b'{"people": {"all": 1.5}}', 200),
+            (b'{"people": {"all": true}}', 200),
+            (b'{"people": {"other": 1}}', 200),
+            (b"[]", 200),
+            (b"\xff", 200),
+            (b"", 503),
+        ],
+    )
+    def test_what_is_no_count_is_asked_again_in_a_minute(self, people, status):
+        shuffler, now = Shuffler(people, status), BEFORE
+        told = told_by(shuffler, lambda: now)
+        for seconds in (0, 59, 1, 60):
+            now += timedelta(seconds=seconds)
+            told.look()
+            assert told.away and told.people == {} and told.hour is None
+        assert shuffler.asked == 3
+        shuffler.people, shuffler.status, now = {"all": 7}, 200, now + timedelta(minutes=1)
+        told.look()
+        assert not told.away and told.people == {"all": 7}
+
+    def test_what_was_told_stays_when_the_shuffler_is_away(self):
+        shuffler, now = Shuffler({"all": 7}), BEFORE
+        told = told_by(shuffler, lambda: now)
+        told.look()
+        shuffler.status, now = 500, now + timedelta(hours=1)
+        told.look()
+        assert told.away and told.people == {"all": 7} and told.hour.hour == BEFORE.hour
+
+    def test_what_is_missing_is_counted_for_every_stratum(self, keyed):
+        shuffler = Shuffler({"north": 30, "south": 4, "island": 0})
+        keyed.bundle.write_bytes(OPEN.encoded)
+        facts = served(keyed, asking(STATE), bundle=OPEN, shuffler=shuffler).json()
+        assert facts["least_people"] == 23
+        found = [(row["people"], row["missing"]) for row in facts["strata"]]
+        assert found == [(30, 0), (4, 19), (0, 23)]
+        assert facts["guarantee"]["people"] == 30 and facts["more_strata"] == 0
+
+    def test_of_many_strata_some_are_listed(self, keyed):
+        many = make_vectors.bundle(strata=tuple(f"stratum {n}" for n in range(5000)))
+        facts = served(keyed, asking(STATE), bundle=many).json()
+        assert len(facts["strata"]) == 100 and facts["more_strata"] == 4900
+
+    def test_the_guarantee_is_that_of_so_many_people(self, keyed):
+        """Fewer people than planned: a weaker one. More: the planned one."""
+        raw = {"name": "x", "crowd": 500, "privacy": {"epsilon": 1.0, "delta": 1e-4}}
+        plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [{"id": "a", "type": "yesno"}]}))
+        wording = {"language": "en", "title": "x", "questions": {"a": "?"}}
+        given = {"plan": plan, "wording": wording, "slots": (1,), "colluding": 0}
+        for local_only in (False, True):
+            bundle = make_vectors.bundle(**given, local_only=local_only)
+            said = {}
+            for people in (200, 500, 900):
+                told = Shuffler({"all": people})
+                facts = served(keyed, asking(STATE), bundle=bundle, shuffler=told).json()
+                said[people] = facts["guarantee"]
+                assert said[people]["people"] == people and "odds" in said[people]["sentence"]
+            epsilons = {people: found["epsilon"] for people, found in said.items()}
+            local = plan.guarantee.local_epsilon
+            if local_only:
+                assert set(epsilons.values()) == {pytest.approx(local)}
+            else:
+                assert epsilons[200] == pytest.approx(guarantee_for(plan, 200).epsilon)
+                assert 1.0 == epsilons[500] == epsilons[900] < epsilons[200] < local
+
+    def test_before_the_shuffler_answers_nothing_is_promised(self, keyed):
+        facts = served(keyed, asking(STATE), shuffler=Shuffler({}, 500)).json()
+        assert facts["guarantee"] is None and facts["shuffler_away"] and facts["as_of"] is None
+        assert facts["strata"][0]["people"] is None
+
+
+class TestPhases:
+    @pytest.mark.parametrize(
+        ("now", "phase"),
+        [
+            (as_time(INVITED.opens) - timedelta(seconds=1), "not-open"),
+            (as_time(INVITED.opens), "collecting"),
+            (as_time(INVITED.closes), "closed"),
+            (as_time(INVITED.disposes), "closed"),
+            (as_time(INVITED.disposes) + GRACE, "disposed"),
+        ],
+    )
+    def test_the_time_says_how_far_it_is(self, keyed, now, phase):
+        keyed.private.unlink()  # nothing is opened here
+        assert served(keyed, asking(STATE), now=now).json()["phase"] == phase
+
+
+class TestTheGate:
+    def test_the_estimates_are_those_of_the_page(self, keyed, sealed):
+        found = opened(keyed, release(sealed))
+        assert found.facts["phase"] == "opened" and found.facts["estimates"]
+        assert found.facts["opened_people"] == PEOPLE
+        plan = INVITED.plan
+        received = receipts_of(plan, [found.folder])
+        made = estimate(plan, incrowd.load_reports(found.folder), received=received)
+        assert found.page.text == main_part(page(made)) and "<h1" not in found.page.text
+        assert "<script" not in found.page.text and " style=" not in found.page.text
+        epsilon = found.facts["guarantee"]["epsilon"]
+        assert epsilon == pytest.approx(made.guarantee.epsilon)
+
+    def few(self, numbers):
+        """Two people, where the plan counts on three, and much that cannot be opened."""
+        real = all_sealed([each for n in numbers for each in make_vectors.inside(n)])
+        garbage = range((PEOPLE - len(numbers)) * INVITED.places)
+        return real + [number.to_bytes(len(real[0])) for number in garbage]
+
+    def test_below_the_crowd_nothing_of_the_answers_is_told(self, places, tmp_path):
+        """The same whatever was answered; what is opened differs, and the receipts would tell."""
+        said, receipts = set(), set()
+        for at, numbers in enumerate([(0, 0), (1, 2), (2, 2)]):
+            own = type(places)(tmp_path / str(at))
+            own.root.mkdir()
+            own.private.write_bytes(RECEIVER.private_bytes_raw())
+            own.bundle.write_bytes(INVITED.encoded)
+            found = opened(own, release(self.few(numbers)))
+            assert found.page.status_code == 404 and found.facts["estimates"] is None
+            assert found.facts["phase"] == "opened" and found.facts["opened_people"] == 2
+            said.add(found.state.text)
+            receipt = json.loads((found.folder / "receipt.json").read_text())
+            receipts.add(receipt["dummies"])
+        assert len(said) == 1 and len(receipts) > 1
+
+    def test_while_people_send_there_are_no_estimates(self, keyed):
+        assert served(keyed, asking(ESTIMATES)).status_code == 404
+
+    def test_rejected_reports_are_counted_by_kind(self, keyed, sealed):
+        garbage = [bytes(len(sealed[0]))] * INVITED.places
+        found = opened(keyed, release([*sealed, *garbage]))
+        rejected = found.facts["rejected"]
+        assert rejected["another key"] == 1 and rejected["repeated"] == INVITED.places - 1
+        assert found.facts["sealed_reports"] == len(sealed) + INVITED.places
+
+    def test_files_that_were_changed_are_a_fault_and_no_traceback(self, keyed, sealed, caplog):
+        found = opened(keyed, release(sealed))
+        (found.folder / "message-1.parquet").write_bytes(b"x")
+        answer = served(keyed, asking(ESTIMATES))
+        assert answer.status_code == 500 and answer.json()["type"].endswith("fault")
+        assert "the dashboard cannot show" in caplog.text and "Traceback" not in caplog.text
+
+    def test_what_is_sent_does_not_grow_with_the_people(self, places, tmp_path):
+        sizes = []
+        for people in (3 * PEOPLE, 6 * PEOPLE):
+            own = type(places)(tmp_path / str(people))
+            own.root.mkdir()
+            own.private.write_bytes(RECEIVER.private_bytes_raw())
+            own.bundle.write_bytes(INVITED.encoded)
+            found = opened(own, release(all_sealed(plaintexts(people))))
+            sizes.append((len(found.state.content), len(found.page.content)))
+        (state, shown), (more_state, more_shown) = sizes
+        assert abs(more_state - state) < 40  # digits of numbers
+        assert more_shown < 1.03 * shown  # how charts fall out
