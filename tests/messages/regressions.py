@@ -16,6 +16,8 @@ from tests.messages.shared import (
     survey,
 )
 
+COST = {"id": "cost", "type": "amount", "edges": [0, 10, 50]}
+SPENT = survey(YESNO, COST)
 SMALL = survey(YESNO, YESNO | {"id": "b"})
 
 
@@ -105,6 +107,8 @@ CASES = {
     "shares of what is no question": expected({"z": [0.5, 0.5]}),
     "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
     "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
+    "an amount as a predictor": lambda _: model_of(SPENT, "a", ["cost"]),
+    "log odds of an amount": lambda _: model_of(SPENT, "cost=10", ["a"]),
     "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
 }
 COMMANDS = {

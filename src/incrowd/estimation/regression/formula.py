@@ -48,6 +48,7 @@ def model_of(
     family = family or ("linear" if scores or _is_number(explained) else "logistic")
     if family not in FAMILIES:
         raise UsageError.of("family", family, f"use one of {', '.join(FAMILIES)}")
+    _check_amounts(explained, predictors, family)
     values = _linear(explained, scores) if family == "linear" else _binary(explained, scores)
     hidden = frozenset(open)
     if explained.question.id in hidden:
@@ -114,6 +115,18 @@ def _check_apart(variables: Sequence[Variable]) -> None:
         if ids.count(id) > 1:
             allowed = "it stands in the model more than once; use each question once"
             raise UsageError.of("on", id, allowed)
+
+
+def _check_amounts(explained: Variable, predictors: Sequence[Variable], family: Family) -> None:
+    """Raises UsageError for an amount that is more than an outcome: only its mean is kept."""
+    right = family == "linear" and explained.name == explained.question.id
+    for variable in predictors if right else (explained, *predictors):
+        if isinstance(variable.question, Amount):
+            allowed = (
+                "of an amount only the mean is kept: it should be the outcome of a linear model; "
+                "as a predictor use a question of type number"
+            )
+            raise UsageError.of("amount", variable.name, allowed)
 
 
 def _with_references(
