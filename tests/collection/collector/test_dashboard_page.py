@@ -7,8 +7,7 @@ import incrowd
 from incrowd.cli.trying import _example
 from incrowd.collection import rehearsal
 from incrowd.encoding.people import People
-from tests.collection.page.conftest import BROWSER
-from tests.oracles.node import node
+from tests.oracles.node import BROWSER, node
 
 PEOPLE = 120
 
