@@ -14,7 +14,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.answered import of_those_who_answered, without_margins
 from incrowd.estimation.margins import Layout, Margin, raked, weighted
 from incrowd.survey import Choice, YesNo
-from tests.estimation.conftest import Z, Setting, nominal, numeric_gradient
+from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
 
 SMOKES, SEX = YesNo(id="smokes"), Choice(id="sex", options=("f", "m"))
 AGE = Choice(id="age", options=("a", "b"))
@@ -35,15 +35,18 @@ def setting(people=5000, noise=0.1, copies=1):
 
 
 def by_newton(shares, margins):
-    """Weights exp(D' l) whose margins are right, of which the last margin's first is 1."""
+    """Weights exp(D' l) whose margins are right; l is zero for the first category of each margin
+    but the first, which only says where a factor stands."""
     cells = np.vstack([each.cells for each in margins])
     known = np.concatenate([each.shares for each in margins])
 
     def off(factors):
         found = cells @ (shares * np.exp(factors @ cells)) - known
-        return np.append(found[:-1], factors[-1])  # one equation follows from the others
+        return np.append(found, factors[pinned])
 
-    return np.exp(root(off, np.zeros(len(known)), tol=1e-13).x @ cells)
+    sizes = [len(each.shares) for each in margins]
+    pinned = np.cumsum(sizes)[:-1]
+    return np.exp(root(off, np.zeros(len(known)), method="lm", tol=1e-14).x @ cells)
 
 
 def true_rate(margins):
@@ -61,7 +64,7 @@ def test_raking_against_newtons_method_and_one_margin_against_division():
 
 
 def test_raking_takes_a_cell_below_zero_and_refuses_margins_that_cannot_be_met():
-    shares = np.array([0.4, -0.02, 0.2, 0.42])
+    shares = np.array([0.4, -0.01, 0.2, 0.41])
     known = np.array([[0.4, 0.6], [0.55, 0.45]])
     near = [replace(each, shares=own) for each, own in zip(MARGINS, known, strict=True)]
     weights = raked(shares, near)
