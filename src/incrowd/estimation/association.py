@@ -75,7 +75,8 @@ def cramers_v(joint: JointEstimate) -> Comparison:
     zero. The squares hold the estimates' own variances, which are taken off the estimate; that is
     zero if nothing is left. Answers whose margins are under 5 standard errors from zero are left
     out of the sum: the estimate and the lower end are of the rest, which V is never below, and the
-    upper end allows for the most that they can add; V has none if both questions have such answers.
+    upper end allows for the most that they can add. If both questions have such answers, they can
+    add anything: then there is a lower end alone.
     Raises TableError unless the joint estimate is of two questions of exclusive answers, with
     margins.
     """
@@ -88,7 +89,8 @@ def cramers_v(joint: JointEstimate) -> Comparison:
         length = Length(*standardized(joint))
         largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
         low, high = (end / largest for end in _interval(length, ends, largest))
-        value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
+        if any(each.clear.all() for each in ends):
+            value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
         if low <= 0 and high >= 1:
             reason = reason or "the data leave every value open; collect more reports"
     limit: Unbounded = "above" if low > 0 else "everywhere"
