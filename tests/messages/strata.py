@@ -113,6 +113,7 @@ CASES = {
     "names that are none": no_names,
     "a stratum twice in a tally": a_stratum_twice,
     "open text": lambda _: question(type="text", open=True),
+    "an open amount": lambda _: question(type="amount", edges=[0, 1], open=True),
     "an open number": lambda _: question(type="number", edges=[0, 1], open=True),
     "open options": lambda _: question(type="multi", options=["x", "y"], at_most=1, open=True),
     "open with a device": lambda _: question(

@@ -14,6 +14,7 @@ from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
+from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
@@ -46,6 +47,7 @@ from incrowd.presentation.terminal_tables import (
     message_table,
     postprocessed_table,
     sent_each,
+    spent_line,
 )
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
@@ -87,9 +89,10 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
 
 
 def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked."""
+    """What a population was asked, and what is left of a plan of several rounds."""
+    found = spent(known)
     if not json:
-        for line in ledger_lines(known):
+        for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
             say(line)
         return
     facts = [
@@ -98,12 +101,12 @@ def ledger(known: Ledger, json: bool) -> None:
             "questions": [question.id for question in asked.survey.questions],
             "crowd": asked.crowd,
             "planned": asked.survey.honest,
-            "counted": asked.digest not in known.as_planned,
+            "counted": name not in known.as_planned,
             "digest": asked.digest,
         }
-        for asked in known.asked
+        for asked, name in zip(known.asked, known.names, strict=True)
     ]
-    print_json({"asked": facts})
+    print_json({"asked": facts} | ({"rounds": found._asdict()} if found else {}))
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:

@@ -248,6 +248,8 @@ def rests_on(plan: Plan) -> Iterator[Line]:
         odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
         yield "If the shuffler fails", without_shuffler(promise) + odds
     yield "One person is", _person(plan.survey.rows_per_person)
+    if plan.survey.rounds > 1:
+        yield "Rounds", _rounds(plan.survey)
     yield "Earlier rounds", _earlier(plan)
     if plan.memoised:
         yield (
@@ -297,6 +299,13 @@ def _person(rows: int) -> str:
     if rows > 1:
         return f"up to {rows:,} rows of the answers, protected together."
     return "one row of the answers; anyone with several rows is protected less."
+
+
+def _rounds(survey: Survey) -> str:
+    return (
+        f"{survey.rounds:,} rounds of these questions are covered together: after all of them "
+        "this is what was promised, after fewer it is less. A ledger counts them."
+    )
 
 
 def _earlier(plan: Plan) -> str:

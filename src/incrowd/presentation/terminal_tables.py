@@ -14,10 +14,11 @@ from incrowd.estimation.bootstrap import BootstrapBias
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.rounds import Spent
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, rows, title
-from incrowd.presentation.number_text import short_percent
+from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
 
 # Questions, standard error, smallest share that is told from zero, effective sample.
@@ -119,14 +120,24 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
     """What a population was asked, and how many came."""
     for number, asked in enumerate(known.asked, 1):
         ids = ", ".join(question.id for question in asked.survey.questions)
-        yield f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})"
+        came = _came(asked, known.names[number - 1] in known.as_planned)
+        yield f"{number}. {asked.survey.name}: {ids} ({came})"
     if not known.asked:
         yield "nothing was asked so far"
 
 
-def _came(asked: Asked, known: Ledger) -> str:
+def spent_line(found: Spent) -> str:
+    """How many rounds were carried out, what they have spent, and what is left."""
+    left = f"{found.left:,} left" if found.left else "nothing is left"
+    return (
+        f"{found.done:,} of {found.rounds:,} rounds of {found.name}; epsilon spent so far "
+        f"{bound(found.epsilon)} of {found.promised:g} (delta {found.delta:g}); {left}"
+    )
+
+
+def _came(asked: Asked, as_planned: bool) -> str:
     """The crowd of a plan that was carried out, beside the planned one."""
-    if asked.digest in known.as_planned:
+    if as_planned:
         return f"{asked.crowd:,} people as planned, not counted"
     planned = asked.survey.honest
     of = "" if asked.crowd == planned else f" of the {planned:,} planned"

@@ -284,8 +284,9 @@ def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received])
         guarantee, crowd = local_guarantee(plan, crowd), 1
     tail = max((each.tail for each in received), default=0.0)
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
-    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd)
-    alone = redrawn(*local, tail=tail, crowd=1).epsilon
+    rounds = plan.survey.rounds  # of all of which the tail is the same
+    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd * rounds)
+    alone = redrawn(*local, tail=tail, crowd=rounds).epsilon
     return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
 
 
