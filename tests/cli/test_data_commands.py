@@ -12,6 +12,7 @@ import pytest
 
 import incrowd
 from tests.cli.conftest import ANSWERS, SURVEY
+from tests.conftest import local_plan, yes_no_question
 
 
 @pytest.fixture
@@ -48,12 +49,13 @@ def write(folder, data):
     return folder / "whole.csv"
 
 
-def test_what_is_piped_is_randomised(piped, made, tmp_path):
-    content, simulation = Path(ANSWERS).read_bytes(), ("--simulation-seed", "1")
-    found = []
+def test_what_is_piped_is_randomised(piped, tmp_path):
+    plan = local_plan(yes_no_question("physical_limitation"), name="piped")
+    (tmp_path / "plan.json").write_text(plan.dumps())
+    content, found = Path(ANSWERS).read_bytes(), []
     for name, answers in (("file.parquet", ANSWERS), ("pipe.parquet", "-")):
-        command = ("randomize", made / "plan.json", answers, "-o", tmp_path / name, *simulation)
-        assert piped(content, *command)[0] == 0
+        made = ("randomize", tmp_path / "plan.json", answers, "-o", tmp_path / name)
+        assert piped(content, *made, "--simulation-seed", "1")[0] == 0
         found.append([bytes(part.packed) for part in incrowd.load_reports(tmp_path / name)])
     assert found[0] == found[1]
 

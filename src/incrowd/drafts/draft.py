@@ -39,7 +39,7 @@ class Draft:
         """The people in the data, rounded down."""
         if self.people is None:
             return CROWD
-        unit = int(10 ** max(0, len(str(self.people)) - DIGITS))
+        unit: int = 10 ** max(0, len(str(self.people)) - DIGITS)
         return max(2, self.people // unit * unit)
 
     @property
