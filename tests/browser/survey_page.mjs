@@ -83,7 +83,7 @@ async function whole() {
   seen.axeReviewing = await violations(page)
   seen.answers = await page.locator("#review tbody td:nth-child(2)").allInnerTexts()
   const examples = new Set()
-  for (let draws = 0; draws < 20; draws++) {
+  for (let draws = 0; draws < 8; draws++) {
     const shown = await page.locator("#review tbody td:nth-child(3)").allInnerTexts()
     examples.add(shown.join("|"))
     seen.example = shown

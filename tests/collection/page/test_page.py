@@ -42,7 +42,7 @@ class TestAnswering:
         assert seen.browsers == "de" and seen.title == "Every type of question"
 
     def test_examples_differ_and_read_well(self, seen):
-        assert seen.examples > 5
+        assert seen.examples > 2
         assert not any("object" in said for said in seen.example)
 
     def test_axe_finds_no_violation(self, seen):
