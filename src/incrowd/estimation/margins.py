@@ -22,6 +22,7 @@ from incrowd.estimation.covariance import JointEstimate
 CLEAR = 5.0  # standard errors above zero, under which no share is divided by
 SETTLED = 1e-12
 MOST_STEPS = 2000
+LARGEST = 1e6  # weight: some cell stands for nobody
 ROUNDING = 1e-12
 RANK = 1e-10
 
@@ -89,7 +90,7 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
         before = weights
         for margin in margins:
             found = margin.cells @ (shares * weights)
-            if found.min() <= 0:
+            if found.min() <= 0 or weights.max() > LARGEST:
                 raise _unmet(margins)
             weights = weights * ((margin.shares / found) @ margin.cells)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
