@@ -38,7 +38,7 @@ def check_left(known: Ledger, plan: Plan) -> None:
     if found and not found.left:
         allowed = (
             f"after {found.done:,} of {found.rounds:,} rounds nothing is left of its promise, "
-            "since fewer people came than planned; plan anew, with earlier=LEDGER and a larger epsilon"
+            "since fewer people came than planned; plan anew with earlier=LEDGER and more epsilon"
         )
         raise PlanError.of("plan", plan.digest, allowed)
 
