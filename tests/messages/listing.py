@@ -14,6 +14,7 @@ from tests.messages import (
     commands,
     device,
     estimates,
+    margins,
     plans,
     regressions,
     sampling,
@@ -28,7 +29,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, regressions, strata),
+    *(collector, device, shuffler, regressions, strata, margins),
 )
 
 
