@@ -7,7 +7,8 @@ import pyarrow as pa
 
 import incrowd
 from incrowd.estimation.margins import Margin, raked
-from tests.messages.shared import YESNO, estimated, file, made, options, reports, survey
+from tests.messages import strata
+from tests.messages.shared import YESNO, file, made, options, reports, survey
 from tests.messages.strata import DRINKS, FACULTY
 
 MULTI = options(3, type="multi", at_most=2)
@@ -81,8 +82,8 @@ CASES = {
     "margins of another message": apart,
     "margins of three wide questions": lambda _: wide(WIDE | {"id": "d"}, WIDE | {"id": "e"}),
     "margins of two wide questions": lambda _: wide(WIDE | {"id": "d"}),
-    "weights of unlinked bits": lambda _: estimated(
-        "apart", tables=[["b"]], margins={"a": {"no": 1, "yes": 1}}
+    "weights of unlinked bits": lambda _: incrowd.estimate(
+        strata.plan(), strata.reports(), tables=[["drinks"]], margins={"faculty": LAW}
     ),
     "a margin without an answer": weighted({"drinks": {"x": 1, "y": 1}}),
     "a margin of a stratum that was not released": weighted({"faculty": LAW | {"music": 1}}),

@@ -17,7 +17,7 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.errors import InWords, TableError
 from incrowd.estimation.covariance import JointEstimate
 
 CLEAR = 5.0  # standard errors above zero, under which no share is divided by
@@ -87,22 +87,18 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
     margins cannot all be met.
     """
     weights = np.ones_like(shares)
-    for _ in range(MOST_STEPS):
-        before = weights
+    steps, found = 0, np.ones(1)
+    while steps < MOST_STEPS and found.min() > 0 and weights.max() < LARGEST:
+        before, steps = weights, steps + 1
         for margin in margins:
             found = margin.cells @ (shares * weights)
-            if found.min() <= 0 or weights.max() > LARGEST:
-                raise _unmet(margins)
-            weights = weights * ((margin.shares / found) @ margin.cells)
+            with np.errstate(all="ignore"):  # where a category has nobody, the loop ends
+                weights = weights * ((margin.shares / found) @ margin.cells)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
-    raise _unmet(margins)
-
-
-def _unmet(margins: Sequence[Margin]) -> IncrowdError:
     names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")
     allowed = "the cells of these margins together are too noisy; leave one margin out"
-    return TableError.of("margins", names, allowed)
+    raise TableError.of("margins", names, allowed)
 
 
 def listed(names: Sequence[str]) -> str:
