@@ -131,11 +131,16 @@ def stopped(folder):
     service.go_on(1)
 
 
+def token(folder):
+    load_settings(folder, {"INCROWD_COLLECTOR_TOKEN": "guessed"})
+
+
 def setting(folder):
     load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
 
 
 CASES = {
+    "a token that is guessed": token,
     "key: twice": key_twice,
     "key: none": lambda folder: keys.load_private(folder / "none", INVITED),
     "key: short": lambda folder: keys.load_private(file(folder, "k", b"abc"), INVITED),

@@ -184,6 +184,11 @@ CASES = {
 
 COMMANDS = {  # of the command line
     "devices without a network": lambda folder: command("demo", "--people", "500", "-o", folder),
+    "a guest without a network": lambda folder: command("demo", "--open", "-o", folder),
+    "waiting for nobody": lambda folder: command("demo", "--live", "--wait", "3", "-o", folder),
+    "no time to wait": lambda folder: command(
+        "demo", "--live", "--open", "--wait", "nan", "-o", folder
+    ),
     "more devices than data": lambda folder: command(
         "demo", "--live", "--people", "20191", "-o", folder
     ),
