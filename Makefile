@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CLIENT := clients/js/node_modules
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow test-spark check bench papers docs clean
+.PHONY: demo test test-slow test-spark check bench papers docs dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -49,6 +49,11 @@ docs: $(VENV)/.docs
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "== open site/index.html"
 
+dist: $(VENV)/.dev
+	@echo "== wheel and source archive"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist . > /dev/null
+	@ls dist
+
 $(VENV)/.venv:
 	@echo "== making the virtual environment $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -78,8 +83,8 @@ $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
 		--disable-pip-version-check --quiet -r bench/peers.txt
 	@touch $@
 
-$(CLIENT)/.installed: clients/js/package.json | $(VENV)/.dev
-	@echo "== installing the packages of the client in TypeScript, and Node if there is none"
+$(CLIENT)/.installed: clients/js/package.json tests/browser/package.json | $(VENV)/.dev
+	@echo "== installing the packages of the client in TypeScript and a browser for its tests, and Node if there is none"
 	@$(BIN)/python -m tests.oracles.node install
 	@touch $@
 
@@ -89,4 +94,5 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib demo papers site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib tests/browser/node_modules demo papers site dist build \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis

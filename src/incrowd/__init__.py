@@ -18,6 +18,7 @@ _PUBLIC = {
     "drafts.draft": "Draft",
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
+    "encoding.margins": "load_margins",
     "errors": (
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"
@@ -43,7 +44,8 @@ _PUBLIC = {
     "workflow.plan": "plan solve",
     "workflow.postprocess": "postprocess",
     "workflow.randomize": "randomize",
-    "workflow.regress": "forecast_regression regress",
+    "workflow.regress": "regress",
+    "workflow.regression_forecast": "forecast_regression",
     "workflow.rounds": "new_ledger note",
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",

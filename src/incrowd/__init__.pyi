@@ -17,6 +17,7 @@ from incrowd.channels.bit_flip import BitFlip as BitFlip
 from incrowd.drafts.draft import Draft as Draft
 from incrowd.encoding.answers import load_answers as load_answers
 from incrowd.encoding.bloom import load_words as load_words
+from incrowd.encoding.margins import load_margins as load_margins
 from incrowd.errors import AnswersError as AnswersError
 from incrowd.errors import IncrowdError as IncrowdError
 from incrowd.errors import PlanError as PlanError
@@ -53,8 +54,8 @@ from incrowd.workflow.plan import plan as plan
 from incrowd.workflow.plan import solve as solve
 from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
-from incrowd.workflow.regress import forecast_regression as forecast_regression
 from incrowd.workflow.regress import regress as regress
+from incrowd.workflow.regression_forecast import forecast_regression as forecast_regression
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note
 from incrowd.workflow.simulate import Simulation as Simulation

@@ -83,7 +83,7 @@ async function whole() {
   seen.axeReviewing = await violations(page)
   seen.answers = await page.locator("#review tbody td:nth-child(2)").allInnerTexts()
   const examples = new Set()
-  for (let draws = 0; draws < 20; draws++) {
+  for (let draws = 0; draws < 8; draws++) {
     const shown = await page.locator("#review tbody td:nth-child(3)").allInnerTexts()
     examples.add(shown.join("|"))
     seen.example = shown
@@ -142,10 +142,16 @@ async function failures() {
   seen.used = await outcome(page)
   page = await opened(browser, link(""))
   seen.noCode = await outcome(page)
-  await page.fill("#code", "0000-0000-0000-0000")
-  await page.click("#review form button")
-  await page.waitForFunction(() => document.getElementById("outcome").textContent.includes("know"))
-  seen.unknown = await text(page, "#outcome")
+  const sent = []
+  page.on("request", (request) => request.method() === "POST" && sent.push(request.postDataBuffer().toString("base64")))
+  for (const code of ["0000-0000-0000-0000", "oooo oooo oooo 1111"]) {
+    await page.fill("#code", code)
+    await page.click("#review form button")
+    await page.waitForFunction(() => document.getElementById("outcome").textContent.includes("know"))
+    seen.unknown = await text(page, "#outcome")
+    await page.waitForFunction(() => !document.querySelector("#review form button").disabled)
+  }
+  seen.mistyped = sent
   page = await opened(browser, link(codes[0], "0".repeat(64)))
   seen.refused = await text(page, ".notice")
   seen.refusedAsks = await page.locator("input").count()

@@ -23,7 +23,7 @@ def wrong_uses(made, folder):
     return {
         "no survey": (("plan", folder / "none.toml"), 2, "No such file"),
         "survey is no TOML": (("plan", plan), 2, "is not TOML"),
-        "plan is no plan": (("estimate", SURVEY, reports), 2, "holds no plan"),
+        "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
         "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
         "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),
         "no column": (
@@ -37,7 +37,7 @@ def wrong_uses(made, folder):
             "row 3, self_rated_health: got 'fine'",
         ),
         "NaN": (("randomize", plan, folder / "nan.csv", "-o", out), 2, "row 2, chronic_conditions"),
-        "truncated": (("estimate", plan, folder / "short.parquet"), 2, "it holds no reports"),
+        "truncated": (("estimate", plan, folder / "short.parquet"), 2, "it is not a reports file"),
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
@@ -111,9 +111,9 @@ def wide_uses(made, folder):
         (("plan", SURVEY, "--frontier"), 2, "-o: is missing; --frontier writes a page"),
         (("plan", SURVEY, "--solve", "crowd"), 2, "--error: is missing; --solve crowd needs"),
         (("plan", SURVEY, "--solve", "x"), 2, "--solve: got 'x'; use one of crowd"),
-        (("plan", SURVEY, "--ledger", plan), 2, "holds no ledger"),
+        (("plan", SURVEY, "--ledger", plan), 2, "is not a ledger"),
         (("verify", none), 2, f"plan: got '{none}'; it cannot be read: No such file"),
-        (("verify", folder / "binary"), 2, "binary'; it holds no plan; make one with"),
+        (("verify", folder / "binary"), 2, "binary'; it is not a plan; make one with"),
         (("verify", folder / "later.json"), 2, "plan.format: got 'incrowd plan 9'"),
         (("verify", folder / "empty.json"), 1, "crowd: got 0; should be at least 1; the plan was"),
         (("verify", folder / "other.json"), 1, "from the survey: guarantee.crowd is 9"),

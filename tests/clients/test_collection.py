@@ -144,7 +144,7 @@ def collected(javascript, tmp_path_factory, request):
         doors = [running.enter_context(rehearsal._door()) for _ in range(2)]
         places = [folder / "shuffler", folder / "collector"]
         addresses = [rehearsal._address(door) for door in doors]
-        bundle, signer = rehearsal._bundle(plan, 2 * number, addresses, places[1])
+        bundle, signer = rehearsal._bundle(plan, addresses, places[1])
         private = load_private(Places(places[1]).private, bundle)  # it is destroyed in the end
         invited = rehearsal._installed(bundle, signer, *places, 2 * number)
         services = rehearsal._shuffler, rehearsal._collector
@@ -158,6 +158,7 @@ def collected(javascript, tmp_path_factory, request):
         fields = [code_field(code) for code in codes[number:]]
         crowd = send_each(bundle, people, Keeping(sent), codes=fields)
         assert crowd.stored == number and not crowd.refused
+        (places[0] / rehearsal.ALL_SENT).touch()
         opened = places[1] / "opened" / "release-0"
         rehearsal._wait_for(lambda: (opened / "receipt.json").exists(), processes)
     halves = [Half.of(each, bundle, private) for each in (split(node, len(node) // number), sent)]

@@ -64,7 +64,7 @@ def test_no_answer_is_an_option_of_its_own():
     ("id", "values", "message"),
     [
         ("a", ["yes", "perhaps"], "row 2, a: got 'perhaps'; use yes or no"),
-        ("a", ["yes", None], "row 2, a: is missing; drop the row"),
+        ("a", ["yes", None], "row 2, a: the answer is missing; drop the row"),
         ("b", ["x", "x", "X"], "row 3, b: got 'X'; did you mean x? use one of x, y, z"),
         ("c", ["u;v;w"], "row 1, c: got 'u;v;w'; use at most 2"),
         ("c", ["u;q"], "row 1, c: got 'u;q'; use at most 2 of u, v, w"),

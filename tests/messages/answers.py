@@ -70,6 +70,7 @@ CASES = {
     "a choice of something else": of({"c": ["x"]}, options(3)),
     "a choice among many": of({"c": ["x"]}, options(30)),
     "more options than may be": of({"c": ["o1;o2"]}, options(3, type="multi", at_most=1)),
+    "an amount with a comma": of({"d": ["1,5"]}, {"id": "d", "type": "amount", "edges": [0, 1]}),
     "a number too small": of({"d": ["-1"]}, {"id": "d", "type": "number", "edges": [0, 1]}),
     "an empty word": lambda _: incrowd.randomize(
         made("text"), pa.table({"t": [" "], "a": ["yes"]}), simulation_seed=1

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pyreadstat
 
 import incrowd
-from tests.messages.shared import YESNO, command, file, plan_file, survey, survey_file
+from tests.messages.shared import YESNO, command, file, survey, survey_file
 
 CHOICE = {"id": "c", "type": "choice", "options": ["good", "bad"]}
 NUMBER = {"id": "d", "type": "number", "edges": [0, 1]}
@@ -221,7 +221,7 @@ TYPED = {
     ),
     "a format of the command that is none": (
         lambda folder: command(
-            "randomize", plan_file(folder), file(folder, "a.csv", "a\n"), "-o", "r", "--format", "x"
+            "simulate", survey_file(folder), file(folder, "a.csv", "a\n"), "--format", "x"
         ),
         "--format: got 'x'; use one of csv, jsonl",
     ),

@@ -5,8 +5,19 @@ import pyarrow as pa
 
 import incrowd
 from incrowd.estimation.regression.formula import model_of
-from tests.messages.shared import YESNO, command, made, plan_file, reports, reports_file, survey
+from tests.messages.shared import (
+    YESNO,
+    command,
+    made,
+    options,
+    plan_file,
+    reports,
+    reports_file,
+    survey,
+)
 
+COST = {"id": "cost", "type": "amount", "edges": [0, 10, 50]}
+SPENT = survey(YESNO, COST)
 SMALL = survey(YESNO, YESNO | {"id": "b"})
 
 
@@ -19,8 +30,23 @@ def expected(shares):
     return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
 
 
-def of(kind, outcome, *on):
-    return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on)
+def of(kind, outcome, *on, **options):
+    return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on, **options)
+
+
+MANY = {"outcome": "a", "on": ["c", "d", "e"]}
+
+
+def wide():
+    """A plan of questions with so many answers that no table holds them."""
+    asked = survey(YESNO, options(20), options(20, id="d"), options(20, id="e"), crowd=10)
+    return incrowd.plan(asked)
+
+
+def too_many(_):
+    said = {id: ["o1"] * 20 for id in "cde"} | {"a": ["yes"] * 20}
+    sent = incrowd.randomize(wide(), pa.table(said), simulation_seed=1)
+    incrowd.regress(wide(), sent, **MANY)
 
 
 def likelihood_of_many(_):
@@ -35,10 +61,19 @@ def likelihood_of_many(_):
     incrowd.regress(plan, sent, outcome="a", on=on, method="likelihood")
 
 
-def regress(*options, with_reports=True):
+def released_as_one(_):
+    """Two towns, both below the crowd."""
+    towns = {"id": "t", "type": "choice", "options": ["x", "y"], "open": True}
+    plan = incrowd.plan(survey(YESNO, towns, small_strata="merge"))
+    said = {"a": ["yes", "no"] * 60, "t": ["x"] * 60 + ["y"] * 60}
+    sent = incrowd.randomize(plan, pa.table(said), simulation_seed=1)
+    incrowd.regress(plan, sent, outcome="a", on=["t"])
+
+
+def regress(*words, with_reports=True):
     def run(folder):
         files = [reports_file(folder)] if with_reports else []
-        command("regress", plan_file(folder), *files, *options)
+        command("regress", plan_file(folder), *files, *words)
 
     return run
 
@@ -62,11 +97,18 @@ CASES = {
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
     "likelihood of copies": model("a", ["b"], method="likelihood"),
     "likelihood of many patterns": likelihood_of_many,
+    "likelihood of the noise alone": of("k-ary", "a", "b", method="likelihood", noise_only=True),
+    "a table of many answers": too_many,
+    "a forecast of many answers": lambda _: incrowd.forecast_regression(wide(), **MANY),
+    "an outcome whose bits travel unlinked": of("apart", "b", "b=x"),
+    "towns that were released as one": released_as_one,
     "a text question in a model": of("text", "a", "t"),
     "a model of questions that travel apart": of("messages", "a", "b"),
     "shares of what is no question": expected({"z": [0.5, 0.5]}),
     "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
     "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
+    "an amount as a predictor": lambda _: model_of(SPENT, "a", ["cost"]),
+    "log odds of an amount": lambda _: model_of(SPENT, "cost=10", ["a"]),
     "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
 }
 COMMANDS = {

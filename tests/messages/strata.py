@@ -18,6 +18,7 @@ from incrowd.plans.digests import sealed
 from incrowd.reports.collection import write_reports
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
+from incrowd.workflow.forecast import people_needed
 from tests.messages.shared import YESNO, question, survey
 from tests.oracles.terms import stated
 
@@ -112,6 +113,7 @@ CASES = {
     "names that are none": no_names,
     "a stratum twice in a tally": a_stratum_twice,
     "open text": lambda _: question(type="text", open=True),
+    "an open amount": lambda _: question(type="amount", edges=[0, 1], open=True),
     "an open number": lambda _: question(type="number", edges=[0, 1], open=True),
     "open options": lambda _: question(type="multi", options=["x", "y"], at_most=1, open=True),
     "open with a device": lambda _: question(
@@ -147,6 +149,9 @@ CASES = {
         plan(), reports(), tables=[["faculty", "drinks"]]
     ),
     "a covariance of many strata": wide,
+    "how many people for what is open": lambda _: people_needed(
+        plan(), ["faculty"], standard_error=0.01
+    ),
     "post-processing what is open": lambda _: incrowd.postprocess(
         plan(), reports(), tables=[["faculty"]]
     ),

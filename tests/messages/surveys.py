@@ -59,6 +59,10 @@ CASES = {
         options(2, type="multi", options=["x;y", "z"], at_most=1)
     ),
     "edges that fall": lambda _: survey({"id": "d", "type": "number", "edges": [3, 1]}),
+    "edges of one number": lambda _: survey(
+        {"id": "d", "type": "amount", "edges": [1, 1 + 1e-14, 2]}
+    ),
+    "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
     "edges as words": lambda _: survey({"id": "d", "type": "number", "edges": ["a", "b"]}),
     "blocks of 15": lambda _: survey(TEXT | {"block": 15}),
     "text with another device": lambda _: survey(

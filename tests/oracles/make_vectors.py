@@ -23,7 +23,7 @@ from incrowd.plans import Plan, UnlinkedBits
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots
 from incrowd.workflow.randomize import randomize_message
-from tests.oracles import wire
+from tests.oracles import strata, wire
 from tests.oracles.device_vectors import devices
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
@@ -329,6 +329,7 @@ MADE = {
     "uploads": uploads,
     "releases": releases,
     "problems": problems,
+    "strata": strata.cases,
 }
 
 

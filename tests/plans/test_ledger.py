@@ -282,9 +282,9 @@ def test_older_files_have_to_be_possible(rappor, place, value):
     "text", ["", "7", "[]", "null", "{}", "[" * 10**6, '{"a":' * 10**6, "NaN", "1" * 5000]
 )
 def test_what_is_no_ledger_is_refused(text):
-    with pytest.raises(PlanFileError, match="holds no ledger"):
+    with pytest.raises(PlanFileError, match="is not a ledger"):
         Ledger.loads(text)
-    with pytest.raises(PlanFileError, match="holds no plan"):
+    with pytest.raises(PlanFileError, match="is not a plan"):
         incrowd.Plan.loads(text)
 
 

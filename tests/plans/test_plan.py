@@ -96,7 +96,7 @@ def test_files_that_are_no_plans(tmp_path):
         Plan.load(tmp_path / "none.json")
     for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 1"}}'):
         (tmp_path / "p.json").write_bytes(content)
-        with pytest.raises(PlanFileError, match=r"p\.json'; it holds no plan; make one") as error:
+        with pytest.raises(PlanFileError, match=r"p\.json'; it is not a plan; make one") as error:
             Plan.load(tmp_path / "p.json")
         assert "missing" not in str(error.value)
 

@@ -122,3 +122,14 @@ def test_the_public_verification_agrees():
     """A card is made of plans that `verify` accepts."""
     for name in PLANS:
         assert incrowd.verify(PLANS[name]()).holds
+
+
+def test_the_card_says_what_a_shuffler_could_infer():
+    """By Bayes' rule, written out: of a yes/no flipped with chance q and sent in two copies."""
+    raw = {"name": "x", "crowd": 1000, "copies": 2, "privacy": {"epsilon": 1.0, "delta": 1e-6}}
+    made = incrowd.plan(incrowd.Survey.of(raw | {"question": [yes_no_question("a")]}))
+    q = made.messages[0].noise.q
+    odds = 3 / 7 * ((1 - q) / q) ** 2
+    sure = math.ceil(100 * odds / (1 + odds))
+    said = texts(card(made))
+    assert f"right in 30% of all cases could become one that is right in {sure}%" in said

@@ -47,9 +47,14 @@ def test_a_way_without_an_error_says_why_and_the_others_how_much_worse_they_are(
     assert "2.50" in text and "25%" in text and "no noise keeps the promise" in text
 
 
-def test_what_a_plan_will_tell():
-    text = printed(forecast_table(1000, [(("a", "b"), 0.0123, float("inf"), 456.7)]))
-    assert "1,000 people will tell" in text and "a, b" in text
+@pytest.mark.parametrize("openly", [False, True])
+def test_what_a_plan_will_tell(openly):
+    questions = [{"id": "a", "type": "yesno"}, {"id": "b", "type": "yesno", "open": openly}]
+    raw = {"name": "s", "crowd": 1000, "privacy": {"epsilon": 1.0}, "question": questions}
+    expected = [(("a", "b"), 0.0123, float("inf"), 456.7)]
+    text = " ".join(printed(forecast_table(incrowd.Survey.of(raw), expected)).split())
+    whose = " of the smallest stratum" if openly else ""
+    assert f"1,000 people{whose} will tell" in text and "a, b" in text
     assert "1.2%" in text and "457" in text
 
 

@@ -44,7 +44,7 @@ def test_an_error_says_how_far_it_looked(plans, small_batches, tmp_path):
     with pytest.raises(AnswersError) as error:
         randomize_files(plans["bits"], tmp_path / "a.parquet", tmp_path / "r.parquet")
     said = str(error.value)
-    assert "row 701, b" in said and "b: 300 such rows in all" in said
+    assert "row 701, b" in said and "b: 300 rows have this mistake" in said
     assert "answers: only rows 1 to 1,000 were checked" in said
 
 

@@ -65,7 +65,7 @@ MISTAKES = [
     ),
     (("question", 0, "type"), None, "question[1].type of a: is missing; use one of"),
     (("question", 1, "options"), ["x"], "question[2].options of b: got a list of 'x'; should have"),
-    (("question", 1, "options"), ["x", "x"], "'x' stands there twice"),
+    (("question", 1, "options"), ["x", "x"], "'x' is used twice"),
     (("question", 1, "options"), ["x", "no answer"], "set optional = true"),
     (("question", 1, "option"), ["x"], "did you mean options?"),
     (

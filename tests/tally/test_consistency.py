@@ -125,7 +125,7 @@ def test_a_tally_that_no_reports_can_give_is_refused(plain_plan, change):
 )
 def test_what_is_no_tally_is_refused(plain_plan, change):
     tally = incrowd.count(plain_plan, reports_of(plain_plan))
-    with pytest.raises(ReportsError, match="holds no tally"):
+    with pytest.raises(ReportsError, match="is not a tally"):
         of_text(resealed(tally, change))
 
 

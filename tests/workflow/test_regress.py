@@ -23,9 +23,11 @@ QUESTIONS = [
 ]
 
 
+PRIVACY = {"epsilon": 14.0, "analysis": "local"}
+
+
 def survey(**changed):
-    privacy = {"epsilon": 14.0, "analysis": "local"}
-    raw = {"name": "health", "crowd": 12_000, "privacy": privacy, "question": QUESTIONS}
+    raw = {"name": "health", "crowd": 12_000, "privacy": PRIVACY, "question": QUESTIONS}
     return incrowd.Survey.of(raw | changed)
 
 
@@ -117,6 +119,25 @@ def test_a_number_is_explained_in_its_own_units():
     ill = np.array(people()["ill"].to_pylist()) == "yes"
     slope = found.coefficients[1]
     assert abs(slope.estimate - (score[ill].mean() - score[~ill].mean())) < 4 * slope.standard_error
+
+
+def test_an_amount_is_explained_by_its_mean():
+    """Rounded at random to an edge, so that means are kept: the slope is the difference of the
+    means of the amounts themselves, at 4 standard errors. Wrong: of the nearest edges."""
+    generator = np.random.default_rng(8)
+    smokes = np.arange(6000) % 2 == 0
+    cost = generator.uniform(0, 4, 6000) + 2 * smokes
+    questions = [{"id": "cost", "type": "amount", "edges": [0, 10]}, QUESTIONS[1]]
+    plan = incrowd.plan(survey(question=questions, crowd=6000, privacy=PRIVACY))
+    said = {"cost": cost, "smokes": np.where(smokes, "yes", "no")}
+    reports = incrowd.randomize(plan, pa.table(said), simulation_seed=2)
+    found = incrowd.regress(plan, reports, outcome="cost", on=["smokes"])
+    slope = found.coefficients[1]
+    true = cost[smokes].mean() - cost[~smokes].mean()
+    nearest = 10 * ((cost > 5)[smokes].mean() - (cost > 5)[~smokes].mean())
+    assert found.family == "linear"
+    assert abs(slope.estimate - true) < 4 * slope.standard_error
+    assert abs(nearest - true) > 3 * slope.standard_error
 
 
 def test_too_few_people_are_refused():

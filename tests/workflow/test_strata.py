@@ -367,5 +367,5 @@ def test_pages_and_data_tell_strata_apart(made, reports, tmp_path):
     rows = pa.csv.read_csv(tmp_path / "e.csv")
     assert set(rows["stratum"].to_pylist()) == {"all", "law", "arts", "science"}
     page = (tmp_path / "e.html").read_text()
-    assert "law: 2,600 people" in page and "not released" in page and "music" in page
+    assert "law: 2,600 people" in page and "too few people or none: music" in page
     assert "does not cover faculty" in page

@@ -9,11 +9,12 @@ import { isMemoised } from "./plan.js"
 import { randomOrder, systemWords } from "./random.js"
 import { plaintexts } from "./reports.js"
 import { seal } from "./seal.js"
+import { stratumOf } from "./strata.js"
 
 export interface SealOptions {
   /** The invitation; by default that of the link, if the survey was fetched with one. */
   readonly code?: string
-  /** The part of the people that she belongs to, by its name; needed where there are several. */
+  /** The part of the people that she belongs to, by its name; needed where there are several and no question is open. */
   readonly stratum?: string
   /** Where the device's key for permanent responses is kept; by default this origin's IndexedDB. */
   readonly keyStore?: KeyStore
@@ -35,7 +36,7 @@ export async function fetchSurvey(link: string | Link, patience: Patience = PATI
  */
 export async function sealAnswers(survey: Survey, answers: Answers, options: SealOptions = {}): Promise<Bytes> {
   const { bundle, digest } = survey
-  const start = concat(digest, codeField(survey, options.code), stratumField(survey, options.stratum))
+  const start = concat(digest, codeField(survey, options.code), stratumField(survey, answers, options.stratum))
   const memoised = bundle.plan.survey.question.some(isMemoised)
   const key = memoised ? await keptKey(storeOf(options)) : null
   const made = await plaintexts(bundle.plan, bundle.slots, answers, systemWords, key)
@@ -63,8 +64,9 @@ function codeField({ bundle, code }: Survey, typed = code): Bytes {
   return typed ? utf8(parseCode(typed)) : new Uint8Array(16)
 }
 
-function stratumField({ bundle: { strata } }: Survey, name = strata.length === 1 ? strata[0] : undefined): Bytes {
-  const number = name === undefined ? -1 : strata.indexOf(name)
+function stratumField({ bundle: { plan, strata } }: Survey, answers: Answers, typed?: string): Bytes {
+  const said = stratumOf(plan, answers) || (strata.length === 1 ? strata[0] : typed)
+  const number = said && said === (typed ?? said) ? strata.indexOf(said) : -1
   if (number < 0) throw new IncrowdError("stratum", `Name one of the parts of this survey: ${strata.join(", ")}.`)
   return twoBytes(number)
 }

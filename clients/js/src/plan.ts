@@ -8,6 +8,8 @@ interface Common {
   readonly id: string
   readonly optional: boolean
   readonly randomizer: Randomizer | null
+  /** Whether the answer travels in clear: it makes the person's stratum, and stands in no message. */
+  readonly open?: boolean
   /** What people read, where the survey says it; labels by the answers. */
   readonly text?: Words
   readonly help?: Words
@@ -150,14 +152,15 @@ export function checkPlan(plan: Plan): void {
 /** Whether the questions of a message can travel as it says: a device for each, memoised ones by themselves. */
 function fits(plan: Plan, { questions, noise_numerator: noise, apart }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
+  if (all.some(({ open }) => open)) return false
   const alike = all.every((question) => isMemoised(question) === isMemoised(all[0]))
   if (apart) return all.length === 1 && noise !== null && !all[0].randomizer && all[0].type !== "text"
   return alike && (noise !== null || all.every(({ randomizer }) => randomizer))
 }
 
 function checkQuestion(question: Question): void {
-  const { type, id } = question
-  if (!["yesno", "choice", "multi", "number", "text"].includes(type))
+  const { type, id, open } = question
+  if (!["yesno", "choice", ...(open ? [] : ["multi", "number", "text"])].includes(type))
     refuse(`question "${id}" is of type "${type}", which this client does not know`)
   if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, NamedTuple, get_args
 
 import typer
 
@@ -40,7 +41,7 @@ from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally
 from incrowd.tally.spark import THIS_MACHINE
 from incrowd.tally.tally import Kind
-from incrowd.workflow.estimate import count_on_spark
+from incrowd.workflow.estimate import count_on_spark, to_count
 from incrowd.workflow.postprocess import METHODS
 
 Words = Annotated[
@@ -55,7 +56,24 @@ Simultaneous = Annotated[
         "Intervals for all cells at once: max-t or bonferroni.",
     ),
 ]
+Margins = Annotated[
+    Path | None,
+    typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
+]
+OfThoseWhoAnswered = Annotated[
+    bool,
+    typer.Option(
+        "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
+    ),
+]
 Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
+
+
+class _Changed(NamedTuple):
+    """What is made of tables, under the names of the library."""
+
+    margins: Mapping[str, Mapping[str, float]] | None
+    of_those_who_answered: bool
 
 
 def _asked(tables: list[str] | None) -> list[list[str]] | None:
@@ -73,7 +91,7 @@ def _loaded(made: incrowd.Plan, path: Path) -> incrowd.Tally:
 def count_paths(
     made: incrowd.Plan,
     paths: list[Path],
-    tables: list[list[str]] | None,
+    tables: Sequence[Sequence[str]] | None,
     kind: Kind = "singles",
     spark: str | None = None,
 ) -> incrowd.Tally:
@@ -119,6 +137,8 @@ def estimate(
     plan: PlanFile,
     reports: ReportsFiles,
     table: Tables = None,
+    margins: Margins = None,
+    of_those_who_answered: OfThoseWhoAnswered = False,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     words: Words = None,
@@ -135,21 +155,25 @@ def estimate(
     Example:
       incrowd estimate plan.json reports.parquet -o report.html
       incrowd estimate plan.json reports.parquet --table smoker,health
+      incrowd estimate plan.json reports.parquet --margins margins.toml
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
     if output:
         check_ending(output)
-        keep(output, plan, *reports)
+        keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
     made = certified(plan)
-    asked = _asked(table)
-    kind: Kind = "pairs" if covariance or simultaneous else "singles"
-    counted = count_paths(made, reports, asked, kind, master if engine == "spark" else None)
+    changed = _Changed(incrowd.load_margins(margins) if margins else None, of_those_who_answered)
+    asked, joined = _asked(table), bool(covariance or simultaneous or any(changed))
+    kind: Kind = "pairs" if joined else "singles"
+    wanted = to_count(made, asked, **changed._asdict())
+    counted = count_paths(made, reports, wanted, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
         made,
         counted,
         tables=asked,
+        **changed._asdict(),
         noise_only=noise_only,
         accept_smaller_crowd=accept_smaller_crowd,
         candidates=_candidates(made, words or []),
@@ -157,13 +181,13 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, made, counted.collections),
     )
-    if output:
-        incrowd.save_estimates(estimates, output)
-        say(f"wrote {output}")
     _show(estimates, output, json)
 
 
 def _show(estimates: incrowd.Estimates, output: Path | None, json: bool) -> None:
+    if output:
+        incrowd.save_estimates(estimates, output)
+        say(f"wrote {output}")
     with beside(output):
         show.estimates(estimates, json)
     _say_without_joint(estimates)
@@ -235,6 +259,9 @@ def compare(
     reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
     first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
+    reference: Annotated[
+        str | None, typer.Option(help="Group that others are compared with; else the first.")
+    ] = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
@@ -243,7 +270,7 @@ def compare(
 
     \b
     Example:
-      incrowd compare plan.json reports.parquet smoker health
+      incrowd compare plan.json reports.parquet smoker health --reference no
     """
     check_reports(reports)
     made = certified(plan)
@@ -253,6 +280,7 @@ def compare(
             parts,
             first,
             second,
+            reference=reference,
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
         )

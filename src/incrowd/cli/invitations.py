@@ -14,6 +14,7 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
 from incrowd.cli.shuffler import _parts
+from incrowd.collection.wire.addresses import checked_address
 from incrowd.errors import UsageError
 from incrowd.presentation.invitations import invitations_page
 from incrowd.reports.files import replaced, write_text
@@ -26,6 +27,9 @@ def invitations(
     page: Annotated[
         Path | None, typer.Option(help="HTML page to print and cut, one invitation each.")
     ] = None,
+    survey_page: Annotated[
+        str, typer.Option(help="Address of a survey page (see `page`): links lead there.")
+    ] = "",
     json: AsJson = False,
 ) -> None:
     """Make invitations, on the shuffler's side. Each is for one person, who can answer once.
@@ -39,21 +43,31 @@ def invitations(
     """
     if number < 1:
         raise UsageError.of("number", number, "should be at least 1")
-    parts = _parts()
+    page_address, parts = _checked(survey_page), _parts()
     store = parts.open_store(parts.load_settings(shuffler))
-    made = parts.new_invitations(store, number)
+    made = parts.new_invitations(store, number, page_address)
     with _private(), replaced(output) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("code", "link"), *made])
         title, digest = store.bundle.wording.title, parts.short(store.bundle.digest)
         if page:
-            write_text(page, invitations_page(title, digest, made))
+            write_text(page, invitations_page(title, digest, made, survey_page))
         parts.issue(store, made)
     issued = store.issued()
     if json:
         print_json({"invitations": number, "issued": issued, "file": str(output)})
     else:
         say(f"wrote {output}: {number:,} invitations, {issued:,} in all; keep it secret")
+
+
+def _checked(page: str) -> str:
+    """The address of a page, which may end with /. Raises UsageError for what is none."""
+    try:
+        if page:
+            checked_address(page.rstrip("/"))
+    except ValueError as error:
+        raise UsageError.of("survey_page", page, str(error)) from None
+    return page
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from incrowd.errors import Problem
 
 _ALIKE = (
     "accept_smaller_crowd as_planned bootstrap code codes device_key encoding engine error family "
-    "format id keep master memory method on outcome people reference scores seed short "
+    "format id keep margins master memory method on outcome people reference scores seed short "
     "simulation_seed stratum trials words"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
@@ -19,7 +19,7 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "unknown": "--solve",
 }
 # An argument as it is written in Python: a flag is True, text stands in quotation marks.
-_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'(\w+)'|(\w+))")
+_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
 def as_typed(problem: Problem) -> Problem:

@@ -142,7 +142,7 @@ def _check_plan_options(
         given = str(output) if output else MISSING
         raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
     if solve and solve != "error" and error is None:
-        allowed = f"--solve {solve} needs the wanted error; give one, such as 1%, or --margin 2%"
+        allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01, or a --margin"
         raise UsageError.of("--error", MISSING, allowed)
     if error is not None and not (solve and solve != "error"):
         allowed = "it goes with --solve crowd, epsilon or delta; add that"

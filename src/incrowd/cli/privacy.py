@@ -105,7 +105,7 @@ class Setting:
     def sent(self, channel: BitFlip) -> Sent:
         """Reports of all questions together, with that noise where the survey fixes no other."""
         parts = [Part(FREE_BIT, channel)] * self.bits
-        for question in self.survey.questions if self.survey else ():
+        for question in self.survey.randomized if self.survey else ():
             own = crowd_channel(question) or channel
             parts += [Part(domain, own) for domain in question.domains]
         return Sent.of(Schema.of(parts), self.copies)

@@ -26,6 +26,8 @@ from incrowd.cli.options import (
     opened,
 )
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.planner.spending import check_left
+from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.randomize import randomize_files
@@ -59,6 +61,10 @@ def randomize(
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="Ledger of these people: refused if it leaves no round of the plan."),
+    ] = None,
     format: Format = None,
     encoding: Encoding = None,
     json: AsJson = False,
@@ -72,6 +78,8 @@ def randomize(
     keep(output, plan, answers)
     check_answers(answers)
     made = certified(plan)
+    if ledger:
+        check_left(Ledger.load(ledger), made)
     _check_reports_path(made, output)
     with kept_key(device_key) as key:
         written = randomize_files(

@@ -110,20 +110,24 @@ def regress(
         "noise_only": noise_only,
     }
     if forecast:
-        said = _of_questions(made, "--share", share or [])
-        shares = {id: _numbers("--share", values) for id, values in said.items()}
-        found = incrowd.forecast_regression(made, **asked, shares=shares)
+        asked["shares"] = _shares(made, share or [])
+        found = incrowd.forecast_regression(made, **asked)
     else:
         asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
         found = incrowd.regress(made, _loaded(files), **asked)
+    _give(found, output, json)
+    show.receipts(receipts_of(made, files))
+    if not found.estimable:
+        raise typer.Exit(1)
+
+
+def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
+    """Write what was found, if wanted, and show it."""
     if output:
         regressions.save_regression(found, output)
         say(f"wrote {output}")
     with beside(output):
         _show(found, json)
-        show.receipts(receipts_of(made, files))
-    if not found.estimable:
-        raise typer.Exit(1)
 
 
 def _check_files(plan: Path, reports: list[Path], forecast: bool, output: Path | None) -> None:
@@ -164,6 +168,11 @@ def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str
         id = max(ids, key=len)
         found[id] = text[len(id) + 1 :]
     return found
+
+
+def _shares(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
+    said = _of_questions(made, "--share", texts)
+    return {id: _numbers("--share", values) for id, values in said.items()}
 
 
 def _numbers(option: str, text: str) -> list[float]:

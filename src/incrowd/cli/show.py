@@ -14,8 +14,10 @@ from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
+from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.advice import first_line, of_no_use, sharper
 from incrowd.presentation.data import (
@@ -41,9 +43,11 @@ from incrowd.presentation.terminal_tables import (
     comparison_table,
     forecast_table,
     ledger_lines,
+    mean_error,
     message_table,
     postprocessed_table,
     sent_each,
+    spent_line,
 )
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
@@ -77,14 +81,18 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     )
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
+    for table in expected:
+        if table.mean_error is not None:
+            say(mean_error(made.survey, table.questions[0], table.mean_error))
     if others:
         out.print(alternatives_table(made, error, others))
 
 
 def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked."""
+    """What a population was asked, and what is left of a plan of several rounds."""
+    found = spent(known)
     if not json:
-        for line in ledger_lines(known):
+        for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
             say(line)
         return
     facts = [
@@ -93,12 +101,12 @@ def ledger(known: Ledger, json: bool) -> None:
             "questions": [question.id for question in asked.survey.questions],
             "crowd": asked.crowd,
             "planned": asked.survey.honest,
-            "counted": asked.digest not in known.as_planned,
+            "counted": name not in known.as_planned,
             "digest": asked.digest,
         }
-        for asked in known.asked
+        for asked, name in zip(known.asked, known.names, strict=True)
     ]
-    print_json({"asked": facts})
+    print_json({"asked": facts} | ({"rounds": found._asdict()} if found else {}))
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:
@@ -141,6 +149,8 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
         "plan": made.digest,
         "messages": messages,
     }
+    if made.survey.open:
+        facts["not_released"] = list(left_out(made.survey, written.strata))
     if printed_as_json(json, facts, written.seed):
         return
     say(f"randomised {written.rows:,} rows of answers")
@@ -266,7 +276,7 @@ def comparison(found: TwoWay, json: bool) -> None:
         out.print(line, markup=False, highlight=False)
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
-    out.print(comparison_table(comparisons.title(found.questions), found.figures))
+    out.print(comparison_table(found))
     for note in comparisons.notes(found.figures):
         say(note)
 

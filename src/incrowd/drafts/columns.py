@@ -26,6 +26,7 @@ MOST_OPTIONS = 1000
 MOST_CODES = 10  # whole numbers that may be codes rather than amounts
 FEW = 10  # rows: options below tell of few people
 FEWEST_ROWS = 20  # below, nothing tells that a column is of ids
+FEWEST_EACH = 3  # rows on average, below which texts are free
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d\d(\d\d)?")
 
 
@@ -81,7 +82,7 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     """The type of a question, and its options or edges, by its answers."""
     name, values = column.name, list(counts)
     if not values:
-        return LeftOut(name, "it is empty")
+        return LeftOut(name, "it is empty, or holds what is no answer")
     if column.labels and set(values) <= set(column.labels):
         missing = set(column.missing) | set(no_answers(column.counts))
         return labelled(name, {c: w for c, w in column.labels.items() if c not in missing})
@@ -99,7 +100,9 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     if all(each is not None for each in numbers):
         found = zip(values, numbers, strict=True)
         return _numbers(column, {float(n or 0): counts[value] for value, n in found})
-    if len(values) > MOST_OPTIONS or (len(values) > FEWEST_ROWS and 2 * len(values) > column.rows):
+    if len(values) > MOST_OPTIONS or (
+        len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
+    ):
         return LeftOut(name, f'it is free text, {len(values):,} different ones: see type = "text"')
     return Asked(name, {"type": "choice", "options": sorted(values)})
 

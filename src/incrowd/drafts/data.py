@@ -53,7 +53,8 @@ def _column(data: Data, place: int) -> Column:
 
 def _counts(cells: pa.Array) -> Mapping[str, int]:
     """In how many rows each text stands; empty ones are no answer."""
-    if pa.types.is_nested(cells.type) or pa.types.is_null(cells.type):
+    kind = cells.type
+    if pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_binary(kind):
         return {}
     texts = pa.array(by_value(cells, _texts, None), pa.string())
     found = pc.value_counts(pc.drop_null(texts))

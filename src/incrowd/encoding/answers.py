@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -13,12 +12,10 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.formats import arrow, csv, excel, json_lines, labelled, parquet
 from incrowd.encoding.frames import as_table, is_frame
-from incrowd.encoding.kinds import SPOKEN
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords, likely
 from incrowd.survey import Survey
 
-_log = logging.getLogger(__name__)
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
 
 Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
@@ -44,7 +41,6 @@ def load_answers(
     if is_frame(answers):
         return check_columns(as_table(answers, wanted(survey, id)), survey, id)
     source = source_of(answers, format, encoding)
-    _log.info("reading %s as %s", source.name, SPOKEN[source.kind])
     with readable(source.name):
         pieces = [piece for piece, _ in read(source, survey, id)]
     check_rows(sum(piece.num_rows for piece in pieces))

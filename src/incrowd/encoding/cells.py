@@ -92,6 +92,12 @@ def split(column: pa.Array) -> pa.Array:
     return pc.if_else(empty, nothing, pc.split_pattern(text, SEPARATOR))
 
 
+def items(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """What is in the lists of a column, and in which row each stands; null lists have nothing."""
+    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    return pc.list_flatten(column), np.repeat(np.arange(len(column)), sizes)
+
+
 def is_list(kind: pa.DataType) -> bool:
     """Whether each cell of that type is a list."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.encoding.cells import is_list, split, texts_of, without_point
-from incrowd.survey import AnyQuestion, Codes, Multi, Number, Text, YesNo
+from incrowd.encoding.cells import is_list, items, split, texts_of, without_point
+from incrowd.survey import Amount, AnyQuestion, Codes, Multi, Number, Text, YesNo
 
 
 class Decoded(NamedTuple):
@@ -40,26 +40,26 @@ def code_list(codes: Codes, most: int = 12) -> str:
 
 
 def _items(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:
-    """Every option of every list; one list in which a code stands for no answer is none."""
-    parents = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
-    flat = texts_of(pc.list_flatten(column))
+    """Every option of every list; a list in which a code stands for no answer is none."""
+    flat, rows = items(column)
+    flat = texts_of(flat)
     gone = pc.fill_null(_among(flat, codes.missing), False).to_numpy(zero_copy_only=False)
-    found = _replaced(question, codes, flat)
-    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
     missing = column.is_null().to_numpy(zero_copy_only=False).copy()
-    missing[parents[gone]] = True
-    lists = pa.ListArray.from_arrays(offsets, found.column, mask=pa.array(missing))
+    missing[rows[gone]] = True
+    kept = ~missing[rows]
+    found = _replaced(question, codes, flat.filter(pa.array(kept)))
+    sizes = np.bincount(rows[kept], minlength=len(column))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
     unknown = np.zeros(len(column), bool)
-    unknown[parents[found.unknown]] = True
-    return Decoded(lists, unknown & ~missing)
+    unknown[rows[kept][found.unknown]] = True
+    return Decoded(pa.ListArray.from_arrays(offsets, found.column, mask=pa.array(missing)), unknown)
 
 
 def _replaced(question: AnyQuestion, codes: Codes, texts: pa.Array) -> Decoded:
     place = _place(texts, tuple(codes.values))
     answers = pa.array(list(codes.values.values()), pa.string())
     read = pc.if_else(pc.is_valid(place), pc.take(answers, place), texts) if codes.values else texts
-    if not codes.values or isinstance(question, Number | Text):
+    if not codes.values or isinstance(question, Number | Amount | Text):
         return Decoded(read, np.zeros(len(texts), bool))
     told = pc.utf8_lower(read) if isinstance(question, YesNo) else read
     answered = pc.is_in(told, value_set=pa.array(question.substantive, pa.string()))

@@ -51,8 +51,8 @@ def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _eager(frame: nw.DataFrame[Any], wanted: Sequence[str] | None) -> pa.Table:
-    names = [name for name in frame.columns if wanted is None or name in wanted]
-    return pa.table({str(name): _column(frame[name]) for name in names})
+    names = [name for name in frame.columns if wanted is None or str(name) in wanted]
+    return pa.table({str(name): _column(frame.get_column(name)) for name in names})
 
 
 def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:

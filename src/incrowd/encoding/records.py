@@ -12,14 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.encoding.amounts import between
 from incrowd.encoding.bloom import normalize, places
-from incrowd.encoding.cells import by_value, index, is_list, split, texts_of, without_point
+from incrowd.encoding.cells import by_value, index, is_list, items, split, texts_of, without_point
 from incrowd.encoding.coding import code_list, decoded
-from incrowd.errors import MISSING, AnswersError, InWords, Problem, likely
+from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
     NONE,
     SEPARATOR,
+    Amount,
     AnyQuestion,
     Choice,
     Codes,
@@ -38,12 +40,20 @@ NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", "-9", "-99", "-
 class Encoded(NamedTuple):
     """The answers to one question: which bits are set, as rows and places within the question.
 
-    words: of a text question the answers themselves, since its bits depend on the cohort.
+    words: of a text question the answers themselves, since its bits depend on the cohort. up: of
+    an amount, times 2^32, the chance that the place is the next one (-1 is no bit); until that is
+    drawn, one for each row.
     """
 
     rows: np.ndarray
     places: np.ndarray
     words: np.ndarray | None = None
+    up: np.ndarray | None = None
+
+    def drawn(self, up: np.ndarray) -> Encoded:
+        """The set bits of an amount when it is known who is rounded up."""
+        places = self.places + up
+        return Encoded(self.rows[places >= 0], places[places >= 0])
 
 
 _NOTHING = Encoded(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -81,7 +91,9 @@ def taken(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
     sizes = np.diff(starts)[rows]
     new_rows = np.repeat(np.arange(len(rows)), sizes)
     within = np.arange(len(new_rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Encoded(new_rows, encoded.places[np.repeat(starts[:-1][rows], sizes) + within])
+    kept = np.repeat(starts[:-1][rows], sizes) + within
+    up = None if encoded.up is None else encoded.up[kept]
+    return Encoded(new_rows, encoded.places[kept], up=up)
 
 
 def pack(
@@ -100,6 +112,7 @@ def pack(
         found = encoded[question.id]
         if isinstance(question, Text):
             found = _hashed(question, found, (cohorts or {})[question.id])
+        assert found.up is None, f"{question.id} is not rounded yet"
         bits[found.rows, start + found.places] = True
         start += question.bits
     return np.packbits(bits, axis=1, bitorder="little")
@@ -147,10 +160,12 @@ def _encoded(
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
-    """Quoted empty cells of a CSV file are missing as well; several options of none are none."""
-    if not isinstance(question, YesNo | Choice | Number) or not pa.types.is_string(cells.type):
+    """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
+    text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    if not isinstance(question, YesNo | Choice | Number) or not text:
         return cells
-    return pc.if_else(pc.equal(cells, ""), pa.scalar(None, cells.type), cells)
+    empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    return pc.if_else(empty, pa.scalar(None, cells.type), cells)
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
@@ -183,7 +198,10 @@ def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) 
     last = np.full(np.count_nonzero(missing), len(question.answers) - 1)
     places = np.concatenate([found.places[kept], last])
     order = np.argsort(rows, kind="stable")
-    return Encoded(rows[order], places[order])
+    if found.up is None:
+        return Encoded(rows[order], places[order])
+    up = np.concatenate([found.up[kept], np.zeros(len(last), np.int64)])
+    return Encoded(rows[order], places[order], up=up[order])
 
 
 _DROP = "drop the row, or set optional = true in the survey"
@@ -204,10 +222,10 @@ def _mistakes(
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
         value = column[int(row)].as_py()
-        shown = MISSING if value is None else value
+        shown = InWords("the answer is missing") if value is None else value
         yield Problem(f"row {before + row + 1}, {id}", shown, _hint(value, known) + allowed)
     if len(rows) > SHOWN:
-        yield Problem(id, InWords(f"{len(rows):,} such rows in all"), allowed)
+        yield Problem(id, InWords(f"{len(rows):,} rows have this mistake"), allowed)
 
 
 def _hint(value: object, known: Sequence[str]) -> str:
@@ -261,8 +279,8 @@ def _multi(question: Multi, column: pa.Array) -> Answered:
 
 
 def _lists(question: Multi, column: pa.Array) -> Answered:
-    rows = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
-    codes = _codes(pc.list_flatten(column), question.options)
+    flat, rows = items(column)
+    codes = _codes(flat, question.options)
     cells = np.unique(rows[codes >= 0] * len(question.answers) + codes[codes >= 0])
     found = Encoded(*np.divmod(cells, len(question.answers)))
     wrong = np.bincount(found.rows, minlength=len(column)) > question.at_most
@@ -276,10 +294,24 @@ def _number(question: Number, column: pa.Array) -> Answered:
     numbers = _floats(column)
     bins = np.searchsorted(question.edges, numbers, side="right") - 1
     wrong = (bins < 0) | ~np.isfinite(numbers)
-    allowed = f"use a number from {question.edges[0]:g} up"
-    comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
-    allowed += ", with a point before the decimals" if comma else ""
+    allowed = f"use a number from {question.edges[0]:g} up{_point(column)}"
     return _one_of(np.where(wrong, -1, bins)), wrong, allowed
+
+
+def _amount(question: Amount, column: pa.Array) -> Answered:
+    """The edge below each number, and the chance of the one above it; see `Encoded`."""
+    numbers = _floats(column)
+    wrong = ~np.isfinite(numbers)
+    known = np.flatnonzero(~wrong)
+    below, up = between(question.edges, numbers[known])
+    places = below - (question.bits < len(question.answers))  # the one bit is set for the upper
+    return Encoded(known, places, up=up), wrong, f"use a number{_point(column)}"
+
+
+def _point(column: pa.Array) -> str:
+    """What to say where somebody writes decimals after a comma."""
+    comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
+    return ", with a point before the decimals" if comma else ""
 
 
 def _word(_: Text, column: pa.Array) -> Answered:
@@ -321,5 +353,6 @@ _ENCODERS: dict[type, Callable[..., Answered]] = {
     Choice: _choice,
     Multi: _multi,
     Number: _number,
+    Amount: _amount,
     Text: _word,
 }

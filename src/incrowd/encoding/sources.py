@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import os
 import stat
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from incrowd.encoding.kinds import FORMATS, HEAD_BYTES, NAME_ONE, codec, kind_of
+from incrowd.encoding.kinds import FORMATS, HEAD_BYTES, NAME_ONE, SPOKEN, codec, kind_of
 from incrowd.errors import AnswersError, IncrowdError, UsageError, unreadable
 
+_log = logging.getLogger(__name__)
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
 TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # the reader's words for it
 OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as encoding='latin-1'"
@@ -64,7 +66,7 @@ def source_of(
     _check_encoding(encoding)
     if format not in (None, *FORMATS):
         raise UsageError.of("format", format, f"use one of {', '.join(FORMATS)}")
-    name = str(getattr(data, "name", "these bytes") if hasattr(data, "read") else data)
+    name = _named(data)
     with readable(name):
         content = _read_once(data)
         path = Path(name)
@@ -76,7 +78,15 @@ def source_of(
     if compression and kind not in ("csv", "jsonl"):
         allowed = "it is compressed, and no text; decompress it, and name what comes out"
         raise AnswersError.of("answers", name, allowed)
+    _log.info("reading %s as %s", name, SPOKEN[kind])
     return Source(name, path, kind, compression, encoding, content)
+
+
+def _named(data: Any) -> str:
+    if not hasattr(data, "read"):
+        return str(data)
+    name = str(getattr(data, "name", "these bytes"))
+    return "standard input" if name == "<stdin>" else name
 
 
 def _check_encoding(encoding: str | None) -> None:

@@ -6,20 +6,23 @@ Proof: docs/mathematics.md#ratios-and-lengths.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import helmert, null_space
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtri
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.delta_method import Shares, named, pick
-from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.delta_method import Shares, pick
+from incrowd.estimation.quotients import Comparison, Unbounded
 from incrowd.estimation.spheres import Length
 from incrowd.estimation.tables import LEVEL
 
-MARGIN = 5.0  # standard errors of a margin above zero, under which V says nothing
+MARGIN = 5.0  # standard errors of a margin above zero, under which V leaves an answer out
+BEYOND = 0.001  # the chance that what answers that are left out may add is underestimated
 
 
 @dataclass(frozen=True)
@@ -70,21 +73,27 @@ def cramers_v(joint: JointEstimate) -> Comparison:
     phi2 is the squared length of a vector whose estimate is nearly normal, and the interval is of
     the lengths that a test of it does not refuse, see `spheres`; near independence it reaches to
     zero. The squares hold the estimates' own variances, which are taken off the estimate; that is
-    zero if nothing is left. If a margin is under 5 standard errors from zero, V is left open: the
-    interval is 0 to 1. Raises TableError unless the joint estimate is of two questions of
-    exclusive answers, with margins.
+    zero if nothing is left. Answers whose margins are under 5 standard errors from zero are left
+    out of the sum: the estimate and the lower end are of the rest, which V is never below, and the
+    upper end allows for the most that they can add. If both questions have such answers, they can
+    add anything: then there is a lower end alone.
+    Raises TableError unless the joint estimate is of two questions of exclusive answers, with
+    margins.
     """
     if not all(joint.exclusive):
         raise TableError.of("table", joint.questions, "its options overlap; use exclusive ones")
+    ends = _margins(joint)
     value, error, low, high = math.nan, math.nan, 0.0, 1.0
-    reason = _small_margin(joint)
-    if not reason:
+    reason = "" if all(each.clear.all() for each in ends) else _left_out(ends)
+    if all(each.clear.any() for each in ends):
         length = Length(*standardized(joint))
         largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
-        low, high = (end / largest for end in length.interval(LEVEL, largest))
-        value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
+        low, high = (end / largest for end in _interval(length, ends, largest))
+        if any(each.clear.all() for each in ends):
+            value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
         if low <= 0 and high >= 1:
-            reason = "the data leave every value open; collect more reports"
+            reason = reason or "the data leave every value open; collect more reports"
+    limit: Unbounded = "above" if low > 0 else "everywhere"
     return Comparison(
         name=f"Cramer's V of {joint.questions[0]} and {joint.questions[1]}",
         estimate=value,
@@ -96,26 +105,66 @@ def cramers_v(joint: JointEstimate) -> Comparison:
         errors=joint.errors,
         estimable=not math.isnan(value),
         reason=reason,
-        unbounded="everywhere" if reason else "no",
+        unbounded="no" if high < 1 or not reason else limit,
     )
 
 
-def _small_margin(joint: JointEstimate) -> str:
-    """Which margin is the fewest standard errors above zero, if those are too few."""
-    margins = [
-        {question: answer}
-        for question, answers in zip(joint.questions, joint.answers, strict=True)
-        for answer in answers
+class _Margin(NamedTuple):
+    """The shares of a question's answers, their errors, and which are clear of the noise."""
+
+    question: str
+    answers: tuple[str, ...]
+    values: np.ndarray
+    errors: np.ndarray
+
+    @property
+    def clear(self) -> np.ndarray:
+        """Five standard errors above zero."""
+        return np.asarray((self.values > 0) & (self.values >= MARGIN * self.errors))
+
+
+def _margins(joint: JointEstimate) -> list[_Margin]:
+    """Those of the rows and of the columns."""
+    found = []
+    for question, answers in zip(joint.questions, joint.answers, strict=True):
+        shares = pick(joint, [{question: answer} for answer in answers])
+        errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
+        found.append(_Margin(question, answers, shares.values, errors))
+    return found
+
+
+def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[float, float]:
+    """The length of the whole vector, some answers of which may be left out.
+
+    The answer j adds pi_.j times the sum of (P(i | j) - pi_i.)^2 / pi_i. over i to the square,
+    which is 1 / min pi_i. - 1 at most. The bounds of these shares miss with 0.1% together.
+    """
+    first, second = sorted(ends, key=lambda each: bool(each.clear.all()))
+    if first.clear.all():
+        return length.interval(LEVEL, largest)
+    low, high = length.interval(LEVEL + BEYOND, largest)
+    if not second.clear.all():
+        return low, largest
+    wide = float(ndtri(1 - BEYOND / (len(first.values) + len(second.values))))
+    most = np.maximum(first.values + wide * first.errors, 0.0)[~first.clear].sum()
+    least = float((second.values - wide * second.errors).min())
+    added = most * (1 / least - 1) if least > 0 else math.inf
+    return low, min(math.sqrt(high**2 + added), largest)
+
+
+def _left_out(ends: Sequence[_Margin]) -> str:
+    """Which answers are left out of V, and why."""
+    names = [
+        f"{each.question} = {answer} ({value:.2%} ± {error:.2%})"
+        for each in ends
+        for answer, value, error, clear in zip(
+            each.answers, each.values, each.errors, each.clear, strict=True
+        )
+        if not clear
     ]
-    shares = pick(joint, margins)
-    errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
-    place = int(np.argmin(shares.values - MARGIN * errors))
-    value, error = shares.values[place], errors[place]
-    if value > 0 and value >= MARGIN * error:
-        return ""
     return (
-        f"the share of {named(margins[place])} is {value:.4g} with a standard error of "
-        f"{error:.2g}, under {MARGIN:g} standard errors from zero; collect more reports"
+        f"Cramer's V is at least that of the answers without {', '.join(names)}: under "
+        f"{MARGIN:g} standard errors from zero; collect more reports"
     )
 
 
@@ -124,17 +173,28 @@ def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
 
     Sums over i weighted by sqrt(pi_i.) are zero, and so over j: in these directions there is noise
     alone, and contrasts orthogonal to them are taken. (Their own errors matter not: they turn a
-    vector about, and do not change its length but by their square.)
+    vector about, and do not change its length but by their square.) Answers that are not clear of
+    the noise are left out, and nothing is known of the sums over those of their question.
     """
     expected, jacobian, deviations, shares = _deviations(joint)
-    root = np.sqrt(expected)
+    ends = _margins(joint)
     moved = jacobian.copy()
     moved[:, : len(expected)] = 0  # off the cells the Jacobian is minus that of `expected`
+    kept = np.outer(ends[0].clear, ends[1].clear).ravel()
+    expected, deviations, jacobian, moved = (
+        each[kept] for each in (expected, deviations, jacobian, moved)
+    )
+    root = np.sqrt(expected)
     slope = jacobian / root[:, None] + moved * (deviations / (2 * root * expected))[:, None]
-    ends = np.split(shares.values[len(expected) :], [len(joint.answers[0])])
-    contrast = np.kron(*(null_space(np.sqrt(margin)[None]).T for margin in ends))
+    contrast = np.kron(*map(_contrasts, ends))
     linear = contrast @ slope
     return contrast @ (deviations / root), linear @ shares.covariance @ linear.T
+
+
+def _contrasts(margin: _Margin) -> np.ndarray:
+    """Directions in which a vector can point, for the answers of one question that are kept."""
+    kept = np.sqrt(margin.values[margin.clear])
+    return null_space(kept[None]).T if margin.clear.all() else np.eye(len(kept))
 
 
 def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:

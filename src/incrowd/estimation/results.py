@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from incrowd import views
+from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
@@ -71,6 +72,7 @@ class StratumEstimates:
     people: int
     tables: tuple[TableEstimate, ...]
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
+    amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
     covariances: tuple[JointEstimate | None, ...] = ()
 
@@ -85,8 +87,9 @@ class Estimates(views.Notebook, views.Tabular):
     """Estimated tables of one plan.
 
     arrived: what came of each message. guarantee: recomputed for the smallest number of people of
-    any message. words: of text questions, by id. simultaneous, covariances: one for each table,
-    where they were asked for (None if its set bits travel unlinked: no report holds two bits).
+    any message. words: of text questions, by id. amounts: of questions of numbers, by id: means,
+    totals, quantiles. simultaneous, covariances: one for each table, where they were asked for
+    (None if its set bits travel unlinked: no report holds two bits).
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table. received: what
@@ -99,6 +102,7 @@ class Estimates(views.Notebook, views.Tabular):
     guarantee: Guarantee
     tables: tuple[TableEstimate, ...]
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
+    amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
     covariances: tuple[JointEstimate | None, ...] = ()
     seed: int | None = None

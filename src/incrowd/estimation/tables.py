@@ -92,6 +92,21 @@ class TableEstimate(Intervals, views.Tabular):
         return np.asarray(np.sqrt(self.noise_error**2 + sampling))
 
     @property
+    def whose(self) -> str:
+        """What the shares are of, in words."""
+        return "people"
+
+    @property
+    def weights_words(self) -> str:
+        """To what the table is weighted, and what that does to its errors; "" if it is not."""
+        return ""
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """What was made of the table after it was estimated, for files: a name and words each."""
+        return {}
+
+    @property
     def effective_sample_size(self) -> float:
         """How many people asked without noise would tell as much, in squared error over all cells.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from incrowd import views
+from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
@@ -20,7 +21,8 @@ class TwoWay(views.Notebook, views.Tabular):
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
     shares: of each answer to the second question among those of each answer to the first.
     differences, odds_ratios: of each answer to the second question, the first answer to the first
-    question against each other one. wording: of both questions and their answers, if there is any.
+    question, or the one that was chosen, against each other one. wording: of both questions and
+    their answers, if there is any.
     """
 
     questions: tuple[str, str]
@@ -53,14 +55,25 @@ class TwoWay(views.Notebook, views.Tabular):
         yield from (("odds_ratio", figure) for figure in self.odds_ratios)
 
 
-def two_way(joint: JointEstimate, guarantee: Guarantee, seed: int | None) -> TwoWay:
-    """All figures of a table of two questions that was estimated with its margins."""
+def two_way(
+    joint: JointEstimate, guarantee: Guarantee, seed: int | None, reference: str | None = None
+) -> TwoWay:
+    """All figures of a table of two questions that was estimated with its margins.
+
+    reference: the answer to the first question with which its others are compared; by default its
+    first. Raises TableError if there is no such answer.
+    """
     (first, second), (groups, answers) = joint.questions, joint.answers
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
+    compared = groups[0] if reference is None else reference
+    if compared not in groups:
+        allowed = f"{likely(compared, groups)}this is no answer to {first}; use {', '.join(groups)}"
+        raise TableError.of("reference", compared, allowed)
     against = [
-        ((second, answer), (first, groups[0]), (first, group))
+        ((second, answer), (first, compared), (first, group))
         for answer in answers
-        for group in groups[1:]
+        for group in groups
+        if group != compared
     ]
     return TwoWay(
         questions=(first, second),
@@ -68,7 +81,7 @@ def two_way(joint: JointEstimate, guarantee: Guarantee, seed: int | None) -> Two
         independence=independence_test(joint),
         cramers_v=cramers_v(joint) if all(joint.exclusive) else None,
         shares=tuple(conditional_share(joint, *pair) for pair in pairs),
-        differences=tuple(difference(joint, *compared) for compared in against),
-        odds_ratios=tuple(odds_ratio(joint, *compared) for compared in against),
+        differences=tuple(difference(joint, *each) for each in against),
+        odds_ratios=tuple(odds_ratio(joint, *each) for each in against),
         seed=seed,
     )

@@ -125,9 +125,9 @@ class Search(NamedTuple):
         distance = sum(q.distance for q in questions if q.randomizer is None)
         fixed = sum(map(_log_phi, questions))
         tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
-        load = Load(
-            distance, fixed, self.survey.rows_per_person, copies, tuple(sorted(tables, key=repr))
-        )
+        rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
+        times = self.survey.rows_per_person * rounds
+        load = Load(distance, fixed, times, copies, tuple(sorted(tables, key=repr)))
         if not any(q.unlinked for q in questions):
             return load
         once = copies[:1]  # for one bit copies buy nothing

@@ -15,7 +15,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PlanFileError, PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, ways
-from incrowd.planner.sent import sent, sent_by
+from incrowd.planner.sent import sent, sent_by, sent_once
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
 from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.survey import AnyQuestion, Survey
@@ -59,7 +59,7 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
     privacy = survey.privacy
     if not earlier or not analysis(privacy.analysis).shuffled:
         return
-    before = reduce(Sent.also, [sent(asked.survey, asked.messages) for asked in earlier])
+    before = reduce(Sent.also, map(sent_once, earlier))
     if crowd >= 2:
         if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
             return
@@ -191,10 +191,16 @@ def assumption(survey: Survey, assumed: str) -> str:
     said = [assumed]
     if survey.rows_per_person > 1:
         said.append(f"No person has more than {survey.rows_per_person} rows of the answers.")
+    if survey.rounds > 1:
+        said.append(
+            f"The promise covers {survey.rounds:,} rounds together, in each of which that crowd "
+            "takes part."
+        )
     if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
+        times = f"{survey.rounds:,} times" if survey.rounds > 1 else "once"
         said.append(
             "Memoised responses are repeated in every round, which is covered for as long as a "
-            "person's answers to them stay the same; everything else is covered once."
+            f"person's answers to them stay the same; everything else is covered {times}."
         )
     if survey.open:
         named = " and ".join(question.id for question in survey.open)

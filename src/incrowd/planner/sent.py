@@ -19,12 +19,30 @@ def sent_by(plan: Plan) -> Sent:
 
 
 def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> Sent:
-    """All that a person sends by some messages, for as many rows as may be one person's.
+    """All that a person sends by some messages, in all rounds, for as many rows as may be hers.
 
     earlier: what the same people were asked before, and sent then.
     """
+    return reduce(Sent.also, [_sent(survey, messages, survey.rounds), *map(sent_once, earlier)])
+
+
+def sent_once(asked: Asked) -> Sent:
+    """What a person sent when she was asked: in one round, even if more were planned."""
+    return _sent(asked.survey, asked.messages, 1)
+
+
+def _sent(survey: Survey, messages: Sequence[Message], rounds: int) -> Sent:
+    """Memoised responses are the same in every round, all others are drawn again."""
     reports = [
-        Sent.of(Schema.of([Part(*part) for part in message.parts]), message.repeats)
+        Sent.of(
+            Schema.of([Part(*part) for part in message.parts]),
+            message.repeats * (1 if repeated(message) else rounds),
+        )
         for message in messages
-    ] * survey.rows_per_person
-    return reduce(Sent.also, reports + [sent(asked.survey, asked.messages) for asked in earlier])
+    ]
+    return reduce(Sent.also, reports * survey.rows_per_person)
+
+
+def repeated(message: Message) -> bool:
+    """Whether all rounds of a message have the same permanent responses."""
+    return all(question.memoised for question in message.questions)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, likely
 from incrowd.estimation.readings import Reading
 from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
@@ -68,7 +68,8 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     for ids in tables:
         for id in ids:
             if id not in known:
-                raise TableError.of("table", id, f"no question has this id; use {', '.join(known)}")
+                allowed = f"no question has this id; {likely(id, known)}use {', '.join(known)}"
+                raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
         alone = [id for id in ids if isinstance(survey.question(id), Text)]

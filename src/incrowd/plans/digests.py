@@ -96,7 +96,7 @@ class FileKind:
         except OSError as error:
             raise self.refused(str(path), unreadable(error)) from None
         except UnicodeDecodeError:
-            raise self.refused(str(path), f"it holds no {self.name}") from None
+            raise self.refused(str(path), f"it is not a {self.name}") from None
         return loads(text, str(path))
 
     @contextmanager
@@ -105,7 +105,7 @@ class FileKind:
         try:
             yield
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-            raise self.refused(file, f"it holds no {self.name}") from None
+            raise self.refused(file, f"it is not a {self.name}") from None
 
     def unsealed(self, data: Mapping[str, Any], file: str) -> tuple[dict[str, Any], bool]:
         """The content without its digest, and whether that fits it.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,7 +24,8 @@ _FILES = FileKind("ledger", PlanFileError, _MAKE, OLD_FORMAT)
 class Ledger(BaseModel):
     """What the same people were asked, the earliest first.
 
-    as_planned: the digests of the plans whose crowd nobody counted: the planned one is taken.
+    A plan of several rounds stands there once for each. as_planned: the names, as `names` has them,
+    of those whose crowd nobody counted: the planned one is taken.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,17 +41,40 @@ class Ledger(BaseModel):
         None if nobody counted, and the planned crowd is taken at its word. Raises PlanError if
         the plan is in it already, or does not cover what is in it as it was.
         """
-        if any(asked.digest == plan.digest for asked in self.asked):
-            raise PlanError.of(
-                "plan", plan.digest, "it is in the ledger already; note each plan once"
-            )
-        covered = {asked.digest: asked for asked in plan.earlier}
+        self.check_next(plan)
+        noted = (*self.asked, plan.asked if people is None else plan.asked_of(people))
+        more = _names(noted)[-1:] if people is None else ()
+        return Ledger(asked=noted, as_planned=(*self.as_planned, *more))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each is called here: a digest, and which round it is if not the first."""
+        return _names(self.asked)
+
+    def rounds_of(self, digest: str) -> int:
+        """How many rounds of a plan were carried out."""
+        return sum(asked.digest == digest for asked in self.asked)
+
+    def check_next(self, plan: Plan) -> None:
+        """Raises PlanError if a round of a plan cannot be the next thing asked.
+
+        All its rounds may be in the ledger already, or it does not cover what else is in it.
+        """
+        done, rounds = self.rounds_of(plan.digest), plan.survey.rounds
+        if done >= rounds:
+            said = "it is in the ledger already; note each plan once"
+            if rounds > 1:
+                said = (
+                    f"all its {rounds:,} rounds are in the ledger; nothing is left of its promise"
+                )
+            raise PlanError.of("plan", plan.digest, said)
+        covered: dict[str, list[Asked]] = {}
+        for each in reversed(plan.earlier):
+            covered.setdefault(each.digest, []).append(each)
         for asked in self.asked:
-            _check_covered(plan, asked, covered.get(asked.digest))
-        return Ledger(
-            asked=(*self.asked, plan.asked if people is None else plan.asked_of(people)),
-            as_planned=(*self.as_planned, plan.digest) if people is None else self.as_planned,
-        )
+            if asked.digest != plan.digest:
+                found = covered.get(asked.digest)
+                _check_covered(plan, asked, found.pop() if found else None)
 
     def dumps(self) -> str:
         """The text of a ledger file: the content and its digest, indented for people."""
@@ -68,14 +94,24 @@ class Ledger(BaseModel):
             return cls.model_validate(content)
         except ValidationError as error:
             field = place("ledger", error.errors()[0]["loc"])
-            raise _FILES.refused(name, f"it holds no ledger: {field} is wrong") from None
+            raise _FILES.refused(name, f"it is not a ledger: {field} is wrong") from None
         except SurveyError:
-            raise _FILES.refused(name, "it holds no ledger") from None
+            raise _FILES.refused(name, "it is not a ledger") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
         """Read a ledger file. Raises as `loads`, and PlanFileError if there is none."""
         return _FILES.load(path, cls.loads)
+
+
+def _names(asked: Sequence[Asked]) -> tuple[str, ...]:
+    seen: Counter[str] = Counter()
+    names = []
+    for each in asked:
+        seen[each.digest] += 1
+        number = seen[each.digest]
+        names.append(each.digest if number == 1 else f"{each.digest} {number}")
+    return tuple(names)
 
 
 def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:

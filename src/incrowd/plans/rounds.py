@@ -1,12 +1,29 @@
-"""Permanent responses over several rounds: which reports repeat those of an earlier round."""
+"""Several rounds: what they spend, and which permanent responses repeat those of an earlier one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans.message import Message
 from incrowd.plans.plan import Asked, Plan
+
+
+class Spent(NamedTuple):
+    """What the rounds of a plan have spent of its promise, and how many are left.
+
+    name: of the survey. done, rounds, left: carried out, planned, still covered. epsilon: what all
+    that stands in the ledger has spent at delta; promised: what it may.
+    """
+
+    name: str
+    done: int
+    rounds: int
+    left: int
+    epsilon: float
+    promised: float
+    delta: float
 
 
 def series(survey: str, message: Message, noise: BitFlip) -> str:
@@ -22,7 +39,12 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
 
 
 def repeats(plan: Plan) -> bool:
-    """Whether some responses are those that the same devices gave in an earlier round."""
+    """Whether some responses are those that the same devices gave in an earlier round.
+
+    Of a plan for several rounds nobody can tell which one this is: it may be any but the first.
+    """
+    if plan.survey.rounds > 1 and plan.memoised:
+        return True
     before = {each for asked in plan.earlier for each in _all_series(asked)}
     return not before.isdisjoint(_all_series(plan))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from incrowd.survey.open import SEPARATOR
 
 Group = tuple[int, ...]  # numbers of the strata that are released as one
 Names = tuple[str, ...]  # the names of these strata; () where no question is open
+Answers = tuple[str, ...]  # one to each of some open questions
 Rule = Literal["delete", "merge"]
 
 TOGETHER = " + "  # between the names of strata that are released as one
@@ -72,6 +73,15 @@ def label(names: Names) -> str:
     return TOGETHER.join(names)
 
 
+def said_by(survey: Survey, ids: Sequence[str], released: Iterable[Names]) -> set[tuple[str, ...]]:
+    """What the people of some releases may have answered to some open questions."""
+    open_ids = [question.id for question in survey.open]
+    combinations = product(*(question.answers for question in survey.open))
+    answers = dict(zip(strata(survey), combinations, strict=True))
+    places = [open_ids.index(id) for id in ids]
+    return {tuple(answers[name][place] for place in places) for each in released for name in each}
+
+
 def told_apart(
     survey: Survey, ids: Sequence[str], released: Sequence[Names]
 ) -> dict[str, list[Names]]:
@@ -84,16 +94,24 @@ def told_apart(
     places = [open_ids.index(id) for id in ids]
     answers = [question.answers for question in survey.open]
     combinations = dict(zip(strata(survey), product(*answers), strict=True))
-    wanted = list(product(*(answers[place] for place in places)))
-    parts: list[tuple[set[tuple[str, ...]], list[Names]]] = []
+    home: dict[Answers, _Part] = {}
     for names in released:
         said = {tuple(combinations[name][place] for place in places) for name in names}
-        same = [part for part in parts if part[0] & said]
-        parts = [part for part in parts if not part[0] & said]
-        found = [*chain.from_iterable(part[1] for part in same), names]
-        parts.append((said.union(*(part[0] for part in same)), found))
-    parts.sort(key=lambda part: min(map(wanted.index, part[0])))
-    return {
-        TOGETHER.join(SEPARATOR.join(each) for each in wanted if each in said): found
-        for said, found in parts
-    }
+        known = {id(home[each]): home[each] for each in said if each in home}.values()
+        part = _Part(
+            frozenset(said).union(*(other.answers for other in known)),
+            (*chain.from_iterable(other.releases for other in known), names),
+        )
+        home |= dict.fromkeys(part.answers, part)
+    called: dict[tuple[Names, ...], list[str]] = {}
+    for each in product(*(answers[place] for place in places)):
+        if each in home:
+            called.setdefault(home[each].releases, []).append(SEPARATOR.join(each))
+    return {label(tuple(names)): list(found) for found, names in called.items()}
+
+
+class _Part(NamedTuple):
+    """Answers that no release tells apart, and the releases in which they were given."""
+
+    answers: frozenset[Answers]
+    releases: tuple[Names, ...]

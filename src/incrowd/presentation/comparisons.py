@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from incrowd.estimation.association import IndependenceTest
 from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.two_way import TwoWay
+from incrowd.presentation.number_text import digits, percent
 
 HEADINGS = ("figure", "estimate", "95% interval")
+IN_PERCENT = ("share", "difference")
 
 
 def title(questions: tuple[str, str]) -> str:
@@ -21,23 +27,45 @@ def independence_words(test: IndependenceTest) -> str:
     return f"independence: {chi}, p = {test.p_value:.3g}"
 
 
-def row(item: Comparison) -> tuple[str, str, str]:
-    """The name, the estimate and the interval of a figure."""
-    return item.name, f"{item.estimate:.4f}" if item.estimable else "none", interval_words(item)
+def rows(found: TwoWay) -> list[tuple[str, str, str]]:
+    """The name, the estimate and the interval of each figure; a number in brackets names a note.
+
+    Shares and their differences are in percent.
+    """
+    reasons = _reasons(found.figures)
+    return [row(item, kind in IN_PERCENT, _mark(item, reasons)) for kind, item in found.kinds()]
 
 
-def notes(items: tuple[Comparison, ...]) -> list[str]:
-    """What has to be said below the figures."""
-    reasons = sorted({item.reason for item in items if item.reason})
+def row(item: Comparison, in_percent: bool = False, mark: str = "") -> tuple[str, str, str]:
+    """A figure and its interval in words."""
+    say = partial(_percent, places=digits([item])) if in_percent else "{:.4f}".format
+    estimate = say(item.estimate) if item.estimable else "none"
+    return item.name, estimate, interval_words(item, say) + mark
+
+
+def _percent(value: float, places: int) -> str:
+    return f"{percent(value, places)}%"
+
+
+def _reasons(items: Sequence[Comparison]) -> list[str]:
+    return list(dict.fromkeys(item.reason for item in items if item.reason))
+
+
+def _mark(item: Comparison, reasons: Sequence[str]) -> str:
+    return f" ({reasons.index(item.reason) + 1})" if item.reason else ""
+
+
+def notes(items: Sequence[Comparison]) -> list[str]:
+    """What has to be said below the figures, first why there is no limit, or no estimate."""
     misses = f"each interval is for its own figure: of {len(items)}, about one in twenty misses"
-    return [misses, *(f"an interval has no limit: {reason}" for reason in reasons)]
+    return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
 
 
-def interval_words(item: Comparison) -> str:
+def interval_words(item: Comparison, say: Callable[[float], str] = "{:.4f}".format) -> str:
     """ "0.2000 to 0.3000", "above 0.8000", "below 0.3000" or "anything"."""
     if item.unbounded == "everywhere":
         return "anything"
     ends = {"above": item.low, "below": item.high}
     if item.unbounded in ends:
-        return f"{item.unbounded} {ends[item.unbounded]:.4f}"
-    return f"{item.low:.4f} to {item.high:.4f}"
+        return f"{item.unbounded} {say(ends[item.unbounded])}"
+    return f"{say(item.low)} to {say(item.high)}"

@@ -13,10 +13,13 @@ import pyarrow as pa
 
 from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
+from incrowd.estimation.derived import DerivedTable
 from incrowd.estimation.results import Estimates, StratumEstimates
+from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
+from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
@@ -79,13 +82,21 @@ class Shown(NamedTuple):
 
     note: what is left out, of questions with so many answers that only those are shown which rise
     above the noise, the largest first. ids: of the questions where the table has them, and their
-    answers, as people read them.
+    answers, as people read them. together: how intervals were made that hold for all cells at
+    once; "" if each is for its own cell.
     """
 
     table: TableEstimate
     cells: tuple[Cell, ...]
     note: str = ""
     ids: tuple[str, ...] = ()
+    together: str = ""
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals are: "95% interval", "95% interval, all cells at once (max-t)"."""
+        at_once = f", all cells at once ({self.together})" if self.together else ""
+        return f"{self.table.level:.0%} interval{at_once}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,17 +112,29 @@ class Shown(NamedTuple):
 def quality(table: TableEstimate) -> str:
     """How precise a table is, and how far one person can falsify it."""
     points = short_percent(table.influence).removesuffix("%")
+    weights = f"{table.weights_words}; " if table.weights_words else ""
+    if not table.standard_error.any():
+        return weights.removesuffix("; ") or "known exactly"
     return (
-        f"as precise as {table.effective_sample_size:,.0f} people asked without privacy; one "
-        f"person's false reports can shift a figure by at most {points} percentage points"
+        f"{weights}as precise as {table.effective_sample_size:,.0f} people asked without privacy; "
+        f"one person's false reports can shift a figure by at most {points} percentage points"
     )
 
 
 def shown(estimates: Estimates) -> Iterator[Shown]:
     """Every table with the cells that people look at, in the order of the estimates."""
-    for item in complete(estimates):
+    together = estimates.simultaneous or (None,) * len(estimates.tables)
+    for item, intervals in zip(complete(estimates), together, strict=True):
         visible = _visible(item) if item.cells[0].above_noise is not None else item
-        yield _as_read(visible, estimates.plan.survey)
+        at_once = visible if intervals is None else _at_once(visible, intervals)
+        yield _as_read(at_once, estimates.plan.survey)
+
+
+def _at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
+    """With the intervals that hold for all cells together, where they were asked for."""
+    ends = zip(item.cells, intervals.low.flat, intervals.high.flat, strict=True)
+    cells = tuple(cell._replace(low=float(low), high=float(high)) for cell, low, high in ends)
+    return item._replace(cells=cells, together=intervals.method)
 
 
 def _as_read(item: Shown, survey: Survey) -> Shown:
@@ -186,8 +209,9 @@ def strata_words(estimates: Estimates) -> Iterator[str]:
         together = " together" if len(stratum.names) > 1 else ""
         yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
     if estimates.left_out:
-        yield f"not released, with too few people or none: {listed(estimates.left_out)}"
-    yield "the tables are of all people of the released strata together; .json and .csv have each"
+        yield f"not among these reports, with too few people or none: {listed(estimates.left_out)}"
+    each = "; .json and .csv have each" if estimates.strata[0].tables else ""
+    yield f"the tables are of all people of the released strata together{each}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -302,12 +326,16 @@ def _table_json(
         "as_good_as": item.table.effective_sample_size,
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
+        **item.table.changes,
     }
+    if isinstance(item.table, DerivedTable):
+        found["error_ratio"] = item.table.error_ratio
     read = _as_read(item, survey).table
     if read.questions != item.table.questions:
         found["text"] = list(read.questions)
     if read.answers != item.table.answers:
         found["labels"] = list(map(list, read.answers))
+    found |= amount_facts(amounts_of(item.table.questions, estimates.amounts))
     intervals = estimates.simultaneous[number] if estimates.simultaneous else None
     if intervals is not None:
         found["simultaneous"] = {
@@ -366,7 +394,8 @@ def as_table(estimates: Estimates) -> pa.Table:
 
     Columns: table and answer (the questions' ids and the answers, joined by " | "), estimate,
     standard_error, low, high (proportions of the people), below_zero, truth if it is known, and
-    simulation, a warning, if it is one. Where questions are open the first column is stratum: "all"
+    weighted_to and shares_of (those who answered) if that was asked for, and simulation, a warning,
+    if it is one. Where questions are open the first column is stratum: "all"
     of all released ones together, then each, with proportions of its own people.
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
@@ -391,7 +420,7 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
     for item in items:
         for cell in item.cells:
             row = _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
-            yield row | ({} if cell.truth is None else {"truth": cell.truth})
+            yield row | ({} if cell.truth is None else {"truth": cell.truth}) | item.table.changes
     for id, found in words.items():
         yield from (_row(id, row.word, row) for row in word_rows(found))
 

@@ -12,7 +12,7 @@ from incrowd.channels.base import Channel
 from incrowd.encoding.bloom import places
 from incrowd.plans import Message, Plan
 from incrowd.presentation.number_text import factor
-from incrowd.survey import AnyQuestion, Domain, Text, YesNo
+from incrowd.survey import AnyQuestion, Domain, Multi, Text
 
 SHOWN_BITS = 24  # longer records are described by their set bits
 WORD = "example"  # the answer to a text question
@@ -106,7 +106,7 @@ def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
         found = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
         record[found + question.block * np.arange(question.hashes)] = 1
         return WORD, record
-    if not isinstance(question, YesNo) or question.optional:
+    if question.domain.fewest or isinstance(question, Multi):
         record[0] = 1
     return question.answers[0], record
 

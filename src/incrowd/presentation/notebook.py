@@ -87,7 +87,7 @@ def two_way_html(found: TwoWay) -> str:
             independence,
         ],
         headings=comparisons.HEADINGS,
-        rows=list(map(comparisons.row, found.figures)),
+        rows=comparisons.rows(found),
         notes=comparisons.notes(found.figures),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.presentation import guarantees, receipts
+from incrowd.presentation import amounts, guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.data import (
     Cell,
@@ -52,7 +52,12 @@ def page(estimates: Estimates) -> str:
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
         percent=_percent,
-        tables=[_table(item, used) for item, used in zip(items, before, strict=False)],
+        tables=[
+            _table(item, used) | {"amounts": _amounts(item, estimates)}
+            for item, used in zip(items, before, strict=False)
+        ],
+        amount_headings=amounts.HEADINGS,
+        amount_note=amounts.NOTE,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
         errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
@@ -75,6 +80,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
         "of": item.table,
         "ids": item.ids,
         "names": item.names,
+        "intervals": item.intervals.replace("interval", "intervals"),
         "note": item.note,
         "quality": quality(item.table),
         "cells": len(item.cells),
@@ -84,6 +90,12 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
         "places": digits(item.cells),
         "groups": list(_groups(item, listed)),
     }
+
+
+def _amounts(item: Shown, estimates: Estimates) -> list[amounts.Row]:
+    """Mean, total and quantiles, where a table is of numbers."""
+    found = amounts.amounts_of(item.names, estimates.amounts)
+    return list(amounts.amount_rows(found)) if found else []
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from incrowd.accounting.analyses import analysis
+from incrowd.accounting.parts import Part
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
-from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Number, Survey, Text, YesNo
+from incrowd.survey import (
+    NO_ANSWER,
+    Amount,
+    AnyQuestion,
+    Domain,
+    Multi,
+    Number,
+    Survey,
+    Text,
+    YesNo,
+)
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
 
 MOST_LISTED = 12  # answers to a question
+GUESS = 0.3  # how often a guess about an answer is right before anything was sent
 
 
 def asked(survey: Survey, language: str = "") -> Iterator[Row]:
@@ -73,6 +86,8 @@ def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
         return f"at most {question.at_most:,} of {listed}"
     if isinstance(question, Number):
         return f"a number, of which only its range is sent: {listed}"
+    if isinstance(question, Amount):
+        return f"a number, rounded at random to one of the two edges beside it: {listed}"
     if isinstance(question, Text):
         words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
         return f"a word of one's own, of which only {words} with {question.block} values are sent"
@@ -185,7 +200,8 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
             "Shuffler",
             f"Who sends, {_openly(plan)}and the reports with their noise; never an answer"
             f"{' to another question' * bool(openly)}. It passes on the reports alone, those of "
-            f"each message{' and stratum' * bool(openly)} in random order, without names or times.",
+            f"each message{' and stratum' * bool(openly)} in random order, without names or times. "
+            f"{could_infer(plan)}",
         )
         strata = " of each stratum" if openly else ""
         yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
@@ -193,6 +209,31 @@ def who_sees_what(plan: Plan) -> Iterator[Line]:
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
         "may be published too: the guarantee already allows for this.",
+    )
+
+
+def could_infer(plan: Plan) -> str:
+    """What whoever cheats and keeps names beside reports could learn, of the question that tells
+    most: by Bayes' rule odds grow by e to the power of its local epsilon."""
+    leaks = {q.id: leak_with_names(plan, q) for q in plan.survey.randomized}
+    id, leak = max(leaks.items(), key=lambda item: item[1])
+    sure = 1 / (1 + (1 - GUESS) / GUESS * math.exp(-leak))
+    most = "most" if sure >= 0.8 else "some" if sure >= 0.5 else "few"
+    return (
+        f"If it cheated and kept names beside reports, it could infer {most} answers: on {id} a "
+        f"guess that is right in {GUESS:.0%} of all cases could become one that is right in "
+        f"{math.ceil(100 * sure)}%."
+    )
+
+
+def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
+    """The local epsilon of all that a person sends about one question."""
+    domains = [Domain(1, 0, 1)] if question.unlinked else question.domains
+    return sum(
+        message.repeats * Part(domain, message.channels[question.id]).local_epsilon
+        for message in plan.messages
+        if question.id in message.ids
+        for domain in domains
     )
 
 
@@ -207,6 +248,8 @@ def rests_on(plan: Plan) -> Iterator[Line]:
         odds = f" Odds on a guess can then change by a factor of {factor(promise.local_epsilon)}."
         yield "If the shuffler fails", without_shuffler(promise) + odds
     yield "One person is", _person(plan.survey.rows_per_person)
+    if plan.survey.rounds > 1:
+        yield "Rounds", _rounds(plan.survey)
     yield "Earlier rounds", _earlier(plan)
     if plan.memoised:
         yield (
@@ -256,6 +299,13 @@ def _person(rows: int) -> str:
     if rows > 1:
         return f"up to {rows:,} rows of the answers, protected together."
     return "one row of the answers; anyone with several rows is protected less."
+
+
+def _rounds(survey: Survey) -> str:
+    return (
+        f"{survey.rounds:,} rounds of these questions are covered together: after all of them "
+        "this is what was promised, after fewer it is less. A ledger counts them."
+    )
 
 
 def _earlier(plan: Plan) -> str:

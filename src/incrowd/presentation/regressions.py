@@ -76,7 +76,8 @@ def notes(found: Regression) -> list[str]:
     if found.expected:
         return [*said, "rare answers make it less sharp: say how rare with shares"]
     if found.left_out:
-        said.append(f"{found.left_out:.1%} of the people are left out, for they did not answer")
+        why = "did not answer, or are in strata that were released as one"
+        said.append(f"{found.left_out:.1%} of the people are left out: they {why}")
     return [*said, WAYS[found.method]]
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
+from incrowd.presentation.amounts import HEADINGS, NOTE, amount_rows, amounts_of
 from incrowd.presentation.data import (
     Cell,
     Shown,
@@ -43,11 +44,22 @@ def terminal(estimates: Estimates) -> Group:
 
     A two-way table is a grid if it fits the width of the console, else a list.
     """
-    tables = [_fitting(item) for item in shown(estimates)]
+    tables = [part for item in shown(estimates) for part in _parts(item, estimates)]
     read = estimates.plan.survey.text_of
     lists = [_words(titled([read(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
     return Group(*_header(estimates), *padded)
+
+
+def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
+    """A table, and where it is of numbers their mean and how they are spread."""
+    yield _fitting(item)
+    if found := amounts_of(item.names, estimates.amounts):
+        name = titled(item.table.questions, item.names)
+        spread = _table(f"{name}: in numbers", NOTE, *HEADINGS)
+        for row in amount_rows(found):
+            spread.add_row(*map(Text, row))
+        yield spread
 
 
 def _header(estimates: Estimates) -> Iterator[RenderableType]:
@@ -121,13 +133,13 @@ def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
     shown = _table(
-        titled(of.questions, item.names), f"% of people; errors: {of.errors}{_note(item)}"
+        titled(of.questions, item.names), f"% of {of.whose}; errors: {of.errors}{_note(item)}"
     )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
     truth = ["truth"] if item.has_truth else []
-    for name in ("estimate", "std. error", f"{of.level:.0%} interval", *truth):
+    for name in ("estimate", "std. error", item.intervals, *truth):
         shown.add_column(name, justify="right", overflow="fold")
     shown.add_column("")
     places = digits(item.cells)
@@ -169,8 +181,8 @@ def _grid(item: Shown) -> Table:
 def _grid_caption(item: Shown) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
-    interval = f"estimate ± half of the {item.table.level:.0%} interval{truth}{mark}"
-    return f"% of people; {interval}; errors: {item.table.errors}{_note(item)}"
+    interval = f"estimate ± half of the {item.intervals}{truth}{mark}"
+    return f"% of {item.table.whose}; {interval}; errors: {item.table.errors}{_note(item)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

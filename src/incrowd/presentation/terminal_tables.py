@@ -11,14 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.estimation.bootstrap import BootstrapBias
-from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.rounds import Spent
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way
-from incrowd.presentation.comparisons import HEADINGS, row
-from incrowd.presentation.number_text import short_percent
-from incrowd.survey import Survey
+from incrowd.presentation.comparisons import HEADINGS, rows, title
+from incrowd.presentation.number_text import bound, short_percent
+from incrowd.survey import Amount, Survey
 
 # Questions, standard error, smallest share that is told from zero, effective sample.
 Expected = tuple[Sequence[str], float, float, float]
@@ -90,6 +91,16 @@ def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
     return shown
 
 
+def mean_error(survey: Survey, id: str, error: float) -> str:
+    """How sharp the mean of an amount will be, in its unit and as a share of its range."""
+    question = survey.question(id)
+    assert isinstance(question, Amount)
+    width = question.edges[-1] - question.edges[0]
+    return (
+        f"{id}: standard error of the mean {error:.3g}, {short_percent(error / width)} of the range"
+    )
+
+
 def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table:
     """The same survey sent in other ways, side by side; error: of this plan."""
     title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
@@ -109,14 +120,24 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
     """What a population was asked, and how many came."""
     for number, asked in enumerate(known.asked, 1):
         ids = ", ".join(question.id for question in asked.survey.questions)
-        yield f"{number}. {asked.survey.name}: {ids} ({_came(asked, known)})"
+        came = _came(asked, known.names[number - 1] in known.as_planned)
+        yield f"{number}. {asked.survey.name}: {ids} ({came})"
     if not known.asked:
         yield "nothing was asked so far"
 
 
-def _came(asked: Asked, known: Ledger) -> str:
+def spent_line(found: Spent) -> str:
+    """How many rounds were carried out, what they have spent, and what is left."""
+    left = f"{found.left:,} left" if found.left else "nothing is left"
+    return (
+        f"{found.done:,} of {found.rounds:,} rounds of {found.name}; epsilon spent so far "
+        f"{bound(found.epsilon)} of {found.promised:g} (delta {found.delta:g}); {left}"
+    )
+
+
+def _came(asked: Asked, as_planned: bool) -> str:
     """The crowd of a plan that was carried out, beside the planned one."""
-    if asked.digest in known.as_planned:
+    if as_planned:
         return f"{asked.crowd:,} people as planned, not counted"
     planned = asked.survey.honest
     of = "" if asked.crowd == planned else f" of the {planned:,} planned"
@@ -133,18 +154,18 @@ def postprocessed_table(
     """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
     shown = table(title, "answer", "post-processed", "unbiased", *(["bias"] if bias else []))
     for place, answer in enumerate(product(*answers)):
-        cells = [f"{estimate.flat[place]:.4f}", f"{raw.flat[place]:.4f}"]
+        cells = [f"{estimate.flat[place]:.2%}", f"{raw.flat[place]:.2%}"]
         if bias:
             found, error = bias.bias.flat[place], bias.standard_error.flat[place]
-            cells.append(f"{found:+.4f} ± {error:.4f}")
+            cells.append(f"{found:+.2%} ± {error:.2%}")
         shown.add_row(Text(" | ".join(answer)), *cells)
     return shown
 
 
-def comparison_table(title: str, items: Sequence[Comparison]) -> Table:
+def comparison_table(found: TwoWay) -> Table:
     """A line for each figure, with its interval."""
-    shown = table(title, *HEADINGS)
-    for name, *figures in map(row, items):
+    shown = table(title(found.questions), *HEADINGS)
+    for name, *figures in rows(found):
         shown.add_row(Text(name), *figures)
     return shown
 

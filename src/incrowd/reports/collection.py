@@ -178,7 +178,7 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
         raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise ReportsError.of(
-            "reports", str(path), f"it holds no reports ({error}); {_MAKE}"
+            "reports", str(path), f"it is not a reports file ({error}); {_MAKE}"
         ) from None
 
 

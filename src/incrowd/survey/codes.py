@@ -97,7 +97,7 @@ def _value_problems(question: Mapping[str, Any], values: Mapping[str, Any]) -> I
             names = ", ".join(allowed[:12])
             wanted = f"a code should stand for one of {names}; no answer belongs to `missing`"
             yield Problem(f"values of {question['id']}", shown, wanted)
-        elif question.get("type") == "number" and not _is_number(answer):
+        elif question.get("type") in ("number", "amount") and not _is_number(answer):
             shown = InWords(f"{code} stands for {answer!r}")
             wanted = "a code should stand for a number; no answer belongs to `missing`"
             yield Problem(f"values of {question['id']}", shown, wanted)

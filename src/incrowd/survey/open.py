@@ -19,6 +19,7 @@ Raw = Mapping[str, Any]
 _TYPE = {
     "text": "everybody could write another word, and would be a crowd of one; use a choice",
     "number": "what travels in clear should be named; use a choice of ranges",
+    "amount": "what travels in clear should be named; use a choice of ranges",
     "multi": "each combination of options would be a crowd of its own; use a choice",
 }
 

@@ -120,7 +120,8 @@ class _Question(Frozen):
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.kind == "k-ary" and not exclusive:
             allowed = (
-                "it needs a question with exactly one answer: choice, number or optional yesno"
+                "it needs a question with exactly one answer: choice, number, amount with three "
+                "edges or more, or optional yesno"
             )
             raise Mistake("randomizer.kind", "k-ary", allowed)
         if self.unlinked:
@@ -207,10 +208,9 @@ class Multi(_WithOptions):
         return Domain(len(self.answers), 0, self.at_most)
 
 
-class Number(_Question):
-    """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
+class _WithEdges(_Question):
+    """edges: numbers that rise."""
 
-    type: Literal["number"] = "number"
     edges: tuple[FiniteFloat, ...] = Field(min_length=2)
 
     @field_validator("edges")
@@ -220,12 +220,52 @@ class Number(_Question):
             raise ValueError("should rise from each edge to the next, as in [0, 1, 3]")
         return edges
 
+
+class Number(_WithEdges):
+    """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
+
+    type: Literal["number"] = "number"
+
     @property
     def substantive(self) -> tuple[str, ...]:
         """The bins: "0 to <1", ..., "12 or more"."""
         shown = [format(edge, ".12g") for edge in self.edges]
         bins = (f"{a} to <{b}" for a, b in pairwise(shown))
         return (*bins, f"{shown[-1]} or more")
+
+
+class Amount(_WithEdges):
+    """A number whose mean counts, rounded at random to one of the two edges beside it.
+
+    Up with the chance that keeps the mean; what lies outside of the edges is moved to the nearest.
+    Then exactly one edge; of two edges, and no more, one bit says whether it is the upper one.
+    """
+
+    type: Literal["amount"] = "amount"
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The edges."""
+        return tuple(format(edge, ".12g") for edge in self.edges)
+
+    @property
+    def domain(self) -> Domain:
+        """One free bit, or one of several."""
+        return Domain(1, 0, 1) if len(self.answers) == 2 else super().domain
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Amount:
+        if len(set(self.substantive)) < len(self.edges):
+            allowed = "two edges are the same number when written with 12 digits; move one"
+            raise Mistake("edges", list(self.edges), allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _forgets(self) -> Amount:
+        if self.memoised:
+            allowed = "every round draws another edge, and each one leaks; leave it out"
+            raise Mistake("randomizer.memoised", True, allowed)
+        return self
 
 
 class Text(_Question):
@@ -280,6 +320,6 @@ class Text(_Question):
         return self
 
 
-AnyQuestion = YesNo | Choice | Multi | Number | Text
+AnyQuestion = YesNo | Choice | Multi | Number | Amount | Text
 Question = Annotated[AnyQuestion, Field(discriminator="type")]
 TYPES: dict[str, type[Frozen]] = {q.model_fields["type"].default: q for q in get_args(AnyQuestion)}

@@ -22,6 +22,7 @@ from incrowd.survey.toml import read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
 MOST_COPIES = 10_000
+MOST_ROUNDS = 1000
 SHOWN = 8  # questions, in one line
 MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
@@ -63,6 +64,7 @@ class Survey(views.Notebook, Frozen):
     reports_per_person: the planner groups the questions, and nobody sends more reports than that,
     so that the largest (or the mean) standard error of the wanted tables is smallest.
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
+    rounds: how often the same people are asked these questions; the promise covers all of them.
     language: of what stands in one language only, and where another is wanted and missing.
     codes: how files of answers write them; in a TOML file keys of the questions.
     """
@@ -74,6 +76,7 @@ class Survey(views.Notebook, Frozen):
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
     rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS, strict=True, exclude_if=(1).__eq__)
     objective: Literal["largest", "mean"] = "largest"
     small_strata: Literal["delete", "merge"] = Field(
         default="delete", exclude_if=lambda rule: rule == "delete"

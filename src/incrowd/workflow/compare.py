@@ -18,16 +18,19 @@ def compare(
     first: str,
     second: str,
     *,
+    reference: str | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
-    Raises ReportsError as `estimate` does, TableError for questions that the plan does not have.
+    reference: the answer to `first` with which its others are compared; by default its first.
+    Raises ReportsError as `estimate` does, TableError for questions or answers that the plan does
+    not have.
     """
     ids = check_tables(plan, [(first, second)])[0]
     counted = count(plan, reports, tables=[ids], kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     table = joint_table(plan, counted, ids, noise_only, margin=True)
-    found = two_way(table, guarantee, counted.seed)
+    found = two_way(table, guarantee, counted.seed, reference)
     return replace(found, wording=legend(plan.survey, first, second))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from incrowd.accounting.redraws import redrawn
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
+from incrowd.estimation.amounts import Amounts, amounts, evidence
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, Received, StratumEstimates
@@ -16,12 +17,15 @@ from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simul
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.kernels.threads import in_order
+from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.open_tables import joint_table, table
 from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
 from incrowd.planner.sources import check_tables, readings
+from incrowd.planner.weighting import Asked as Change
+from incrowd.planner.weighting import counted_for, derived
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
-from incrowd.survey import Text
+from incrowd.survey import Amount, Number, Text
 from incrowd.tally.consistency import nothing_of, people_of, smallest
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.tally import Kind, Tally
@@ -74,11 +78,40 @@ def _counted_for(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
     return tuple(dict.fromkeys(ids for ids in closed if ids))
 
 
+def to_count(
+    plan: Plan,
+    tables: Sequence[Sequence[str]] | None,
+    margins: Given | None = None,
+    of_those_who_answered: bool = False,
+) -> Sequence[Sequence[str]] | None:
+    """What is counted for tables: themselves, and what weights, and who answered, are read from."""
+    return _to_count(plan, tables, _change(plan, margins, of_those_who_answered))
+
+
+def _to_count(
+    plan: Plan, tables: Sequence[Sequence[str]] | None, change: Change | None
+) -> Sequence[Sequence[str]] | None:
+    if change is None:
+        return tables
+    wanted = check_tables(plan, tables)
+    together = [counted_for(plan, ids, change) for ids in wanted]
+    return tuple(dict.fromkeys(ids for ids in (*wanted, *together) if ids))
+
+
+def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
+    """What is made of the tables; None if they stay as they are."""
+    if margins is None and not answered:
+        return None
+    return Change(() if margins is None else known_margins(plan.survey, margins), answered)
+
+
 def estimate(
     plan: Plan,
     reports: Reports | Tally,
     *,
     tables: Sequence[Sequence[str]] | None = None,
+    margins: Given | None = None,
+    of_those_who_answered: bool = False,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
     candidates: Mapping[str, Sequence[str]] | None = None,
@@ -89,29 +122,29 @@ def estimate(
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
-    tally: all it counts). noise_only: errors of the noise alone, the people being fixed; else
-    noise plus sampling. candidates: for each text question the words to look for; without them it
-    is left out. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of unlinked bits there are neither.) received: what the receipts of the reports say, if
-    they came over a network: the guarantee then allows for reports that were drawn again, is the
-    local one if one party mixed and opened or permanent responses are repeated, and a malicious
-    sender fills all places. Where questions are open the tables are of all people of the released
-    strata, the guarantee is that of the smallest, and `strata` has the tables of each. Raises
-    ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
-    accepted: then the guarantee is recomputed), TableError for a table that cannot be made.
+    tally: all it counts). margins: what is known of all people, for each question (or several, as
+    "faculty | sex") the share or number of people of each answer: tables are weighted to them, and
+    errors are those of weighted tables. of_those_who_answered: "no answer" is left out, and shares
+    are of those who answered all questions of a table. noise_only: errors of the noise alone, the
+    people being fixed; else noise plus sampling. candidates: for each text question the words to
+    look for; without them it is left out. simultaneous: intervals for all cells of a table at once.
+    covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts say,
+    if the reports came over a network: the guarantee then allows for reports that were drawn again,
+    is the local one if one party mixed and opened or permanent responses are repeated, and a
+    malicious sender fills all places. Where questions are open the tables are of all people of the
+    released strata, the guarantee is that of the smallest, and `strata` has the tables of each.
+    Raises ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
+    accepted: then the guarantee is recomputed), TableError for a table that cannot be made,
+    UsageError for margins that are none.
     """
     candidates = candidates or {}
     _check_candidates(plan, candidates)
-    joined = covariance or simultaneous is not None
-    if not isinstance(reports, Tally):
-        wanted = check_tables(plan, tables)
-        reports = count(plan, reports, tables=tables, kind="pairs" if joined else "singles")
-    else:
-        wanted = _held(plan, reports) if tables is None else check_tables(plan, tables)
-    _check_counted(plan, reports, wanted, joined)
+    change = _change(plan, margins, of_those_who_answered)
+    joined = bool(covariance or simultaneous or change)
+    reports, wanted = _to_read(plan, reports, tables, change, joined)
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
     places = max((each.places for each in received), default=0)
-    asked = _Asked(noise_only, places, candidates, simultaneous, covariance)
+    asked = _Asked(noise_only, places, candidates, simultaneous, covariance, change)
     figures = _figures(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
@@ -123,6 +156,25 @@ def estimate(
         received=tuple(received),
         strata=tuple(_strata(plan, reports, wanted, asked)),
     )
+
+
+def _to_read(
+    plan: Plan,
+    reports: Reports | Tally,
+    tables: Sequence[Sequence[str]] | None,
+    change: Change | None,
+    joined: bool,
+) -> tuple[Tally, tuple[Ids, ...]]:
+    """The counts, and the tables that are read from them. Raises TableError as `estimate`."""
+    if isinstance(reports, Tally):
+        held = tables is None and change is None
+        wanted = _held(plan, reports) if held else check_tables(plan, tables)
+        counted = _counted_for(plan, _to_count(plan, wanted, change))
+        _check_counted(plan, reports, counted, joined)
+        return reports, wanted
+    wanted, counting = check_tables(plan, tables), _to_count(plan, tables, change)
+    kind: Kind = "pairs" if joined else "singles"
+    return count(plan, reports, tables=counting, kind=kind), wanted
 
 
 def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
@@ -140,6 +192,7 @@ class _Asked(NamedTuple):
     candidates: Mapping[str, Sequence[str]]
     simultaneous: Method | None
     covariance: bool
+    change: Change | None
 
 
 class _Figures(NamedTuple):
@@ -147,11 +200,14 @@ class _Figures(NamedTuple):
 
     tables: tuple[TableEstimate, ...]
     words: dict[str, WordEstimates]
+    amounts: dict[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
     covariances: tuple[JointEstimate | None, ...]
 
 
 def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -> _Figures:
+    if asked.change is not None:
+        return _derived(plan, counted, wanted, asked, asked.change)
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     named = {ids[0]: asked.candidates.get(ids[0]) for ids in wanted}
     joints: tuple[JointEstimate | None, ...] = ()
@@ -160,6 +216,7 @@ def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -
     return _Figures(
         tables=tuple(table(plan, counted, ids, asked.noise_only, asked.places) for ids in shown),
         words={id: _words(plan, counted, id, words) for id, words in named.items() if words},
+        amounts={ids[0]: _amounts(plan, counted, ids) for ids in shown if _numbers(plan, ids)},
         simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
         if asked.simultaneous
         else (),
@@ -167,14 +224,48 @@ def _figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked) -
     )
 
 
+def _derived(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked, change: Change
+) -> _Figures:
+    """The same, weighted or of those who answered."""
+    made = [derived(plan, counted, ids, change, asked.noise_only, asked.places) for ids in wanted]
+    joints = [joint for _, joint in made]
+    return _Figures(
+        tables=tuple(table for table, _ in made),
+        words={},
+        amounts={},
+        simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
+        if asked.simultaneous
+        else (),
+        covariances=tuple(joints) if asked.covariance else (),
+    )
+
+
 def _strata(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: _Asked
 ) -> Iterator[StratumEstimates]:
-    """The tables of every release by itself, of what is randomized."""
+    """The tables of every release by itself, of what is randomized.
+
+    None beside tables of all together that are weighted or of those who answered: these would be
+    of other people.
+    """
     closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
+    if asked.change is not None:
+        asked, closed = asked._replace(change=None), ()
     for names, crowd in counted.strata.items():
         figures = _figures(plan, counted.only([names]), closed, asked)
         yield StratumEstimates(names, smallest(plan, crowd), **figures._asdict())
+
+
+def _numbers(plan: Plan, ids: Ids) -> bool:
+    """Whether a table is of one question of numbers."""
+    return len(ids) == 1 and isinstance(plan.survey.question(ids[0]), Number | Amount)
+
+
+def _amounts(plan: Plan, counted: Tally, ids: Ids) -> Amounts:
+    question = plan.survey.question(ids[0])
+    assert isinstance(question, Number | Amount)
+    return amounts(evidence(question, readings(plan, counted, ids)))
 
 
 def _joint(plan: Plan, counted: Tally, ids: Ids, noise_only: bool) -> JointEstimate | None:
@@ -193,8 +284,9 @@ def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received])
         guarantee, crowd = local_guarantee(plan, crowd), 1
     tail = max((each.tail for each in received), default=0.0)
     given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
-    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd)
-    alone = redrawn(*local, tail=tail, crowd=1).epsilon
+    rounds = plan.survey.rounds  # of all of which the tail is the same
+    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd * rounds)
+    alone = redrawn(*local, tail=tail, crowd=rounds).epsilon
     return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
 
 
@@ -214,14 +306,14 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
 
 def _check_counted(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     """Raises TableError if a tally does not hold what is asked of it."""
-    for ids in wanted:
-        if plan.survey.closed(ids) not in ((), *counted.tables):
-            known = "; ".join(map(",".join, counted.tables))
-            allowed = f"it was not counted; use {known}, or count again"
-            raise TableError.of("table", ",".join(ids), allowed)
     if joined and counted.kind != "pairs":
         allowed = "it counts single bits; for errors of cells together, name the reports"
         raise TableError.of("tally", counted.kind, allowed)
+    for ids in wanted:
+        if ids not in counted.tables:
+            known = "; ".join(map(",".join, counted.tables))
+            allowed = f"it was not counted; use {known}, or count again"
+            raise TableError.of("table", ",".join(ids), allowed)
 
 
 def check_arrived(

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
+from incrowd.errors import TableError
+from incrowd.estimation.amounts import mean
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
+from incrowd.planner.amounts import expected
 from incrowd.planner.expectation import (
     expected_noise,
     expected_variance,
@@ -17,7 +20,7 @@ from incrowd.planner.expectation import (
 )
 from incrowd.planner.sources import Ids, check_tables
 from incrowd.plans import Plan
-from incrowd.survey import Multi, Text
+from incrowd.survey import Amount, Multi, Text
 
 FAMILY_ERROR = 0.05
 
@@ -31,7 +34,8 @@ class TableForecast:
     all surveys, with every cell of the table tested and 5% for any false alarm.
     effective_sample_size: how many people asked without noise would tell as much in squared
     error (Vinterbo, section 4.1: the loss at s = 2 / (cells + 1), its mean over uniformly random
-    tables).
+    tables). mean_error: of an amount's mean, in its own unit, if all edges are equally common; None
+    of other tables.
     """
 
     questions: tuple[str, ...]
@@ -40,6 +44,7 @@ class TableForecast:
     noise_error: float
     minimum_detectable_share: float
     effective_sample_size: float
+    mean_error: float | None = None
 
 
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
@@ -63,7 +68,15 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         noise_error=noise_error,
         minimum_detectable_share=float(ndtri(1 - FAMILY_ERROR / cells)) * noise_error,
         effective_sample_size=effective_sample(people, _loss(plan, ids, cells, noise)),
+        mean_error=_mean_error(plan, ids),
     )
+
+
+def _mean_error(plan: Plan, ids: Ids) -> float | None:
+    question = plan.survey.question(ids[0])
+    if len(ids) > 1 or not isinstance(question, Amount):
+        return None
+    return mean(expected(plan, question)).standard_error
 
 
 def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
@@ -80,8 +93,12 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 
 
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
-    """How many people the plan's noise needs for a standard error of a table's largest cell."""
-    variance = expected_variance(
-        plan.survey, plan.messages, plan.survey.closed(check_tables(plan, [ids])[0])
-    )
+    """How many people the plan's noise needs for a standard error of a table's largest cell.
+
+    Of a table that names open questions, in each stratum. Raises TableError if it names no others.
+    """
+    closed = plan.survey.closed(check_tables(plan, [ids])[0])
+    if not closed:
+        raise TableError.of("table", ",".join(ids), "it is open, without noise; add a question")
+    variance = expected_variance(plan.survey, plan.messages, closed)
     return math.ceil(variance / standard_error**2)

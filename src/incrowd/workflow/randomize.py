@@ -30,6 +30,7 @@ from incrowd.sampling.records import draw_cohorts, randomize_records, randomize_
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
+from incrowd.workflow.amounts import rounded
 from incrowd.workflow.strata import crowds, people_of, released, tell
 
 MOST_FILES = 400  # open at the same time
@@ -66,6 +67,7 @@ def randomize(
     devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
+    people = rounded(people, keystream)
     made = []
     persons = "rows" if id is None else "ids"
     for names, some, own in crowds(plan, people, memory):
@@ -87,7 +89,8 @@ def randomize_message(
     """The packed reports of one message, all its copies, not yet shuffled.
 
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
-    permanent responses; without it all stages are drawn afresh, as in a single round.
+    permanent responses; without it all stages are drawn afresh, as in a single round. Amounts have
+    to be rounded, once for all messages.
     """
     if message.unlinked:
         wide = people.encoded[message.question.id]
@@ -199,6 +202,7 @@ def _drawing(plan: Plan, key: DeviceKey | None, groups: dict[Names, Group] | Non
             more = Problem("answers", read, "correct these, and the rest is checked")
             raise AnswersError(*error.problems, more) from None
         memory = remembering(plan, people.number, None, key)
+        people = rounded(people, keystream)
         return [
             randomize_message(plan, message, some, keystream, memory)
             for some in people_of(plan, people, groups)

@@ -1,8 +1,7 @@
-"""Reports + Plan -> a regression; Plan -> how sharp it will be."""
+"""Reports + Plan -> a regression."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import get_args
@@ -11,28 +10,27 @@ import numpy as np
 
 from incrowd.errors import UsageError
 from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
-from incrowd.estimation.readings import Reading
-from incrowd.estimation.regression.expected import Shares, check_shares, expected_counts
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Levels, Model
+from incrowd.estimation.regression.model import Family, Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.expectation import weight
-from incrowd.planner.sources import MOST_COUNTS, Source, check_tables, readings, sources
+from incrowd.planner.sources import MOST_COUNTS, Ids, Source, readings, sources
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.acceptance import accepted
 from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
+from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
 
 METHODS: tuple[Method, ...] = get_args(Method)
-CHUNK_NUMBERS = 1 << 22  # debiased values in memory at once
+CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
 
 
 def regress(
@@ -51,18 +49,20 @@ def regress(
     """Explain the answers to one question by those to others, without bias from the noise.
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
-    `on` is the interaction of two predictors. reference: for a predictor the answer with which the
-    others are compared; by default its first. family: "logistic" (log odds of yes, or of the
-    answer that was named) or "linear" (scores: the value of each answer, by default the middle of a
-    bin). method: "table" (of outcome and predictors together), "pairs" (a linear model of any
-    number of questions, from pairs of them; where both can be, they agree) or "likelihood"
-    (logistic, one report a person, few questions: sharper, consistent, not unbiased); by default
-    the table, or pairs where it is too large. People who did not answer are left out. What the
-    reports are too few for is said in `reason`. Raises UsageError for what no model can be,
-    TableError for questions that do not travel together, ReportsError as `estimate`.
+    `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
+    reference: for a predictor the answer with which the others are compared; by default its first.
+    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
+    value of each answer, by default the middle of a bin). method: "table" (of outcome and
+    predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
+    where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
+    sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+
+    Left out are people who did not answer, and strata that were released as one but differ in a
+    predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
+    model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
     """
-    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
-    method = _method(plan, model, method)
+    model = plan_model(plan, outcome, on, reference, family, scores)
+    method = _method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
     counted = count(plan, parts, tables=[ids], kind="pairs")
@@ -84,60 +84,30 @@ def regress(
     )
 
 
-def forecast_regression(
+def plan_model(
     plan: Plan,
-    *,
     outcome: str,
     on: Sequence[str],
-    reference: Mapping[str, str] | None = None,
-    family: Family | None = None,
-    scores: Sequence[float] | None = None,
-    noise_only: bool = False,
-    shares: Shares | None = None,
-) -> Regression:
-    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
-
-    shares: for some questions the shares of the answers that are expected; of the others all are
-    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
-    arguments, and what is raised, as `regress`; TableError if the table of all questions is too
-    large, UsageError for shares that cannot be.
-    """
-    shares = shares or {}
-    check_shares(plan.survey, shares)
-    model = model_of(plan.survey, outcome, on, reference=reference, family=family, scores=scores)
-    ids, people = check_tables(plan, [model.ids])[0], plan.survey.crowd
-    questions = [variable.question for variable in model.randomized]
-    found = [
-        Reading(
-            each.message,
-            each.weight,
-            expected_counts(each.message, questions, people, shares or {}),
-        )
-        for each in sources(plan, ids)
-    ]
-    table = level_table(model.randomized, found, noise_only)
-    made = fit_tables(model, [({}, table)])
-    return Regression(
-        family=model.family,
-        outcome=model.explained,
-        people=people,
-        coefficients=made.coefficients,
-        covariance=made.covariance,
-        method="table",
-        references=model.references,
-        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        guarantee=plan.guarantee,
-        left_out=left_out(model, [({}, table)]),
-        reason=made.reason,
-        expected=True,
+    reference: Mapping[str, str] | None,
+    family: Family | None,
+    scores: Sequence[float] | None,
+) -> Model:
+    """The model that is meant, of the questions of a plan. Raises UsageError for what cannot be."""
+    survey = plan.survey
+    clear = [question.id for question in survey.open]
+    return model_of(
+        survey, outcome, on, reference=reference, family=family, scores=scores, open=clear
     )
 
 
-def _method(plan: Plan, model: Model, method: Method | None) -> Method:
-    """The method that was asked for, or that is possible. Raises UsageError for another."""
+def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+    """The method that was asked for, or that is possible.
+
+    Raises UsageError for another, TableError for a table that no memory holds.
+    """
     if method is None:
         linear = model.family == "linear" and _only_pairs(model)
-        return "pairs" if linear and not _fits_a_table(model) else "table"
+        method = "pairs" if linear and not _fits_a_table(model) else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
     if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
@@ -147,7 +117,9 @@ def _method(plan: Plan, model: Model, method: Method | None) -> Method:
         )
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
-        _check_likelihood(plan, model)
+        _check_likelihood(plan, model, noise_only)
+    if method != "pairs" and not _fits_a_table(model):
+        raise too_large(model)
     return method
 
 
@@ -157,45 +129,57 @@ def _only_pairs(model: Model) -> bool:
 
 
 def _fits_a_table(model: Model) -> bool:
-    cells = math.prod(len(variable.levels) for variable in model.randomized)
-    bits = [variable.question.bits for variable in model.randomized]
-    return cells <= MOST_CELLS and math.prod(1 + b + b * (b - 1) // 2 for b in bits) <= MOST_COUNTS
+    return model.cells <= MOST_CELLS and model.counts <= MOST_COUNTS
 
 
-def _check_likelihood(plan: Plan, model: Model) -> None:
+def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that has no likelihood here."""
     held = sources(plan, model.ids)
-    fits = model.family == "logistic" and not model.optional
+    fits = model.family == "logistic" and not model.optional and not noise_only
     whole = all(variable.name == variable.question.id for variable in model.randomized)
     if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
         allowed = (
-            "it needs a logistic model of whole questions that everybody answers, and one report "
-            "of each person; use method='table'"
+            "it needs a logistic model of whole questions that everybody answers, one report of "
+            "each person, and has errors of noise and sampling; use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 
 
 # --- the three methods -----------------------------------------------------------------------
 
-TableStrata = list[tuple[Levels, JointEstimate]]
 Found = tuple[Fit, float]  # and the share of people who are left out
+
+
+def _tables(
+    plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
+) -> list[tuple[Levels, JointEstimate]]:
+    ids = model.ids
+    return [
+        (each.levels, level_table(model.randomized, readings(plan, each.counted, ids), noise_only))
+        for each in strata
+    ]
 
 
 def _by_table(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    found = readings(plan, counted, check_tables(plan, [model.ids])[0])
-    strata: TableStrata = [({}, level_table(model.randomized, found, noise_only))]
-    return fit_tables(model, strata), left_out(model, strata)
+    strata = strata_by_answers(plan, model, counted)
+    tables = _tables(plan, model, strata, noise_only)
+    silent = left_out(model, tables)
+    there = present(plan, strata, counted)
+    return fit_tables(model, tables), 1 - there * (1 - silent)
 
 
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    sent = [_sent(plan, model, source, parts) for source in sources(plan, model.ids)]
-    return fit(
-        model, Strata([pairs_of_stratum(model, {}, sent, not noise_only)], not noise_only)
-    ), 0.0
+    found, strata = sources(plan, model.ids), strata_by_answers(plan, model, counted)
+    each = []
+    for stratum in strata:
+        own = [part for part in parts if not part.strata or part.strata in stratum.names]
+        sent = [_sent(plan, model, source, own) for source in found]
+        each.append(pairs_of_stratum(model, stratum.levels, sent, not noise_only))
+    return fit(model, Strata(each, not noise_only)), 1 - present(plan, strata, counted)
 
 
 def _by_likelihood(
@@ -206,10 +190,14 @@ def _by_likelihood(
     if first.reason:
         return first, missing
     patterns = count(plan, parts, tables=[model.ids], kind="patterns")
-    (reading,) = readings(plan, patterns, model.ids)
-    strata = strata_of(model, [({}, reading.counts)], reading.message.channels)
+    (source,) = sources(plan, model.ids)
+    histograms = [
+        (each.levels, readings(plan, each.counted, model.ids)[0].counts)
+        for each in strata_by_answers(plan, model, patterns)
+    ]
     start = np.array([each.estimate for each in first.coefficients])
-    return fit_likelihood(model, strata, start), missing
+    found = strata_of(model, histograms, source.message.channels)
+    return fit_likelihood(model, found, start), missing
 
 
 _FITS: Mapping[Method, Callable[..., Found]] = {
@@ -221,8 +209,9 @@ _FITS: Mapping[Method, Callable[..., Found]] = {
 
 def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
-    ids = model.ids
-    pairs = [weight(plan.survey, source.message, (ids[0], id)) for id in ids[1:]]
+    outcome, *others = model.ids
+    tables: list[Ids] = [(outcome, id) for id in others] or [(outcome,)]
+    pairs = [weight(plan.survey, source.message, ids) for ids in tables]
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
     return Sent(rows, source.message.copies, 1 / sum(1 / each for each in pairs))

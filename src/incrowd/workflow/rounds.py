@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
+from incrowd.planner.spending import check_left
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.locking import rewrite
@@ -39,7 +40,8 @@ def note(
     reports: all that arrived, or their tally: the crowd is that of the accepted reports, and never
     more than planned. as_planned: take the planned crowd at its word instead. Two who write at once
     wait for each other. Raises UsageError without either, ReportsError for reports of another plan,
-    of too few messages or of a simulation, PlanError if the ledger does not take the plan.
+    of too few messages or of a simulation, PlanError if the ledger does not take the plan, or if
+    its rounds have left nothing of the promise.
     """
     if (reports is None) != as_planned:
         if reports is not None:
@@ -55,7 +57,9 @@ def note(
 
     def with_plan(real: Path) -> str:
         nonlocal noted
-        noted = Ledger.load(real).with_plan(plan, people)
+        known = Ledger.load(real)
+        check_left(known, plan)
+        noted = known.with_plan(plan, people)
         return noted.dumps()
 
     rewrite(path, with_plan)

@@ -24,6 +24,7 @@ from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
 from incrowd.survey import Survey
+from incrowd.workflow.amounts import rounded, unrounded
 from incrowd.workflow.estimate import count
 from incrowd.workflow.plan import plan
 from incrowd.workflow.randomize import randomize_message
@@ -55,12 +56,12 @@ def simulate(
     """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
-    plus sampling; `fixed_people` draws them once, keeps them, and uses the errors of the noise
-    alone. Where questions are open each trial has as many people as the answers that `randomize`
-    would release, in their strata. Text questions are left out. progress: called with 1 after
-    every trial. The randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a
-    negative seed, or if there are fewer fixed people than the crowd. answers: as `load_answers`
-    takes them.
+    plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
+    the errors of the noise alone. Where questions are open each trial has as many people as the
+    answers that `randomize` would release, in their strata. Text questions are left out.
+    progress: called with 1 after every trial. The randomness is repeatable (`seed`). Raises
+    UsageError for fewer than 2 trials, a negative seed, or if there are fewer fixed people than
+    the crowd. answers: as `load_answers` takes them.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
@@ -75,6 +76,8 @@ def simulate(
     if fixed_people and not survey.open:
         chosen = np.sort(generator.permutation(everybody.number)[: survey.crowd])
         everybody = everybody.take(chosen)
+    if fixed_people:
+        everybody = rounded(everybody, keystream)
     known = Everybody.of(made, everybody)
     trial = Trial(made, known, fixed_people)
     collected = []
@@ -122,8 +125,10 @@ class Trial:
         self.records = [self._packed(message) for message in plan.messages]
 
     def _packed(self, message: Message) -> np.ndarray | None:
-        """The records of a message; None of words, which change with the cohort, and if wide."""
-        if message.unlinked or {*message.ids} & {*self.plan.survey.texts}:
+        """The records of a message; None of words, which change with the cohort, of amounts, which
+        are rounded anew, and if wide."""
+        words = {*message.ids} & {*self.plan.survey.texts}
+        if message.unlinked or words or unrounded(self.people):
             return None
         return pack(message.questions, self.people.encoded, self.people.number)
 
@@ -132,21 +137,24 @@ class Trial:
         drawn = np.arange(self.people.number)
         if not self.fixed_people:
             drawn = generator.integers(self.people.number, size=self.number)
+        people, release = self.people, self.release
+        if unrounded(people):
+            people, release = rounded(people.take(drawn), keystream), release[drawn]
+            drawn = np.arange(len(drawn))
         reports = [
-            self._reports(number, names, drawn[self.release[drawn] == release], keystream)
-            for release, names in enumerate(self.strata)
+            self._reports(number, names, people, drawn[release[drawn] == place], keystream)
+            for place, names in enumerate(self.strata)
             for number in range(len(self.records))
         ]
         counted = count(self.plan, reports, tables=self.wanted)
         return [table(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
 
     def _reports(
-        self, number: int, names: Names, drawn: np.ndarray, keystream: Keystream
+        self, number: int, names: Names, people: People, drawn: np.ndarray, keystream: Keystream
     ) -> Collection:
         message, records = self.plan.messages[number], self.records[number]
         if records is None:
-            people = self.people.take(drawn)
-            packed = randomize_message(self.plan, message, people, keystream)
+            packed = randomize_message(self.plan, message, people.take(drawn), keystream)
         else:
             packed = randomize_records(records[drawn], self.plan, message, keystream)
         return Collection(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
@@ -18,8 +19,11 @@ from incrowd.planner.open_tables import open_axis, open_of
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.plans.strata import Names, told_apart
+from incrowd.survey import AnyQuestion
 from incrowd.tally.moments import moments
 from incrowd.workflow.strata import released, rows_of
+
+MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
 
 
 def truth(
@@ -27,8 +31,9 @@ def truth(
 ) -> tuple[np.ndarray, ...]:
     """The shares in the answers themselves, one array for each table but those of text questions.
 
-    For comparison only. answers: as `load_answers` takes them. Where questions are
-    open, of the people whom `randomize` would release. Raises AnswersError if there are none.
+    For comparison only. answers: as `load_answers` takes them; each edge of an amount counts with
+    its chance. Where questions are open, of the people whom `randomize` would release. Raises
+    AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
     everybody = Everybody.of(plan, People.of(plan.survey, load_answers(answers, plan.survey)))
@@ -82,4 +87,31 @@ def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
         return np.append(people.number, counts) / people.number
     ends = np.cumsum([0, *(question.bits for question in questions)]).tolist()
     axes = [slice(a, b) for a, b in pairwise(ends)]
+    if any(people.encoded[id].up is not None for id in ids):
+        return _expected_moments(questions, people)
     return moments(pack(questions, people.encoded, people.number), axes) / people.number
+
+
+def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.ndarray:
+    """The same where amounts are not rounded yet: each edge counts with its chance."""
+    total = np.zeros([1 + question.bits for question in questions])
+    each = max(1, MOST_NUMBERS // total.size)
+    for start in range(0, people.number, each):
+        some = people.take(np.arange(start, min(start + each, people.number)))
+        held = np.ones((some.number, 1))
+        for question in questions:
+            chances = np.hstack([np.ones((some.number, 1)), _chances(question, some)])
+            held = (held[:, :, None] * chances[:, None]).reshape(some.number, -1)
+        total += held.sum(axis=0).reshape(total.shape)
+    return total / people.number
+
+
+def _chances(question: AnyQuestion, people: People) -> np.ndarray:
+    """The chance of each bit of each person to be set, shape (people, bits)."""
+    found = people.encoded[question.id]
+    up = np.zeros(len(found.rows)) if found.up is None else found.up / DENOMINATOR
+    chances = np.zeros((people.number, question.bits + 1))  # the first is of no bit
+    chances[found.rows, found.places + 1] = 1 - up
+    above = up > 0
+    chances[found.rows[above], found.places[above] + 2] = up[above]
+    return chances[:, 1:]

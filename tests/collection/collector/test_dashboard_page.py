@@ -1,7 +1,6 @@
 """The dashboard in Chromium: watched while one more person answers at the survey page."""
 
 import json
-from pathlib import Path
 from subprocess import PIPE, Popen
 
 import pyarrow as pa
@@ -10,9 +9,8 @@ import pytest
 import incrowd
 from incrowd.collection import rehearsal
 from incrowd.encoding.people import People
-from tests.oracles.node import node
+from tests.oracles.node import BROWSER, node
 
-BROWSER = Path(__file__).parents[2] / "browser"
 PEOPLE = 60
 AXE = ("axeDoor", "axeCollecting", "axeOpened")
 NUMBER = {"type": "number", "edges": [0, 1, 3]}

@@ -159,7 +159,7 @@ def test_a_crowd_is_played_from_a_file(tmp_path):
         (["{link}", "none.csv"], "does not exist"),
         (["{link}", "{two}"], "2 rows"),
         (["{link}", "{answers}", "--stratum", "x"], "stratum"),
-        (["{link}"], "name a CSV"),
+        (["{link}"], "name a file with your answers"),
         (["{link}", "--withdraw"], "--keep"),
     ],
 )

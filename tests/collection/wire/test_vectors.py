@@ -214,6 +214,23 @@ def test_two_headers_for_one_stratum_prove_cheating():
     assert not prove_cheating(forged, other, INVITED.signer)
 
 
+def test_strata():
+    """Names, numbers and releases, read without the library."""
+    found = vectors("strata")
+    for survey in found["surveys"]:
+        questions, names = survey["questions"], survey["strata"]
+        assert [wire.stratum_name(questions, n) for n in range(len(names))] == names
+        assert len(survey["people"]) == len(names)
+        for person in survey["people"]:
+            assert wire.stratum(questions, person["answers"]) == person["stratum"]
+    for case in found["releases"]:
+        people, least = case["people"], case["least"]
+        alone = [[n] for n, count in enumerate(people) if count >= least]
+        small = [n for n, count in enumerate(people) if 0 < count < least]
+        enough = case["small_strata"] == "merge" and sum(people[n] for n in small) >= least
+        assert case["released"] == alone + [small] * enough
+
+
 def test_the_manual_lists_every_problem_with_its_status():
     page = (make_vectors.VECTORS.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
     table = page.split("## Problems")[1].split("## Vectors")[0]

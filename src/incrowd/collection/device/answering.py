@@ -9,6 +9,7 @@ from incrowd.encoding.people import People
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory
 from incrowd.sampling.shuffle import permutation
+from incrowd.workflow.amounts import rounded
 from incrowd.workflow.randomize import randomize_message
 
 
@@ -30,10 +31,11 @@ def plaintexts(
 ) -> list[bytes]:
     """The plaintexts of one person, dummies included, before they are put in random order.
 
-    If there are more reports of some message than slots, all noise of all messages is drawn
-    again; what that costs is in the promise. Proof: docs/protocol.md, "Slots".
+    Amounts are rounded once. If there are more reports of some message than slots, all noise of
+    all messages is drawn again; what that costs is in the promise. Proof: docs/protocol.md,
+    "Slots".
     """
-    plan = bundle.plan
+    plan, person = bundle.plan, rounded(person, keystream)
     while True:
         drawn = [randomize_message(plan, m, person, keystream, memory) for m in plan.messages]
         reports = [[report.tobytes() for report in packed] for packed in drawn]

@@ -6,6 +6,7 @@ Digests and what is sealed, never an answer and never a time.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -114,8 +115,9 @@ class Memory:
     def warnings(self, bundle: Bundle) -> Iterator[str]:
         """What was answered before and is not covered by the plan's promise."""
         plan, before = bundle.plan, self.answered() - {_line(bundle)}
-        covered = {asked.digest for asked in plan.earlier}
-        if more := sum(digest not in covered for _, digest in before):
+        covered = Counter(asked.digest for asked in plan.earlier)
+        covered[plan.digest] += plan.survey.rounds - 1  # the others of its own
+        if more := (Counter(digest for _, digest in before) - covered).total():
             rounds = "1 collection" if more == 1 else f"{more:,} collections"
             yield (
                 f"this device answered {rounds} before that the promise does not cover: what each "

@@ -64,8 +64,10 @@ def kept(bundle: Bundle, said: Guarantee, again: bool = False) -> Promise:
     mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
     if mixed and (bundle.local_only or again or repeats(plan)):
         said, mixed = local_guarantee(plan, said.crowd), False
-    whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=said.crowd if mixed else 1)
-    local = redrawn(alone, 0.0, tail=chance, crowd=1).epsilon
+    rounds = plan.survey.rounds  # in each of them noise is drawn again
+    people = (said.crowd if mixed else 1) * rounds
+    whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=people)
+    local = redrawn(alone, 0.0, tail=chance, crowd=rounds).epsilon
     changes = {"epsilon": whole.epsilon, "delta": whole.delta, "local_epsilon": local}
     return Promise(said.model_copy(update=changes), chance)
 

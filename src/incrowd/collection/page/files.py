@@ -25,6 +25,7 @@ from incrowd.plans.digests import read_json
 from incrowd.plans.slots import slots, tail
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
+from incrowd.survey.words import checked_tag
 
 LANGUAGE = "language"  # the key of a page's texts that holds the language's own name
 _HERE = files(__package__)
@@ -95,7 +96,12 @@ def read_strings(path: Path) -> tuple[str, dict[str, str]]:
         raise _no_strings(
             path, f"it should have the keys of en.json, each with a text; {wrong[0]} is wrong"
         )
-    return path.stem, texts
+    try:
+        return checked_tag(path.stem), texts
+    except ValueError as error:
+        raise UsageError.of(
+            "strings", path.name, f"the name {error}, with .json behind it"
+        ) from None
 
 
 def _no_strings(path: Path, why: str) -> IncrowdError:
@@ -145,6 +151,7 @@ def _config(asked: Asked) -> dict[str, Any]:
         "local_factor": factor(local.epsilon).replace(",", ""),
         "crowd": promise.crowd,
         "local_only": not mixed,
+        "permanent": bool(plan.memoised),
     }
     return {
         "shuffler": asked.shuffler,

@@ -21,9 +21,10 @@ class Invitation(NamedTuple):
     link: str
 
 
-def new_invitations(store: Store, number: int) -> list[Invitation]:
+def new_invitations(store: Store, number: int, page: str = "") -> list[Invitation]:
     """So many new ones, random from the system; `issue` makes them valid.
 
+    page: address of a survey page, where links lead then; `incrowd send` wants the shuffler's.
     Raises StoreError if the bundle asks for none.
     """
     bundle = store.bundle
@@ -31,7 +32,7 @@ def new_invitations(store: Store, number: int) -> list[Invitation]:
         allowed = "use a bundle with codes = true; this one needs no invitations"
         raise StoreError.of("bundle", InWords("is of an open survey"), allowed)
     made = [new_code(os.urandom(RANDOM_BYTES)) for _ in range(number)]
-    links = (Link(bundle.addresses.shuffler, bundle.digest, code) for code in made)
+    links = (Link(page or bundle.addresses.shuffler, bundle.digest, code) for code in made)
     return [Invitation(text32.grouped(link.code), str(link)) for link in links]
 
 

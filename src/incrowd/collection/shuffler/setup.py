@@ -45,7 +45,7 @@ def open_store(settings: Settings) -> Store:
     try:
         bundle = Bundle.parse(settings.bundle_file.read_bytes())
     except OSError:
-        allowed = "it holds no bundle; make one with `incrowd shuffler init`"
+        allowed = "it is not a bundle; make one with `incrowd shuffler init`"
         raise StoreError.of("folder", str(settings.folder), allowed) from None
     store = Store(opened(settings.url), None, bundle)
     if settings.secret_file.exists() or not is_over(store.strata()):

@@ -14,7 +14,7 @@ from incrowd.encoding.cells import as_text, text_column
 from incrowd.encoding.formats.extra import needing_stats
 from incrowd.encoding.kinds import SPOKEN
 from incrowd.encoding.sources import Source, refused
-from incrowd.survey import AnyQuestion, Codes, Number
+from incrowd.survey import Amount, AnyQuestion, Codes, Number
 
 Labels = Mapping[str, str]
 
@@ -54,7 +54,7 @@ def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Label
 
 def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
     """Whether a question knows a value by its code: numbers, and options that are codes."""
-    if isinstance(question, Number):
+    if isinstance(question, Number | Amount):
         return label not in missing
     options = getattr(question, "options", ())
     return label not in options and label not in missing and code in options

@@ -58,10 +58,15 @@ def check_shares(survey: Survey, shares: Shares) -> None:
     known = {question.id: question for question in survey.questions}
     for id, values in shares.items():
         question = known.get(id)
-        if question is None or (question.domain[1:] != (1, 1) and not isinstance(question, YesNo)):
-            allowed = "should be a question with one answer, and the shares of its answers"
+        if question is None or question.open or not _exclusive(question):
+            allowed = "should be a question with noise and one answer, with its shares"
             raise UsageError.of("shares", id, allowed)
         fits = len(values) == len(question.answers) and min(values) >= 0
         if not fits or abs(sum(values) - 1) > CLOSE:
             allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
             raise UsageError.of("shares", list(values), allowed)
+
+
+def _exclusive(question: AnyQuestion) -> bool:
+    """Whether everybody gives exactly one answer."""
+    return isinstance(question, YesNo) or question.domain[1:] == (1, 1)

@@ -10,11 +10,11 @@ from incrowd.estimation.regression.model import Family, Model
 from incrowd.estimation.regression.variables import (
     Variable,
     against_others,
-    midpoints,
     overlapping,
+    scores_of,
     whole,
 )
-from incrowd.survey import AnyQuestion, Number, Survey, Text, YesNo
+from incrowd.survey import Amount, AnyQuestion, Number, Survey, Text, YesNo
 
 FAMILIES: tuple[Family, ...] = ("logistic", "linear")
 BETWEEN = ":"  # variables of an interaction
@@ -48,6 +48,7 @@ def model_of(
     family = family or ("linear" if scores or _is_number(explained) else "logistic")
     if family not in FAMILIES:
         raise UsageError.of("family", family, f"use one of {', '.join(FAMILIES)}")
+    _check_amounts(explained, predictors, family)
     values = _linear(explained, scores) if family == "linear" else _binary(explained, scores)
     hidden = frozenset(open)
     if explained.question.id in hidden:
@@ -69,6 +70,9 @@ def _variable(survey: Survey, field: str, text: str) -> Variable:
 def _whole(field: str, question: AnyQuestion) -> Variable:
     if isinstance(question, Text):
         allowed = "it is a text question, of which reports tell no category; use another question"
+        raise UsageError.of(field, question.id, allowed)
+    if question.unlinked:
+        allowed = "its set bits travel unlinked, so that no report tells an answer; use another"
         raise UsageError.of(field, question.id, allowed)
     if overlapping(question):
         allowed = f"its answers overlap; name one, as in {question.id}{IS}{question.answers[0]}"
@@ -113,6 +117,18 @@ def _check_apart(variables: Sequence[Variable]) -> None:
             raise UsageError.of("on", id, allowed)
 
 
+def _check_amounts(explained: Variable, predictors: Sequence[Variable], family: Family) -> None:
+    """Raises UsageError for an amount that is more than an outcome: only its mean is kept."""
+    right = family == "linear" and explained.name == explained.question.id
+    for variable in predictors if right else (explained, *predictors):
+        if isinstance(variable.question, Amount):
+            allowed = (
+                "of an amount only the mean is kept: it should be the outcome of a linear model; "
+                "as a predictor use a question of type number"
+            )
+            raise UsageError.of("amount", variable.name, allowed)
+
+
 def _with_references(
     predictors: Sequence[Variable], reference: Mapping[str, str]
 ) -> list[Variable]:
@@ -136,7 +152,7 @@ def _referring(variable: Variable, reference: Mapping[str, str]) -> Variable:
 
 
 def _is_number(variable: Variable) -> bool:
-    return isinstance(variable.question, Number) and variable.name == variable.question.id
+    return isinstance(variable.question, Number | Amount) and variable.name == variable.question.id
 
 
 def _levels(variable: Variable) -> list[str]:
@@ -159,8 +175,8 @@ def _linear(outcome: Variable, scores: Sequence[float] | None) -> tuple[float, .
     """A number for each level; anything for those that are left out."""
     levels = _levels(outcome)
     found = tuple(scores or ())
-    if not found and _is_number(outcome) and isinstance(outcome.question, Number):
-        found = midpoints(outcome.question)
+    if not found and _is_number(outcome) and isinstance(outcome.question, Number | Amount):
+        found = scores_of(outcome.question)
     if not found and (len(levels) == 2 or isinstance(outcome.question, YesNo)):
         found = (0.0, 1.0)
     if len(found) != len(levels):

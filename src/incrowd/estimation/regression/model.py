@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -9,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.regression.variables import Variable
 
 Family = Literal["logistic", "linear"]
@@ -55,6 +57,17 @@ class Model:
         return tuple(variable.question.id for variable in self.randomized)
 
     @property
+    def cells(self) -> int:
+        """Of that table."""
+        return math.prod(len(variable.levels) for variable in self.randomized)
+
+    @property
+    def counts(self) -> int:
+        """That the covariance of its cells takes: of bits, and of pairs of bits of a question."""
+        bits = [variable.question.bits for variable in self.randomized]
+        return math.prod(1 + b + b * (b - 1) // 2 for b in bits)
+
+    @property
     def terms(self) -> tuple[Term, ...]:
         """What has a coefficient: everybody, the levels, combinations of levels."""
         sets = [(variable,) for variable in self.predictors] + list(self.interactions)
@@ -80,6 +93,13 @@ class Model:
     def optional(self) -> bool:
         """Whether some people are left out, for they did not answer."""
         return not all(each.counted.all() for each in (self.outcome, *self.predictors))
+
+
+def too_large(model: Model) -> IncrowdError:
+    """The error for a table that is not made."""
+    found = InWords(f"{model.cells:,} cells from {model.counts:,} counts")
+    allowed = "the table is too large; drop a predictor, or use questions with fewer answers"
+    return TableError.of("on", found, allowed)
 
 
 @dataclass(frozen=True)

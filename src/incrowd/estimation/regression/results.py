@@ -54,12 +54,12 @@ class Fit:
 class Regression(views.Notebook, views.Tabular):
     """A model that was fitted to reports.
 
-    outcome: the variable that is explained; of a logistic model the log odds of `event`. people:
-    whose answers these are; left_out: the share of them who did not answer, and are no part of the
-    model. method: "table" or "pairs" (unbiased estimating equations) or "likelihood". references:
-    the levels that the others are compared with. errors: of the noise alone, or noise plus
-    sampling. reason: why there are no coefficients. expected: whether nothing was collected yet
-    and this is what to expect.
+    outcome: the variable that is explained; of a logistic model what the log odds are of. people:
+    whose answers these are; left_out: the share of them who are no part of the model: they did not
+    answer, or were released with others who are on another level. method: "table" or "pairs"
+    (unbiased estimating equations) or "likelihood". references: the levels that the others are
+    compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
+    coefficients. expected: whether nothing was collected yet and this is what to expect.
     """
 
     family: Family

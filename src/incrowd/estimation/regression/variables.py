@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from incrowd.survey import AnyQuestion, Multi, Number
+from incrowd.survey import Amount, AnyQuestion, Multi, Number
 from incrowd.survey.questions import NO_ANSWER
 
 OTHERS = "any other"
@@ -80,6 +80,11 @@ def against_others(question: AnyQuestion, answer: str) -> Variable:
 def overlapping(question: AnyQuestion) -> bool:
     """Whether a person can be on several levels at once."""
     return isinstance(question, Multi)
+
+
+def scores_of(question: Number | Amount) -> tuple[float, ...]:
+    """A number for each bin or edge. Edges are without bias: amounts are rounded to them so."""
+    return question.edges if isinstance(question, Amount) else midpoints(question)
 
 
 def midpoints(question: Number) -> tuple[float, ...]:

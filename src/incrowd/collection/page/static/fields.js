@@ -44,7 +44,8 @@ export function fieldOf(question, number, words, draft, changed) {
 
 function hint(question, words) {
   const limit = question.type === "multi" ? words.say("at_most", { most: question.at_most }) : ""
-  return [limit, question.type === "number" ? words.say("range_only") : "", question.optional ? words.say("optional") : ""]
+  const openly = question.open ? words.say("openly") : ""
+  return [openly, limit, question.type === "number" ? words.say("range_only") : "", question.optional ? words.say("optional") : ""]
     .filter((text) => text)
     .join(" ")
 }

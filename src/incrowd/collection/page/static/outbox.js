@@ -1,7 +1,6 @@
 // How long sending goes on by itself, in milliseconds; a person can go on after that.
 const PATIENCE = { whole: 20_000, one: 10_000, first: 500, longest: 4_000 }
-// After these nothing was stored, and the same bytes will never be taken.
-const NEVER = ["code-unknown", "code", "answer", "stratum", "length", "bundle", "sealed"]
+const CODE_AT = 32 // in an upload, behind the digest
 
 /**
  * The way of one person's answers out of the page. What is drawn to be looked at is never what is sent: who can look,
@@ -29,14 +28,11 @@ export class Outbox {
     return this.#upload !== null
   }
 
+  /** Draws the noise, once, and sends; whoever mistyped her invitation sends the same reports with another one. */
   async send(answers, options) {
-    this.#upload ??= await this.#sdk.sealAnswers(this.#survey, answers, options)
-    try {
-      await this.#sdk.sendUpload(this.#survey, this.#upload, this.#patience)
-    } catch (error) {
-      if (NEVER.includes(error.code)) this.#upload = null
-      throw error
-    }
+    if (this.#upload === null) this.#upload = await this.#sdk.sealAnswers(this.#survey, answers, options)
+    else if (options.code) this.#upload.set(new TextEncoder().encode(this.#sdk.parseCode(options.code)), CODE_AT)
+    await this.#sdk.sendUpload(this.#survey, this.#upload, this.#patience)
   }
 
   async withdraw() {

@@ -13,6 +13,8 @@ const tables = read("strings")
 const main = document.querySelector("main")
 const status = document.getElementById("status")
 
+const CODE_FAULTS = ["code", "code-unknown"]
+
 let words
 let again = "" // what stood behind the # of the link
 let picked = null // the language that a person chose
@@ -39,7 +41,14 @@ async function begin(fragment) {
     trouble = error
   }
   again = fragment
-  settle(picked ?? firstLanguage(tables, wantedLanguages()))
+  const language = picked ?? firstLanguage(tables, wantedLanguages())
+  try {
+    settle(language)
+  } catch (error) {
+    trouble = error
+    arrived = null
+    settle(language)
+  }
 }
 
 /** Those of the browser in which the survey has words, then the survey's own, then those of the browser. */
@@ -210,10 +219,12 @@ async function drawReview(answers) {
 
 function sender(answers) {
   const { survey, pinned } = arrived
-  const { codes, strata } = survey.bundle
+  const { codes, strata, plan } = survey.bundle
+  const typed = { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }
+  const nothing = el("option", { value: "" }, words.say("choose"))
   const inputs = {
-    code: codes && !survey.code ? el("input", { id: "code", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "code-help" }) : null,
-    stratum: strata.length > 1 ? el("select", { id: "stratum" }, el("option", { value: "" }, words.say("choose")), strata.map((name) => el("option", { value: name }, name))) : null,
+    code: codes && !survey.code ? el("input", typed) : null,
+    stratum: strata.length > 1 && !plan.survey.question.some(({ open }) => open) ? el("select", { id: "stratum" }, nothing, strata.map((name) => el("option", { value: name }, name))) : null,
     same: pinned ? null : el("input", { type: "checkbox", id: "same" }),
   }
   const outcome = el("p", { id: "outcome", role: "alert" })
@@ -236,7 +247,7 @@ function sender(answers) {
 async function sendNow(answers, { code, stratum, same }, button, outcome) {
   const refused = [
     [same && !same.checked, "error_not_compared", same],
-    [code && !outbox.drawn && !code.value.trim(), "error_code", code],
+    [code && !code.value.trim(), "error_code", code],
     [stratum && !stratum.value, "error_stratum", stratum],
   ].find(([wrong]) => wrong)
   if (refused) {
@@ -253,6 +264,7 @@ async function sendNow(answers, { code, stratum, same }, button, outcome) {
     show(document.getElementById("sent"))
   } catch (error) {
     outcome.textContent = helpOf(error, "send")
+    if (code) code.disabled = outbox.drawn && !CODE_FAULTS.includes(error.code)
     button.textContent = words.say(outbox.drawn ? "send_again" : "send")
     button.disabled = false
     status.textContent = ""
@@ -264,7 +276,8 @@ async function sendNow(answers, { code, stratum, same }, button, outcome) {
 function lock() {
   const all = document.getElementById("all")
   if (all) all.disabled = outbox.drawn
-  for (const input of document.querySelectorAll("#code, #stratum")) input.disabled = outbox.drawn
+  const stratum = document.getElementById("stratum")
+  if (stratum) stratum.disabled = outbox.drawn
 }
 
 const sent = () => [

@@ -8,7 +8,8 @@ export function promise(config, bundle, words) {
   const { factor, delta } = local ? { factor: config.promise.local_factor, delta: "0" } : config.promise
   const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
   const key = local ? "promise_local" : delta === "0" ? "promise_pure" : "promise"
-  const about = local ? null : el("p", {}, words.say("promise_rests", { ...values, colluding: bundle.colluding }))
+  const colluding = words.say(bundle.colluding ? "colluding" : "no_colluding", { colluding: bundle.colluding })
+  const about = local ? null : el("p", {}, words.say("promise_rests", { ...values, colluding }))
   return [
     el(
       "section",
@@ -17,6 +18,7 @@ export function promise(config, bundle, words) {
       el("p", { class: "claim" }, words.say("noise")),
       el("p", {}, words.say(key, values)),
       about,
+      config.promise.permanent ? el("p", {}, words.say("permanent", { local: figure(config.promise.local_factor, words) })) : null,
     ),
   ]
 }

@@ -20,7 +20,7 @@ export function review(survey, answers, example, words) {
 }
 
 const listed = (question, answers, words) =>
-  answers.flatMap((answer, i) => [i ? ", " : "", said("span", words.answer(question, answer))])
+  answers.flatMap((answer, i) => [i ? "; " : "", said("span", words.answer(question, answer))])
 
 function answered(question, answer, words) {
   if (answer === null) return listed(question, ["no answer"], words)

@@ -5,6 +5,9 @@ export class Words {
     this.language = language
     this.table = tables[language]
     this.wording = wording
+    const main = (tag) => tag.split("-")[0]
+    const wanted = globalThis.navigator?.languages ?? []
+    this.locale = wanted.find((tag) => main(tag) === main(language) && isKnown(tag)) ?? language
   }
 
   /** A text of the page, with values in the places of {names}. */
@@ -18,12 +21,12 @@ export class Words {
   }
 
   number(value) {
-    return new Intl.NumberFormat(this.language, { maximumFractionDigits: 20 }).format(value)
+    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 20 }).format(value)
   }
 
   time(text) {
     const style = { dateStyle: "long", timeStyle: "short" }
-    return new Intl.DateTimeFormat(this.language, style).format(new Date(text))
+    return new Intl.DateTimeFormat(this.locale, style).format(new Date(text))
   }
 
   /** What the bundle says in its own language. */
@@ -67,6 +70,15 @@ export class Words {
 
   #mark(tag) {
     return tag === this.language ? null : tag
+  }
+}
+
+/** Whether dates can be written so: some browsers name languages that are none. */
+function isKnown(tag) {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf([tag]).length > 0
+  } catch {
+    return false
   }
 }
 

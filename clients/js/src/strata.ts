@@ -1,0 +1,15 @@
+import { encode, type Answers } from "./encode.js"
+import { answersOf, bitsOf, type Plan } from "./plan.js"
+
+/**
+ * The name of a person's stratum, by her answers to open questions (docs/protocol.md, "Strata"); empty without such
+ * questions. A plain "no" sets no bit.
+ */
+export const stratumOf = ({ survey }: Plan, answers: Answers): string =>
+  survey.question
+    .filter(({ open }) => open)
+    .map((question) => {
+      const places = encode(question, answers[question.id]) as number[]
+      return answersOf(question)[bitsOf(question) === 1 ? places.length : places[0]]
+    })
+    .join(" / ")

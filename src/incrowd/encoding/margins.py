@@ -1,0 +1,64 @@
+"""Files of known margins: TOML, or CSV with a row for each answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import UsageError, unreadable
+
+COLUMNS = ("question", "answer", "people")
+EXAMPLE = (
+    'write [sex] and below it f = 0.52 and m = 0.48 (.toml), or the columns "question", "answer" '
+    'and "people" (.csv)'
+)
+
+
+def load_margins(path: str | Path) -> dict[str, Any]:
+    """Known margins from a file: for each question the share or number of people of each answer.
+
+    `.csv`: the columns question, answer and people (or share); any other ending: TOML, a table for
+    each question. Questions of one margin, and their answers, are joined by " | ". What the margins
+    say is checked when they are used. Raises UsageError if the file cannot be read as that.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError.of("margins", str(path), unreadable(error)) from None
+    except UnicodeDecodeError:
+        raise UsageError.of("margins", str(path), f"it is not UTF-8 text; {EXAMPLE}") from None
+    return _of_csv(text, path) if path.suffix.lower() == ".csv" else _of_toml(text, path)
+
+
+def _of_toml(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError.of("margins", str(path), f"it is not TOML: {error}; {EXAMPLE}") from None
+
+
+def _of_csv(text: str, path: Path) -> dict[str, Any]:
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    names = [name for name in ("people", "share") if name in (rows.fieldnames or ())]
+    if len(names) != 1 or not {"question", "answer"} <= set(rows.fieldnames or ()):
+        found = ", ".join(rows.fieldnames or ()) or "none"
+        raise UsageError.of("margins", str(path), f"its columns are {found}; {EXAMPLE}")
+    margins: dict[str, Any] = {}
+    for line, row in enumerate(rows, 2):
+        answers = margins.setdefault(row["question"], {})
+        if row["answer"] in answers:
+            allowed = "this answer has two rows; drop one"
+            raise UsageError.of(f"margins, line {line}", row["answer"], allowed)
+        answers[row["answer"]] = _number(row[names[0]], line)
+    return margins
+
+
+def _number(text: str | None, line: int) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise UsageError.of(f"margins, line {line}", text, "should be a number") from None

@@ -1,0 +1,259 @@
+"""Means, totals and quantiles of numbers, out of the shares of their edges or bins.
+
+Amounts are rounded at random, so that the mean of the edges is that of the amounts. What is
+known of the shares, that they sum to the share of those who answered, is used: what noise adds to
+their sum is taken off each of them in equal parts, after which all figures are linear in them.
+Proof: docs/mathematics.md#amounts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from incrowd.channels.base import Channel
+from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.quotients import Quotient
+from incrowd.estimation.readings import Reading
+from incrowd.estimation.tables import LEVEL
+from incrowd.survey import Amount, Number
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number with its error, in the unit of the answers; nan where nothing can be said."""
+
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The number that a share of those who answered does not exceed.
+
+    low, high: edges, so that the interval holds however people are spread between them; high, and
+    the estimate, are infinity in a bin that is open. estimate: a guess within the bin.
+    """
+
+    share: float
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What numbers are on average, in all, and how they are spread, of those who answered.
+
+    mean, total: of amounts, not of bins, which do not tell them; `total` is of the people who took
+    part. Errors are of noise, rounding and sampling.
+    """
+
+    mean: Figure | None
+    total: Figure | None
+    quantiles: tuple[Quantile, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The shares of the answers to a question of numbers, read in all messages that hold it.
+
+    values: 1, then the share of each answer. noise: their covariance by the noise alone. Answers
+    exclude each other, so that the sampling of N people adds (diag(pi) - pi pi^T) / N.
+    """
+
+    question: Amount | Number
+    values: np.ndarray
+    noise: np.ndarray
+    people: float
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """By noise and sampling, and by rounding, which is part of the sampling of edges."""
+        shares = np.append(0.0, self.values[1:])
+        return np.asarray(self.noise + (np.diag(shares) - np.outer(shares, shares)) / self.people)
+
+    def variances(self, rows: np.ndarray) -> np.ndarray:
+        """Of weighted sums of the values. Raw shares below zero take nothing off the noise's."""
+        both = (((rows @ each) * rows).sum(axis=1) for each in (self.covariance, self.noise))
+        return np.asarray(np.maximum(np.maximum(*both), 0.0))
+
+    def variance(self, weights: np.ndarray) -> float:
+        """Of one weighted sum."""
+        return float(self.variances(weights[None])[0])
+
+    @property
+    def answered(self) -> np.ndarray:
+        """The weights that make the share of those who answered: 1, less "no answer"."""
+        found = np.zeros(len(self.values))
+        found[0], found[-1] = 1.0, -1.0 * self.question.optional
+        return found
+
+    @property
+    def shares(self) -> np.ndarray:
+        """A row of weights for each edge or bin: its share, so that all sum to `answered`."""
+        number = len(self.question.edges)
+        rows = np.eye(number, len(self.values), k=1)
+        return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
+
+
+def evidence(question: Amount | Number, found: Sequence[Reading]) -> Evidence:
+    """The shares of a question's answers, weighted over messages as those of its table are."""
+    total = sum(reading.weight for reading in found)
+    parts = [(reading.weight / total, reading) for reading in found]
+    each = [_read(question, reading) for reading in found]
+    return Evidence(
+        question,
+        np.sum([w * values for (w, _), (values, _) in zip(parts, each, strict=True)], axis=0),
+        np.sum([w**2 * noise for (w, _), (_, noise) in zip(parts, each, strict=True)], axis=0),
+        min(float(reading.counts[0]) / reading.message.copies for reading in found),
+    )
+
+
+def _read(question: Amount | Number, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """1 and the shares of the answers in one message, and the covariance of their noise."""
+    counts = reading.counts[: 1 + question.domain.bits]
+    rates = counts / counts[0]
+    channel = reading.message.channels[question.id]
+    mean = question_decoder(question, channel).mean @ rates
+    noise = np.pad(noise_of_report(question, channel, rates) / counts[0], [(1, 0), (1, 0)])
+    return np.append(1.0, mean), noise
+
+
+def noise_of_report(question: Amount | Number, channel: Channel, rates: np.ndarray) -> np.ndarray:
+    """The covariance of the debiased answers of one report, by its noise alone.
+
+    rates: 1, then how often each bit of a report is set. Bits have independent noise; the one bit
+    of two answers adds to one what it takes off the other; of a k-ary response one bit is set, so
+    that E[g g'] is a sum over the options sent.
+    """
+    decoder = question_decoder(question, channel)
+    mean = decoder.mean @ rates
+    if channel.of_answers:
+        return np.asarray((decoder.mean * rates) @ decoder.mean.T - np.diag(mean))
+    own = decoder.square @ rates - mean
+    if question.domain.bits == 1:
+        return np.asarray(own[1] * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    return np.diag(own)
+
+
+def amounts(found: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
+    """The figures of a question. shares: which quantiles; two edges of an amount tell none."""
+    told = len(found.question.edges) > 2 or isinstance(found.question, Number)
+    quantiles = tuple(quantile(found, share) for share in shares if told)
+    if isinstance(found.question, Number):
+        return Amounts(None, None, quantiles)
+    return Amounts(mean(found), total(found), quantiles)
+
+
+def mean(found: Evidence, level: float = LEVEL) -> Figure:
+    """The mean of those who answered: a ratio if some did not, with Fieller's interval.
+
+    Where nobody may have answered the interval is all that lies between the edges.
+    """
+    edges, under = np.array(found.question.edges), found.answered
+    middle = float(edges.mean())
+    over = (edges - middle) @ found.shares
+    ratio = Quotient(
+        over=float(over @ found.values),
+        under=float(under @ found.values),
+        over_variance=found.variance(over),
+        covariance=float(over @ found.covariance @ under),
+        under_variance=found.variance(under),
+        positive=False,
+    )
+    low, high = ratio.interval(level)
+    return Figure(
+        middle + ratio.estimate,
+        ratio.spread / ratio.under if ratio.under > 0 else math.nan,
+        float(edges[0]) if math.isinf(low) else middle + low,
+        float(edges[-1]) if math.isinf(high) else middle + high,
+    )
+
+
+def total(found: Evidence, level: float = LEVEL) -> Figure:
+    """The sum over all people who took part; who did not answer adds nothing."""
+    weights = np.array(found.question.edges) @ found.shares * found.people
+    estimate, error = float(weights @ found.values), math.sqrt(found.variance(weights))
+    half = float(ndtri((1 + level) / 2)) * error
+    return Figure(estimate, error, estimate - half, estimate + half)
+
+
+def quantile(found: Evidence, share: float, level: float = LEVEL) -> Quantile:
+    """A quantile of grouped data: guessed within its bin, and edges that it surely lies between.
+
+    Between its knots the distribution is taken to be straight for the estimate alone. The
+    interval ends at the first edge of which a test does not refuse that the quantile is below, and
+    at the last of which it does not refuse that it is above, however people are spread between the
+    edges. All three rise if all numbers do.
+    """
+    z = float(ndtri((1 + level) / 2))
+    knots = _distribution(found)
+    rows = knots.rows - share * found.answered
+    values, errors = rows @ found.values, np.sqrt(found.variances(rows))
+    low = max(_first(values + z * errors) - 1, 0)
+    high = min(_last(values - z * errors) + 1, len(rows) - 1)
+    first, last = _first(values), _last(values) + 1
+    estimate = (_crossing(knots.places, values, first) + _crossing(knots.places, values, last)) / 2
+    return Quantile(share, estimate, float(knots.below[low]), float(knots.above[high]))
+
+
+class _Knots(NamedTuple):
+    """What is known of a distribution, from no people to all who answered.
+
+    rows: weights that make the share of people at each knot. places: the numbers up to which that
+    share is taken to be. below, above: where it is less than a share, that quantile is not below
+    the one, and where it is not, not above the other.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+    below: np.ndarray
+    above: np.ndarray
+
+
+def _distribution(found: Evidence) -> _Knots:
+    """Of bins, the shares of people below each edge.
+
+    Of edges that amounts are rounded to, the share up to one of them is the mean of the
+    distribution between it and the next: it is at most that at the one, at least that at the other,
+    and stands for the middle.
+    """
+    edges = np.array(found.question.edges)
+    rows = np.vstack([np.zeros((1, len(found.values))), np.cumsum(found.shares, axis=0)])
+    if isinstance(found.question, Number):
+        ends = np.append(edges, np.inf)
+        return _Knots(rows, ends, ends, ends)
+    middles = (edges[1:] + edges[:-1]) / 2
+    places = np.concatenate([edges[:1], middles, edges[-1:]])
+    return _Knots(rows, places, np.append(edges[0], edges), np.append(edges, edges[-1]))
+
+
+def _first(values: np.ndarray) -> int:
+    """The first of some values that is not below 0; the last at most."""
+    return int(np.argmax(np.append(values[:-1], 0.0) >= 0))
+
+
+def _last(values: np.ndarray) -> int:
+    """The last of some values that is below 0; the first at least."""
+    return int(np.flatnonzero(np.append(-1.0, values[1:]) < 0)[-1])
+
+
+def _crossing(places: np.ndarray, values: np.ndarray, place: int) -> float:
+    """Where what is straight between two places is 0; infinity in a bin that is open."""
+    place = min(max(place, 1), len(values) - 1)
+    low, high = values[place - 1], values[place]
+    share = float(np.clip(low / (low - high), 0, 1)) if low != high else 1.0
+    if math.isinf(places[place]):
+        return math.inf if share else float(places[place - 1])
+    return float(places[place - 1] + share * (places[place] - places[place - 1]))

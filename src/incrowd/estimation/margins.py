@@ -1,0 +1,144 @@
+"""Tables weighted to known margins: post-stratification, and raking where there are several.
+
+Everybody in a cell m of the margins' questions gets the weight g(m), so that the weighted shares
+add up to what is known: sum over the m of a category of p(m) g(m) = P. Of all such weights those
+are taken that are products of one factor for each margin (raking; of one margin g = P / p, which
+is post-stratification). The weights are estimates: their errors are in those of the table, by
+linearization of the equations that define them (Deville and Sarndal 1992). Proof:
+docs/estimates.md#the-errors-of-weighted-tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.estimation.covariance import JointEstimate
+
+CLEAR = 5.0  # standard errors above zero, under which no share is divided by
+SETTLED = 1e-12
+MOST_STEPS = 2000
+LARGEST = 1e6  # weight: some cell stands for nobody
+ROUNDING = 1e-12
+RANK = 1e-10
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Categories that exclude each other, and the known share of people in each.
+
+    cells: shape (categories, cells of the margins' questions), 1 where a cell is of a category.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    shares: np.ndarray
+    cells: np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the cells of a wanted table are made of the entries of a joint estimate.
+
+    entries: shape (kept, cells of the margins' questions), places in the joint estimate: a row for
+    each cell of the wanted table's questions that stand in no margin, the last for all people.
+    sums: shape (sums, cells of the margins' questions): over which of these cells of the margins
+    is summed. The wanted table has a cell for each pair of a row of both, in this order.
+    """
+
+    entries: np.ndarray
+    sums: np.ndarray
+
+
+def weighted(
+    joint: JointEstimate, layout: Layout, margins: Sequence[Margin]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cells of a wanted table, and their Jacobian in the entries of the joint estimate.
+
+    With V = p g the weighted entries, w those of all people and D the categories of each cell,
+    dg = g D dl and D' (g dw + w D dl) = 0, so that the weights answer to what was estimated with
+    dl = -(D' W D)^- D' (g dp): what is left is each cell's residual from its regression on the
+    margins. Raises TableError if a share is not clear of the noise, or no weights exist.
+    """
+    shares = joint.estimate.ravel()[layout.entries]
+    _check_clear(joint, layout.entries[-1], margins)
+    weights = raked(shares[-1], margins)
+    categories = np.vstack([np.zeros((0, len(weights))), *(each.cells for each in margins)])
+    found = shares * weights
+    moved = (categories * found[-1]) @ categories.T  # singular: all margins have the same sum
+    answer = np.linalg.pinv(moved, rcond=RANK, hermitian=True) @ (categories * weights)
+    jacobian = np.zeros((len(shares), len(layout.sums), joint.estimate.size))
+    for row, (places, values) in enumerate(zip(layout.entries, found, strict=True)):
+        jacobian[row][:, places] += layout.sums * weights
+        jacobian[row][:, layout.entries[-1]] -= (layout.sums * values) @ categories.T @ answer
+    jacobian[np.abs(jacobian) < ROUNDING * np.abs(weights).max()] = 0  # what is known is exact
+    return found @ layout.sums.T, jacobian
+
+
+def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
+    """The weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
+
+    shares: of the cells, unbiased, so that single ones may be negative. Raises TableError if the
+    margins cannot all be met.
+    """
+    weights = np.ones_like(shares)
+    for _ in range(MOST_STEPS):
+        before = weights
+        for margin in margins:
+            found = margin.cells @ (shares * weights)
+            if found.min() <= 0 or weights.max() > LARGEST:
+                raise _unmet(margins)
+            weights = weights * ((margin.shares / found) @ margin.cells)
+        if np.max(np.abs(weights / before - 1)) < SETTLED:
+            return weights
+    raise _unmet(margins)
+
+
+def _unmet(margins: Sequence[Margin]) -> IncrowdError:
+    names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")
+    allowed = "the cells of these margins together are too noisy; leave one margin out"
+    return TableError.of("margins", names, allowed)
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "faculty, year and sex"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _check_clear(joint: JointEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
+    """Raises TableError for a category whose share is not well above its error: weights divide by
+    it, and the error of a quotient is known only if what is divided by is far from zero."""
+    shares = joint.estimate.ravel()[everybody]
+    covariance = joint.covariance[np.ix_(everybody, everybody)]
+    for margin in margins:
+        for name, cells in zip(margin.categories, margin.cells, strict=True):
+            error = math.sqrt(max(float(cells @ covariance @ cells), 0.0))
+            check_clear("margins", f"{margin.name} = {name}", float(cells @ shares), error)
+
+
+def check_clear(field: str, name: str, share: float, error: float) -> None:
+    """Raises TableError if a share is fewer than five standard errors above zero."""
+    if share <= 0 or share < CLEAR * error:
+        told = f"the share of {name} is {share:.2%} with a standard error of {error:.2%}"
+        allowed = (
+            f"it is divided by, and should be {CLEAR:g} standard errors above zero; leave this "
+            "question out, or collect more reports"
+        )
+        raise TableError.of(field, InWords(told), allowed)
+
+
+def linear(joint: JointEstimate, cells: np.ndarray, jacobian: np.ndarray) -> JointEstimate:
+    """Functions of a joint estimate: their values and, by the delta method, their covariance.
+
+    cells: in the shape of the new table; jacobian: shape (new cells, old cells).
+    """
+    return replace(
+        joint,
+        estimate=cells,
+        covariance=jacobian @ joint.covariance @ jacobian.T,
+        noise_covariance=jacobian @ joint.noise_covariance @ jacobian.T,
+    )

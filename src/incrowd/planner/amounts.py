@@ -1,0 +1,23 @@
+"""How sharp the mean of an amount will be, if all edges are equally common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.estimation.amounts import Evidence, evidence
+from incrowd.estimation.readings import Reading
+from incrowd.planner.sources import sources
+from incrowd.plans import Plan
+from incrowd.survey import Amount
+
+
+def expected(plan: Plan, question: Amount) -> Evidence:
+    """What the plan's crowd would say on average: the counts without chance."""
+    answers, bits = len(question.answers), question.domain.bits
+    record = np.append(1.0, np.full(answers, 1 / answers)[-bits:])
+    found = []
+    for source in sources(plan, (question.id,)):
+        rates = source.message.channels[question.id].reported(bits) @ record
+        counts = plan.survey.crowd * source.message.copies * rates
+        found.append(Reading(source.message, source.weight, counts))
+    return evidence(question, found)

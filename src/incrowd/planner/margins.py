@@ -1,0 +1,109 @@
+"""Known margins of a survey's questions, as people give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from incrowd.errors import InWords, Problem, UsageError, likely
+from incrowd.survey import AnyQuestion, Multi, Survey, Text
+
+BETWEEN = " | "  # questions of one margin, and their answers
+CLOSE = 0.005  # of a sum of rounded shares
+MOST_SHOWN = 8
+
+Answers = tuple[str, ...]
+Given = Mapping[str, Mapping[str, float]]
+
+
+class Known(NamedTuple):
+    """A margin: its questions, and the share of people in each combination of answers, sum 1."""
+
+    ids: tuple[str, ...]
+    shares: Mapping[Answers, float]
+
+    @property
+    def name(self) -> str:
+        """Its questions, as a person would write them."""
+        return BETWEEN.join(self.ids)
+
+
+def known_margins(survey: Survey, given: Given) -> tuple[Known, ...]:
+    """The margins that are meant.
+
+    given: for each question (or several, as "faculty | sex") the share, percentage or number of
+    people of each answer ("law | f"). Raises UsageError for questions and answers that are not
+    there, numbers that are none, and sums that disagree. Which answers have to be there depends on
+    the strata that were released, and is checked when tables are made.
+    """
+    if not given:
+        raise UsageError.of("margins", InWords("no margins"), "name a question and its shares")
+    if problems := [each for item in given.items() for each in _problems(survey, *item)]:
+        raise UsageError(*problems)
+    totals = {name: math.fsum(shares.values()) for name, shares in given.items()}
+    _check_sums(totals)
+    return tuple(
+        Known(_parts(name), {_parts(a): n / totals[name] for a, n in shares.items()})
+        for name, shares in given.items()
+    )
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(BETWEEN))
+
+
+def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
+    ids, known = _parts(name), [question.id for question in survey.questions]
+    if not isinstance(shares, Mapping) or not shares:
+        yield Problem(f"margins.{name}", shares, "should name answers, each with its share")
+        return
+    if wrong := [id for id in ids if id not in known]:
+        allowed = f"{likely(wrong[0], known)}no question has this id; use {', '.join(known)}"
+        yield Problem("margins", wrong[0], allowed)
+        return
+    if len(set(ids)) < len(ids):
+        yield Problem("margins", name, "should name each question once")
+        return
+    questions = [survey.question(id) for id in ids]
+    if unfit := [question for question in questions if not _exclusive(question)]:
+        allowed = "should be of questions with exactly one answer: choice, number or yesno"
+        yield Problem("margins", unfit[0].id, allowed)
+        return
+    yield from _wrong_answers(name, questions, shares)
+
+
+def _exclusive(question: AnyQuestion) -> bool:
+    return not (isinstance(question, Multi | Text) or question.unlinked)
+
+
+def _wrong_answers(
+    name: str, questions: list[AnyQuestion], shares: Mapping[str, Any]
+) -> Iterator[Problem]:
+    possible = [BETWEEN.join(each) for each in product(*(q.answers for q in questions))]
+    for answer, value in shares.items():
+        if answer not in possible:
+            listed = ", ".join(possible[:MOST_SHOWN]) + (", …" * (len(possible) > MOST_SHOWN))
+            allowed = f"{likely(answer, possible)}this is no answer; use {listed}"
+            yield Problem(f"margins.{name}", answer, allowed)
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            yield Problem(f"margins.{name}.{answer}", value, "should be a number")
+        elif not 0 < value < math.inf:
+            allowed = "should be above 0; leave an answer out if nobody can have given it"
+            yield Problem(f"margins.{name}.{answer}", value, allowed)
+
+
+def _check_sums(totals: Mapping[str, float]) -> None:
+    """Shares sum to 1, percentages to 100, and numbers of people in all margins to the same."""
+    people: dict[str, float] = {}
+    for name, total in totals.items():
+        if abs(total - 1) <= CLOSE or abs(total - 100) <= 100 * CLOSE:
+            continue
+        if total < 2:
+            allowed = "shares should sum to 1, percentages to 100; or give numbers of people"
+            raise UsageError.of(f"margins.{name}", InWords(f"the sum is {total:g}"), allowed)
+        people[name] = total
+    if people and max(people.values()) > (1 + CLOSE) * min(people.values()):
+        sums = InWords(", ".join(f"{name} sums to {total:,g}" for name, total in people.items()))
+        raise UsageError.of("margins", sums, "all margins should count the same people")

@@ -1,0 +1,79 @@
+"""What the rounds of a plan have spent of its promise, and how many are left."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from incrowd.accounting.analyses import analysis
+from incrowd.accounting.calibration import smallest_epsilon
+from incrowd.accounting.certificates import certify
+from incrowd.accounting.schema import Sent
+from incrowd.errors import PlanError, PrivacyError
+from incrowd.planner.sent import sent_once
+from incrowd.plans import Asked, Plan
+from incrowd.plans.ledger import Ledger
+from incrowd.plans.rounds import Spent
+
+
+def spent(known: Ledger, digest: str | None = None) -> Spent | None:
+    """Of the last plan in a ledger, or one that is named; None if it is not of several rounds."""
+    found = [asked for asked in known.asked if digest in (None, asked.digest)]
+    if not found or found[-1].survey.rounds == 1:
+        return None
+    last = found[-1]
+    privacy, done = last.survey.privacy, known.rounds_of(last.digest)
+    crowd = min(asked.crowd for asked in known.asked)
+    everything = reduce(Sent.also, map(sent_once, known.asked))
+    epsilon = _epsilon(privacy.analysis, everything, crowd, privacy.delta)
+    left = _left(known, last, everything, crowd) if epsilon <= privacy.epsilon else 0
+    return Spent(
+        last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
+    )
+
+
+def check_left(known: Ledger, plan: Plan) -> None:
+    """Raises PlanError if the people of a ledger cannot be asked another round of a plan."""
+    known.check_next(plan)
+    found = spent(known, plan.digest)
+    if found and not found.left:
+        allowed = (
+            f"after {found.done:,} of {found.rounds:,} rounds nothing is left of its promise, "
+            "since fewer people came than planned; plan anew with earlier=LEDGER and more epsilon"
+        )
+        raise PlanError.of("plan", plan.digest, allowed)
+
+
+def _epsilon(by: str, everything: Sent, crowd: int, delta: float) -> float:
+    """The smallest epsilon at that delta; the local one if nobody hides."""
+    local = everything.local_epsilon
+    if not analysis(by).shuffled or crowd < 2:
+        return local
+    try:
+        return min(smallest_epsilon(by, everything, crowd, delta), local)
+    except PrivacyError:  # no epsilon reaches that delta
+        return local
+
+
+def _left(known: Ledger, last: Asked, everything: Sent, crowd: int) -> int:
+    """How many more rounds keep the promise, if as many people come as in the smallest so far.
+
+    All that were planned, unless a round of its own had fewer people than the rest counts on.
+    """
+    planned = last.survey.rounds - known.rounds_of(last.digest)
+    others = [asked.crowd for asked in known.asked if asked.digest != last.digest]
+    if crowd >= min([last.survey.honest, *others]):
+        return planned
+    privacy, one = last.survey.privacy, sent_once(last)
+
+    def kept(more: int) -> bool:
+        together = reduce(Sent.also, [one] * more, everything)
+        found = certify(privacy.analysis, together, crowd, privacy.epsilon).delta.upper
+        return found <= privacy.delta
+
+    if crowd < 2:
+        return 0
+    low, high = 0, planned + 1  # low is kept, high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low

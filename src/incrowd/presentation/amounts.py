@@ -1,0 +1,62 @@
+"""Means, totals and quantiles of numbers, for people and programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from incrowd.estimation.amounts import Amounts, Figure, Quantile
+from incrowd.presentation.number_text import finite
+
+HEADINGS = ("", "estimate", "std. error", "95% interval")
+NOTE = (
+    "of those who answered; errors: noise, rounding and sampling; quantiles: the estimate is a "
+    "guess between edges, the interval holds however people are spread between them"
+)
+Row = tuple[str, str, str, str]
+
+
+def amounts_of(ids: Sequence[str], found: Mapping[str, Amounts]) -> Amounts | None:
+    """The figures that belong to a table, if it is of one question of numbers."""
+    return found.get(ids[0]) if len(ids) == 1 else None
+
+
+def amount_facts(found: Amounts | None) -> dict[str, Any]:
+    """The figures as JSON-ready data; null where nothing can be said, or without end."""
+    facts = {} if found is None else asdict(found)
+    return {name: finite(value) for name, value in facts.items() if value is not None}
+
+
+def amount_rows(found: Amounts) -> Iterator[Row]:
+    """A line for each figure: its name, the estimate, the standard error, the interval."""
+    for name, figure in (("mean", found.mean), ("total", found.total)):
+        if figure:
+            yield name, *_figures(figure)
+    for each in found.quantiles:
+        name = "median" if each.share == 0.5 else f"{each.share:.0%} are below"
+        yield name, _guess(each), "", f"{_edge(each.low)} to {_edge(each.high)}"
+
+
+def _figures(figure: Figure) -> tuple[str, str, str]:
+    """With two significant digits of the error."""
+    error = figure.standard_error
+    places = max(1 - math.floor(math.log10(error)), 0) if 0 < error < math.inf else 2
+    shown = (f"{value:,.{places}f}" for value in (figure.low, figure.high))
+    if math.isnan(figure.estimate):
+        return "none", "", " to ".join(shown)
+    return f"{figure.estimate:,.{places}f}", f"{error:,.{places}f}", " to ".join(shown)
+
+
+def _guess(found: Quantile) -> str:
+    """Three significant digits, or all whole ones."""
+    value = found.estimate
+    if not math.isfinite(value):
+        return "beyond the last edge"
+    size = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{max(2 - size, 0)}f}"
+
+
+def _edge(value: float) -> str:
+    return f"{value:,.12g}" if math.isfinite(value) else "any"

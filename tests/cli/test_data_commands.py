@@ -1,0 +1,106 @@
+"""Data of any kind on the command line: standard input, formats, encodings, first surveys."""
+
+import io
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pandas
+import pytest
+
+import incrowd
+from tests.cli.conftest import ANSWERS, SURVEY
+from tests.conftest import local_plan, yes_no_question
+
+
+@pytest.fixture
+def piped(call, monkeypatch):
+    """Run a command here, with bytes on its standard input."""
+
+    def called(content, *arguments):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return call(*arguments)
+
+    return called
+
+
+FORMATS = {"csv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet", "feather": "to_feather"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_standard_input_is_read_in_every_format(piped, tmp_path, format):
+    data = pandas.read_csv(ANSWERS).head(500)
+    options = {"csv": {"index": False}, "jsonl": {"orient": "records", "lines": True}}
+    getattr(data, FORMATS[format])(tmp_path / "data", **options.get(format, {}))
+    content = (tmp_path / "data").read_bytes()
+    (tmp_path / "data").unlink()
+    shown = ("--trials", "2", "--json")
+    wanted = piped(b"", "simulate", SURVEY, write(tmp_path, data), *shown)
+    assert wanted[0] == 0
+    for more in ((), ("--format", format)):
+        assert piped(content, "simulate", SURVEY, "-", *shown, *more) == wanted
+    assert [path.name for path in tmp_path.iterdir()] == ["whole.csv"]
+
+
+def write(folder, data):
+    data.to_csv(folder / "whole.csv", index=False)
+    return folder / "whole.csv"
+
+
+def test_what_is_piped_is_randomised(piped, tmp_path):
+    plan = local_plan(yes_no_question("physical_limitation"), name="piped")
+    (tmp_path / "plan.json").write_text(plan.dumps())
+    content, found = Path(ANSWERS).read_bytes(), []
+    for name, answers in (("file.parquet", ANSWERS), ("pipe.parquet", "-")):
+        made = ("randomize", tmp_path / "plan.json", answers, "-o", tmp_path / name)
+        assert piped(content, *made, "--simulation-seed", "1")[0] == 0
+        found.append([bytes(part.packed) for part in incrowd.load_reports(tmp_path / name)])
+    assert found[0] == found[1]
+
+
+def test_a_named_pipe_is_read(call, tmp_path):
+    """As a shell makes one of <(command)."""
+    os.mkfifo(tmp_path / "pipe")
+    content = Path(ANSWERS).read_bytes()
+    writing = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writing.start()
+    code, out, _ = call("simulate", SURVEY, tmp_path / "pipe", "--trials", "2", "--json")
+    writing.join()
+    assert code == 0 and json.loads(out)["trials"] == 2
+
+
+def test_another_encoding_is_named(call, tmp_path):
+    text = Path(ANSWERS).read_text()
+    (tmp_path / "wide.csv").write_text(text, encoding="utf-16")
+    code, _, err = call("simulate", SURVEY, tmp_path / "wide.csv", "--trials", "2")
+    assert code == 2 and "or use --encoding utf-16" in err
+    command = ("simulate", SURVEY, tmp_path / "wide.csv", "--trials", "2", "--json")
+    code, out, err = call(*command, "--encoding", "utf-16")
+    assert code == 0 and out == call("simulate", SURVEY, ANSWERS, "--trials", "2", "--json")[1]
+
+
+def test_a_first_survey_is_planned_and_used(call, tmp_path):
+    survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
+    code, out, err = call("init", ANSWERS, "-o", survey)
+    assert (code, out) == (0, "") and "5 questions, a crowd of 20,000" in err
+    assert "look at: options and edges are facts about the data" in err
+    assert call("plan", survey, "--no-side-by-side", "-o", plan)[0] == 0
+    assert call("randomize", plan, ANSWERS, "-o", tmp_path / "r.parquet")[0] == 0
+    before = survey.read_text()
+    code, _, err = call("init", ANSWERS, "-o", survey)
+    assert code == 2 and "--force" in err and survey.read_text() == before
+    assert call("init", ANSWERS, "-o", survey, "--force")[0] == 0
+
+
+def test_without_a_file_the_survey_is_printed(call):
+    code, out, _ = call("init", ANSWERS)
+    assert code == 0 and out == incrowd.draft(ANSWERS).toml
+
+
+def test_data_are_not_overwritten(call, tmp_path):
+    (tmp_path / "a.csv").write_text("a\nyes\nno\n")
+    code, _, err = call("init", tmp_path / "a.csv", "-o", tmp_path / "a.csv", "--force")
+    assert code == 2 and "it is an input" in err
+    assert (tmp_path / "a.csv").read_text() == "a\nyes\nno\n"

@@ -1,0 +1,303 @@
+"""Drafts of surveys: each can be loaded, planned and used to randomise the data it came from."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas
+import polars
+import pyarrow as pa
+import pyreadstat
+import pytest
+
+import incrowd
+from incrowd.encoding.people import People
+from incrowd.survey.codes import KEYS
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rand_hie.csv"
+ROWS = 400
+GENERATOR = np.random.default_rng(3)
+
+
+def survey_of(draft):
+    return incrowd.Survey.of(tomllib.loads(draft.toml))
+
+
+def frame(rows=ROWS):
+    pick = GENERATOR.choice
+    made = {
+        "resp_id": np.arange(1001, 1001 + rows),
+        "smokes": pick([1.0, 2.0, 9.0], rows, p=[0.3, 0.6, 0.1]),
+        "health": pick([1.0, 2.0, 3.0], rows),
+        "visits": GENERATOR.poisson(4, rows).astype(float),
+        "age": GENERATOR.integers(18, 90, rows).astype(float),
+        "region": pick(["north", "south", "east"], rows),
+        "device": pick(["phone;radio", "phone", "tv", "none"], rows),
+        "german": pick(["ja", "nein", "k.A."], rows),
+        "gaps": pick([1.0, 0.0, np.nan], rows),
+        "odd, name": pick(["x", "y"], rows),
+        "always": "x",
+        "when": [f"2024-01-{row % 28 + 1:02}" for row in range(rows)],
+        "said": [f"word {row // 2}" for row in range(rows)],
+        "weight": GENERATOR.normal(70, 10, rows).round(2),
+    }
+    table = pandas.DataFrame(made)
+    table.loc[5:9, "age"] = -99
+    return table
+
+
+FRAME = frame()
+LABELS = {
+    "smokes": {1: "Yes", 2: "No", 9: "Refused"},
+    "health": {1: "good", 2: 'so "so"', 3: "bad"},
+}
+TYPES = {
+    "smokes": "choice",
+    "health": "choice",
+    "visits": "number",
+    "age": "number",
+    "region": "choice",
+    "device": "multi",
+    "german": "yesno",
+    "gaps": "yesno",
+    "weight": "number",
+}
+
+
+def written(folder, name):
+    path = folder / name
+    narrow = FRAME.drop(columns=["odd, name"])
+    if name == "a.sav":
+        texts = {"smokes": "Do you smoke?"}
+        pyreadstat.write_sav(
+            narrow,
+            path,
+            column_labels=texts,
+            variable_value_labels=LABELS,
+            missing_ranges={"smokes": [9]},
+        )
+    elif name == "a.dta":
+        pyreadstat.write_dta(narrow, path, variable_value_labels=LABELS)
+    else:
+        save = {"csv": "to_csv", "xlsx": "to_excel", "parquet": "to_parquet"}[name.split(".")[1]]
+        getattr(FRAME, save)(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.xlsx", "a.sav", "a.dta", "frame"])
+def test_a_draft_of_data_takes_these_data(tmp_path, name):
+    data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)
+    draft = incrowd.draft(data)
+    survey = survey_of(draft)
+    labelled = {"smokes": "yesno"} if name == "a.sav" else {}
+    assert {q.id: q.type for q in survey.questions} == TYPES | labelled
+    assert People.of(survey, incrowd.load_answers(data, survey)).number == ROWS
+    gone = {each.id for each in draft.left_out}
+    assert gone - {"odd, name"} == {"resp_id", "always", "when", "said"}
+    assert survey.codes_of("age").missing == ("-99",)
+    assert survey.codes_of("german").values == {"ja": "yes", "nein": "no"}
+
+
+def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
+    """Drafted from SPSS, used on the CSV file that somebody exported."""
+    survey = survey_of(incrowd.draft(written(tmp_path, "a.sav")))
+    sav, text = (
+        People.of(survey, incrowd.load_answers(written(tmp_path, name), survey)).encoded
+        for name in ("a.sav", "a.csv")
+    )
+    for question in survey.questions:
+        same = zip(sav[question.id][:2], text[question.id][:2], strict=True)
+        assert all(np.array_equal(*each) for each in same), question.id
+    yes = int((FRAME["smokes"] == 1).sum())
+    assert np.count_nonzero(sav["smokes"].places == 1) == yes
+    assert survey.question("health").options == ("good", 'so "so"', "bad")
+    assert survey.codes_of("smokes").missing == ("9",)
+    assert 'text = "Do you smoke?"' in incrowd.draft(tmp_path / "a.sav").toml
+
+
+def test_a_draft_of_the_example_is_planned_and_randomises_it(tmp_path):
+    (tmp_path / "s.toml").write_text(incrowd.draft(EXAMPLE).toml)
+    survey = incrowd.Survey.load(tmp_path / "s.toml")
+    plan = incrowd.plan(survey)
+    assert len(survey.questions) == 5 and survey.crowd == 20_000
+    estimates = incrowd.estimate(plan, incrowd.randomize(plan, EXAMPLE, simulation_seed=1))
+    for table, true in zip(estimates.tables, incrowd.truth(plan, EXAMPLE), strict=True):
+        assert np.abs(table.estimate - true).max() < 6 * table.standard_error.max()
+
+
+def test_what_is_not_sure_is_said():
+    said = "\n".join(incrowd.draft(FRAME).undecided)
+    for part in (
+        "options and edges are facts about the data",
+        "400 people are few",
+        "smokes: 1, 2, 9: if these are codes",
+        "age: -99 was taken for no answer",
+        "region: likely an open stratum",
+        "resp_id: left out: it looks like an id: use --id resp_id",
+        "odd, name: left out: a name has no comma",
+        "when: left out: it holds dates",
+    ):
+        assert part in said, part
+
+
+def test_bins_tell_nobodys_number():
+    numbers = FRAME["weight"]
+    edges = survey_of(incrowd.draft(FRAME)).question("weight").edges
+    assert edges[0] <= numbers.min() and edges[-1] < numbers.max()
+    assert all(edge == round(edge) for edge in edges)
+    shares = np.histogram(numbers, [*edges, np.inf])[0] / ROWS
+    assert shares.max() < 0.4
+
+
+NASTY = ['say "x"', "back\\slash", "# no comment", "new\nline", "tab\there", "\x7f", "{}", "'"]
+
+
+def test_any_text_is_written_so_that_it_is_read_again():
+    data = pandas.DataFrame({name: [*NASTY] * 30 for name in ['q "1"', "a\nb", "#", "x = 3"]})
+    survey = survey_of(incrowd.draft(data))
+    assert [question.id for question in survey.questions] == list(data.columns)
+    kept = sorted(text.strip() for text in NASTY)
+    assert all(sorted(question.options) == kept for question in survey.questions)
+    assert People.of(survey, incrowd.load_answers(data, survey)).number == len(data)
+
+
+ODD = {
+    "numbers as names": pandas.DataFrame([[1, 0], [0, 1]]),
+    "space alone": pandas.DataFrame({"a": ["x", " ", "y", "\t", ""]}),
+    "bytes": pa.table({"a": [b"x", b"\xff"], "b": [True, False]}),
+    "tables": pa.table({"a": [{"x": 1}, {"x": 2}], "b": [True, False]}),
+    "lists with gaps": pa.table({"a": [["x", "y"], None, [], ["y"]]}),
+    "infinite and huge": pa.table({"a": [1e300, -1e300, 5.5, float("inf"), None]}),
+    "nothing but codes for no answer": pa.table({"a": [-9, -99], "b": ["x", "y"]}),
+    "no answer as an option": pa.table({"a": ["no answer", "x", "none"]}),
+    "one word in two spellings": pa.table({"a": ["A", "a", " a"]}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_columns_are_drafted_or_left_out(name):
+    survey = survey_of(incrowd.draft(ODD[name]))
+    number = People.of(survey, incrowd.load_answers(ODD[name], survey)).number
+    assert number == len(ODD[name])
+
+
+def xlsform(path):
+    book = openpyxl.Workbook()
+    form, choices = book.active, book.create_sheet("choices")
+    form.title = "survey"
+    for row in (
+        ("type", "name", "label::English (en)", "required", "constraint", "relevant"),
+        ("start", "start"),
+        ("note", "hello", "Welcome"),
+        ("select_one yn", "smokes", "Do you smoke?", "yes"),
+        ("select_one region", "region", "Where do you live?"),
+        (
+            "select_multiple tools or_other",
+            "tools",
+            "What do you use?",
+            "",
+            "count-selected(.) <= 2",
+        ),
+        ("integer", "age", "How old are you?", "yes", ". >= 16 and . <= 96"),
+        ("decimal", "wage", "What do you earn?", None, None, "${smokes} = '1'"),
+        ("text", "why", "Why?"),
+    ):
+        form.append(row)
+    for row in (
+        ("list_name", "name", "label::English (en)"),
+        ("yn", 1, "Yes"),
+        ("yn", 2, "No"),
+        ("region", "n", "North"),
+        ("region", "s", "South"),
+        ("tools", "a", "Axe"),
+        ("tools", "b", "Bow"),
+    ):
+        choices.append(row)
+    book.save(path)
+    return path
+
+
+def test_an_xlsform_becomes_a_survey(tmp_path):
+    draft = incrowd.draft(xlsform(tmp_path / "form.xlsx"))
+    survey = survey_of(draft)
+    assert {q.id: q.type for q in survey.questions} == {
+        "smokes": "yesno",
+        "region": "choice",
+        "tools": "multi",
+        "age": "number",
+        "wage": "number",
+    }
+    assert [q.optional for q in survey.questions] == [False, True, True, False, True]
+    assert survey.codes_of("smokes").values == {"1": "yes", "2": "no"}
+    assert survey.question("tools").options == ("Axe", "Bow", "other")
+    assert survey.question("tools").at_most == 2
+    assert survey.question("age").edges == (16, 36, 56, 76)
+    assert [gone.id for gone in draft.left_out] == ["why"]
+    assert "wage: nothing says what numbers there are: set the edges" in draft.undecided
+    answers = {"smokes": ["1", "2"], "region": ["n", None], "tools": ["a;other", "none"]}
+    table = pandas.DataFrame(answers | {"age": [16, 40], "wage": [3.5, None]})
+    assert People.of(survey, incrowd.load_answers(table, survey)).number == 2
+
+
+LONG = {
+    "field_name": "Variable / Field Name",
+    "field_type": "Field Type",
+    "field_label": "Field Label",
+    "select_choices_or_calculations": "Choices, Calculations, OR Slider Labels",
+    "text_validation_type_or_show_slider_number": "Text Validation Type OR Show Slider Number",
+    "text_validation_min": "Text Validation Min",
+    "text_validation_max": "Text Validation Max",
+    "identifier": "Identifier?",
+    "required_field": "Required Field?",
+    "branching_logic": "Branching Logic (Show field only if...)",
+}
+FIELDS = (
+    ("record_id", "text", "Record", "", "", "", "", "", "", ""),
+    ("mail", "text", "Mail", "", "email", "", "", "y", "", ""),
+    ("smokes", "yesno", "Do you smoke?", "", "", "", "", "", "y", ""),
+    (
+        "health",
+        "radio",
+        "How are you?",
+        "1, Good, thanks | 2, Bad",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "[smokes]=1",
+    ),
+    ("drugs", "checkbox", "Which?", "A, Aspirin | B, Other", "", "", "", "", "", ""),
+    ("age", "text", "Age", "", "integer", "20", "100", "", "y", ""),
+    ("pain", "slider", "Pain", "none | much", "", "", "", "", "", ""),
+    ("total", "calc", "Sum", "[age]+1", "", "", "", "", "", ""),
+    ("story", "notes", "Tell", "", "", "", "", "", "", ""),
+)
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_a_redcap_dictionary_becomes_a_survey(tmp_path, long):
+    table = pandas.DataFrame(FIELDS, columns=list(LONG.values()) if long else list(LONG))
+    table.to_csv(tmp_path / "dictionary.csv", index=False)
+    draft = incrowd.draft(tmp_path / "dictionary.csv")
+    survey = survey_of(draft)
+    assert {q.id: q.type for q in survey.questions} == {
+        "smokes": "yesno",
+        "health": "choice",
+        "drugs___a": "yesno",
+        "drugs___b": "yesno",
+        "age": "number",
+        "pain": "number",
+    }
+    assert survey.question("health").options == ("Good, thanks", "Bad")
+    assert survey.codes_of("health").values == {"1": "Good, thanks", "2": "Bad"}
+    assert survey.question("age").edges == (20, 40, 60, 80)
+    assert {gone.id for gone in draft.left_out} == {"record_id", "mail", "story"}
+    assert not survey.question("smokes").optional and survey.question("health").optional
+
+
+def test_every_key_that_a_draft_writes_is_one_of_a_survey():
+    fields = {*incrowd.Survey.model_json_schema()["$defs"]["Multi"]["properties"], *KEYS}
+    keys = {key for asked in incrowd.draft(FRAME).asked for key in asked.keys}
+    assert keys - fields <= {"edges"}
