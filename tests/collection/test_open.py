@@ -51,8 +51,6 @@ def begun(folder, *options):
     (dashboard,) = re.findall(r"dashboard: +([^\s\"]+)", "".join(said))
     (page,) = re.findall(r"survey page: +([^\s\"]+)", "".join(said))
     return SimpleNamespace(process=process, said=said, dashboard=dashboard, page=page)
-        process=process, said=said, **{k.split()[-1]: v for k, v in links.items()}
-    )
 
 
 def left(folder):

@@ -104,34 +104,30 @@ def rehearse(
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
     folder: empty, for the files of both. advance: called with 1 for every upload. guest: who waits
-    for one more person, at the survey page. Raises
-    ProtocolError if an upload is refused, ReportsError if what should be released is not opened in
-    some minutes, or nothing can be.
+    for one more person, at the survey page. Raises ProtocolError if an upload is refused,
+    ReportsError if what should be released is not opened in some minutes, or nothing can be.
     """
     with ExitStack() as running:
-        doors = [running.enter_context(_door()) for _ in range(2)]
+        doors = [running.enter_context(_door()) for _ in range(3 if guest else 2)]
         shuffler, collector = folder / "shuffler", folder / "collector"
-        bundle = _bundle(plan, [_address(door) for door in doors], collector)
+        bundle = _bundle(plan, [_address(door) for door in doors[:2]], collector)
         strata = strata_of(bundle[0], people, None)
         due = _due(bundle[0], strata)
         invitations = _installed(*bundle, shuffler, collector, people.number + bool(guest))
         token = _new_token(collector)
-        parts = [(_shuffler, shuffler, doors[0]), (_collector, collector, doors[1])]
-        if guest:
-            doors.append(running.enter_context(_door()))
-            parts.append((_page, shuffler, doors[2]))
+        folders = (shuffler, collector, shuffler)
+        parts = zip((_shuffler, _collector, _page), folders, doors, strict=False)
         processes = [running.enter_context(_process(*part)) for part in parts]
         connection = Connection()
         found = fetch(Link(_address(doors[0]), bundle[0].digest), connection)
         promise = promised(found)
         codes = [code_field(each.code) for each in invitations]
-        crowd = send_each(
-            found, people, connection, codes=codes, strata=strata.tolist(), progress=advance
-        )
+        given = {"codes": codes, "strata": strata.tolist()}
+        crowd = send_each(found, people, connection, **given, progress=advance)
         _check_all_came(crowd)
         if guest:
-            link = Link(f"{_address(doors[2])}/", found.digest, codes[-1].decode())
             with _looking(shuffler, people.number) as came:
+                link = Link(f"{_address(doors[2])}/", found.digest, codes[-1].decode())
                 guest.arrive(Visit(str(link), f"{_address(doors[1])}{PATH}#{token}", came))
         (shuffler / ALL_SENT).touch()
         opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
@@ -143,9 +139,8 @@ def rehearse(
         if guest:
             guest.leave()
     receipts = tuple(load_receipt(each, plan)[0] for each in opened)
-    gone = not key.exists()
     guests = sum(receipt.people for receipt in receipts) - crowd.people if guest else 0
-    readable = _readable(codes, folder)
+    readable, gone = _readable(codes, folder), not key.exists()
     return Rehearsed(found, promise, crowd, receipts, opened, readable, gone, guests)
 
 

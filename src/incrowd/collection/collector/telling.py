@@ -14,7 +14,7 @@ from incrowd.plans.digests import read_json
 
 PATIENCE = Patience(whole=0.0, one=5.0)
 AGAIN = timedelta(minutes=1)  # after a question that was not answered
-MOST_BYTES = 1 << 25
+MOST_BYTES, MOST_PEOPLE = 1 << 25, 1 << 53
 
 
 class Told:
@@ -51,15 +51,12 @@ class Told:
 
 def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
     """People of each stratum: rounded down here as well, whatever is said. None if it is none."""
-    step = bundle.count_step
     try:
         told = read_json(body.decode())["people"]
-        return {name: _count(told[name]) // step * step for name in bundle.strata}
+        people = {name: told[name] for name in bundle.strata}
     except (ValueError, LookupError, TypeError):
         return None
-
-
-def _count(told: object) -> int:
-    if isinstance(told, bool) or not isinstance(told, int) or not 0 <= told < 1 << 53:
-        raise ValueError("should be a number of people")
-    return told
+    if not all(type(each) is int and 0 <= each < MOST_PEOPLE for each in people.values()):
+        return None
+    step = bundle.count_step
+    return {name: each // step * step for name, each in people.items()}
