@@ -40,7 +40,12 @@ ReportsOutput = Annotated[
         help="Parquet file to write; a folder, if the plan has many messages or strata.",
     ),
 ]
-LedgerLeft = Annotated[
+
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(help="File with the secret of permanent responses; made if missing."),
+]
+PeopleLedger = Annotated[
     Path | None,
     typer.Option(help="Ledger of these people: refused if it leaves no round of the plan."),
 ]
@@ -57,15 +62,12 @@ def randomize(
             "The whole file is then held in memory."
         ),
     ] = None,
-    device_key: Annotated[
-        Path | None,
-        typer.Option(help="File with the secret of permanent responses; made if missing."),
-    ] = None,
+    device_key: KeyFile = None,
     simulation_seed: Annotated[
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
-    ledger: LedgerLeft = None,
+    ledger: PeopleLedger = None,
     format: Format = None,
     encoding: Encoding = None,
     json: AsJson = False,
