@@ -11,6 +11,7 @@ from scipy.optimize import root
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
+from incrowd.estimation.across import OpenAxis, across_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
 from incrowd.estimation.margins import Layout, Margin, additive, linear, raked, weighted
 from incrowd.survey import Choice, YesNo
@@ -121,6 +122,47 @@ def test_coverage_of_weighted_shares(people, noise, copies, seed, margins):
     assert nominal(right)
     if noise == 0.01:
         assert not nominal(fixed)
+
+
+STRATA = (  # of 2,000 and 4,000 people by chance: smokes by sex in each
+    np.array([[0.45, 0.15], [0.05, 0.35]]),
+    np.array([[0.20, 0.50], [0.25, 0.05]]),
+)
+KNOWN = Margin("faculty", ("law", "arts"), np.array([0.7, 0.3]), np.eye(2))
+
+
+def of_strata(trials, seed):
+    """Tables of two strata together, who is in which being drawn as well."""
+    generator, joints = np.random.default_rng(seed), []
+    law = generator.binomial(6000, 1 / 3, trials)
+    for people in np.stack([law, 6000 - law], 1):
+        parts = []
+        for shares, number in zip(STRATA, people, strict=True):
+            own = Setting((SMOKES, SEX), (BitFlip.at_least(0.1),) * 2, shares, number)
+            histogram = own.collections(int(generator.integers(1 << 32)), 1)
+            parts += own.joints(histogram, margin=True)
+        axis = OpenAxis("faculty", ("law", "arts"), 0, tuple(people.tolist()))
+        joints.append(across_joint(parts, axis, margin=False))
+    return joints
+
+
+@pytest.mark.parametrize("trials", [400, pytest.param(4000, marks=pytest.mark.slow)])
+def test_stratified_differences_cover(trials):
+    """Smokers among the women less those among the men, in shares of all people: 4 standard errors
+    of the coverage. Without weights the difference is another one."""
+    contrast = np.zeros(9)
+    contrast[[3, 4]] = 1, -1  # smokes = yes, sex = f and m
+    layout = Layout(np.arange(18).reshape(2, 9).T, np.ones((1, 2)))
+    truth = float(sum(w * (p[1, 0] - p[1, 1]) for w, p in zip(KNOWN.shares, STRATA, strict=True)))
+    right, plain = [], []
+    for joint in of_strata(trials, 14):
+        values, jacobian = weighted(joint, layout, [KNOWN])
+        slopes = contrast @ jacobian[:, 0]
+        right.append(abs(contrast @ values[:, 0] - truth) < Z * error_of(slopes, joint))
+        both = np.tile(contrast, 2)
+        plain.append(abs(both @ joint.estimate.ravel() - truth) < Z * error_of(both, joint))
+    slack = 4 * np.sqrt(0.05 * 0.95 / trials)
+    assert abs(np.mean(right) - 0.95) < slack < abs(np.mean(plain) - 0.95)
 
 
 def test_a_share_that_is_not_clear_of_the_noise_is_not_divided_by():

@@ -62,8 +62,6 @@ def test_another_group_can_be_the_reference(health):
     for left, right in zip(first.differences, other.differences, strict=True):
         assert right.name.endswith("yes against physical_limitation = no")
         assert right.estimate == pytest.approx(-left.estimate)
-    for left, right in zip(first.odds_ratios, other.odds_ratios, strict=True):
-        assert right.standard_error == pytest.approx(left.standard_error, rel=0.2)
     assert other.shares == first.shares
     with pytest.raises(TableError, match="did you mean yes"):
         incrowd.compare(made, reports, FIRST, SECOND, reference="Yes")
@@ -152,7 +150,7 @@ def test_intervals_in_words(low, high, unbounded, words):
 
 def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
-    assert row(item, in_percent=True) == ("a", "25%", "20% to 30%")
+    assert row(item, in_percent=True) == ("a", "25.0%", "20.0% to 30.0%")
     assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
     open_ended = replace(
         item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan

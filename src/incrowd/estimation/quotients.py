@@ -33,8 +33,8 @@ class Comparison:
     no upper limit, "below" if there is no lower one, "everywhere" if every possible value is left
     open. scale: "log" if the standard error is that of the estimate's logarithm, else "linear";
     nan if the interval is unbounded or the logarithm is of zero. If `estimable` is false, there is
-    no estimate (nan), the interval holds all the same. reason: why something is open or missing.
-    errors: whether the people count as a sample or as fixed.
+    no estimate (nan), the interval holds all the same. reason: why something is open, missing
+    or left out. errors: whether the people count as a sample or as fixed.
     """
 
     name: str
