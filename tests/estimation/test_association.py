@@ -182,3 +182,37 @@ def test_the_correction_of_cramers_v_is_needed():
     error = squares.std() / np.sqrt(len(squares))
     assert abs(squares.mean() - truth**2) < 4 * error
     assert np.mean(naive) - truth**2 > 5 * error
+
+
+RARE = np.array([[0.50, 0.25, 0.01], [0.08, 0.13, 0.03]])  # 4% say the last
+
+
+def test_cramers_v_is_given_beside_a_rare_answer_and_covers():
+    """300 collections of 5,000 people, in most of which the rare answer is not clear of the noise:
+    where the test refuses independence there is an estimate, with an interval that holds V and is
+    shorter than 0 to 1. Without what the rare answer can add the upper end is too low."""
+    expected = np.outer(*margins(RARE))
+    truth = np.sqrt(np.sum((RARE - expected) ** 2 / expected))
+    joints = joint_estimates(
+        TWO_WAY[0], drawn_histograms(TWO_WAY[0], RARE, 5000, 1, 31, trials=300), margin=True
+    )
+    found = [cramers_v(joint) for joint in joints]
+    rare = [v for v in found if "= x" in v.reason]
+    assert len(rare) > 200
+    for joint, v in zip(joints, found, strict=True):
+        assert v.estimable or independence_test(joint).p_value > 0.05
+    holds = np.mean([v.low <= truth <= v.high for v in found])
+    assert holds > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)
+    assert np.mean([v.unbounded == "no" and v.low > 0 for v in rare]) > 0.9
+    without = [Length(*standardized(joint)).interval(0.95, 1.0)[1] for joint in joints[:50]]
+    assert np.mean(np.array(without) < truth) > 0.05 + 4 * np.sqrt(0.05 * 0.95 / 50)
+
+
+def test_rare_answers_of_both_questions_leave_a_lower_end():
+    shares = np.array([[0.50, 0.46, 0.01], [0.005, 0.005, 0.02]])
+    joint = joint_estimates(
+        TWO_WAY[0], drawn_histograms(TWO_WAY[0], shares, 2000, 1, 32, trials=1), margin=True
+    )[0]
+    found = cramers_v(joint)
+    assert not found.estimable and found.high == 1 and found.unbounded in ("above", "everywhere")
+    assert "smokes = yes" in found.reason and "sex = x" in found.reason

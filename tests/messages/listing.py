@@ -15,6 +15,7 @@ from tests.messages import (
     device,
     estimates,
     files,
+    margins,
     page,
     plans,
     regressions,
@@ -30,7 +31,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, files, page, regressions, strata),
+    *(collector, device, shuffler, files, margins, page, regressions, strata),
 )
 
 

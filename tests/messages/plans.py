@@ -7,6 +7,7 @@ import incrowd
 from incrowd.planner.planner import make_plan
 from incrowd.planner.solving import solve
 from incrowd.planner.sources import check_tables
+from incrowd.planner.spending import check_left
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from tests.messages.shared import YESNO, asked, file, made, options, plan_of, survey
@@ -74,6 +75,15 @@ def asked_by(**question):
     return lambda data: data["messages"][0].update(**question)
 
 
+def rounds(planned, *people):
+    """A ledger in which a plan of several rounds was noted, and the plan."""
+    privacy = {"epsilon": 2.0, "delta": 1e-4}
+    plan, known = incrowd.plan(survey(rounds=planned, privacy=privacy)), Ledger()
+    for came in people:
+        known = known.with_plan(plan, came)
+    return known, plan
+
+
 CASES = {
     "no plan file": lambda folder: incrowd.Plan.load(folder / "plan.json"),
     "a plan that is no text": lambda folder: incrowd.Plan.load(file(folder, "p.json", b"\xff")),
@@ -114,6 +124,8 @@ CASES = {
         lambda d: d["asked"][0]["survey"].update(colluding=999)
     ),
     "a plan that is noted twice": lambda _: noted(asked()),
+    "a round too many": lambda _: rounds(2, 100, 100, 100),
+    "a round after one of few people": lambda _: check_left(*rounds(3, 5)),
     "a plan that does not cover the ledger": lambda _: noted(made()),
     "a plan that counts on more people": lambda _: noted(
         plan_of("bits").model_copy(update={"earlier": (asked().asked,)}), 500

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
-from incrowd.presentation.comparisons import interval_words
+from incrowd.presentation.comparisons import interval_words, notes, row
 from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -51,6 +52,21 @@ def test_shares_differences_and_odds_are_near_the_truth(health):
     no, yes = (n(g, "excellent") / (groups[g] - n(g, "excellent")) for g in ("no", "yes"))
     assert odds.estimable and abs(np.log(odds.estimate * yes / no)) < 5 * odds.standard_error
     assert found.independence.p_value < 1e-6 and found.seed == 11
+
+
+def test_another_group_can_be_the_reference(health):
+    """Against the other group: the same difference with the other sign."""
+    made, _, reports = health
+    first = incrowd.compare(made, reports, FIRST, SECOND)
+    other = incrowd.compare(made, reports, FIRST, SECOND, reference="yes")
+    for left, right in zip(first.differences, other.differences, strict=True):
+        assert right.name.endswith("yes against physical_limitation = no")
+        assert right.estimate == pytest.approx(-left.estimate)
+    for left, right in zip(first.odds_ratios, other.odds_ratios, strict=True):
+        assert right.standard_error == pytest.approx(left.standard_error, rel=0.2)
+    assert other.shares == first.shares
+    with pytest.raises(TableError, match="did you mean yes"):
+        incrowd.compare(made, reports, FIRST, SECOND, reference="Yes")
 
 
 def test_unrelated_questions_and_unknown_ones(health):
@@ -132,3 +148,14 @@ def test_an_open_interval_is_words_for_people_and_null_with_a_flag_for_machines(
 def test_intervals_in_words(low, high, unbounded, words):
     item = Comparison("a", 0.25, 0.1, low, high, "linear", 0.95, "noise", unbounded=unbounded)
     assert interval_words(item) == words
+
+
+def test_shares_are_in_percent_and_reasons_are_numbered():
+    item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
+    assert row(item, in_percent=True) == ("a", "25%", "20% to 30%")
+    assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
+    open_ended = replace(
+        item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan
+    )
+    assert row(open_ended, in_percent=True, mark=" (1)") == ("a", "none", "above 20.00% (1)")
+    assert notes([item, open_ended])[0] == "(1) rare"

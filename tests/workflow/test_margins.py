@@ -168,7 +168,8 @@ def test_strata_that_are_merged_or_were_not_released():
     assert alone.left_out == ("music",)
     with pytest.raises(TableError, match="no stratum with this answer was released"):
         incrowd.estimate(plan(9.0), sent, margins=BOTH, tables=[["sick"]])
-    merging = plan(9.0, "merge", 1250), reports(9.0, "merge", 0.01, crowd=1250)
+    with pytest.warns(IncrowdWarning, match="released as one"):
+        merging = plan(9.0, "merge", 1250), reports(9.0, "merge", 0.01, crowd=1250)
     options = {"margins": {"faculty": BOTH["faculty"]}, "tables": [["faculty"]]}
     made = incrowd.estimate(*merging, **options).tables[0]
     assert dict(zip(made.answers[0], made.estimate, strict=True)) == {

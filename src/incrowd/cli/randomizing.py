@@ -40,6 +40,10 @@ ReportsOutput = Annotated[
         help="Parquet file to write; a folder, if the plan has many messages or strata.",
     ),
 ]
+LedgerLeft = Annotated[
+    Path | None,
+    typer.Option(help="Ledger of these people: refused if it leaves no round of the plan."),
+]
 
 
 def randomize(
@@ -61,10 +65,7 @@ def randomize(
         int | None,
         typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
     ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="Ledger of these people: refused if it leaves no round of the plan."),
-    ] = None,
+    ledger: LedgerLeft = None,
     format: Format = None,
     encoding: Encoding = None,
     json: AsJson = False,

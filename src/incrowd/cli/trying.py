@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 from scipy.special import ndtri
 
@@ -146,6 +147,11 @@ def demo(
         network.live(survey, answers, DEVICES if people is None else people, output, json, seconds)
         return
     make_folder(output)
+    show.estimates(_whole_path(survey, answers, output), json)
+
+
+def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incrowd.Estimates:
+    """Plan, randomise, estimate and compare; every step leaves its file."""
     made = incrowd.plan(survey)
     write_text(output / "plan.json", made.dumps())
     say(f"planned {len(survey.questions)} questions: {output / 'plan.json'}")
@@ -157,7 +163,7 @@ def demo(
     compared = dataclasses.replace(estimates, truth=incrowd.truth(made, answers))
     incrowd.save_estimates(compared, output / "report.html")
     say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
-    show.estimates(compared, json)
+    return compared
 
 
 def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:

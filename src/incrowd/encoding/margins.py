@@ -28,7 +28,7 @@ def load_margins(path: str | Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UsageError.of("margins", str(path), unreadable(error)) from None
+        raise UsageError.of("margins", str(path), f"{unreadable(error)}; {EXAMPLE}") from None
     except UnicodeDecodeError:
         raise UsageError.of("margins", str(path), f"it is not UTF-8 text; {EXAMPLE}") from None
     return _of_csv(text, path) if path.suffix.lower() == ".csv" else _of_toml(text, path)

@@ -1,6 +1,6 @@
 """Shares of those who answered: "no answer" left out, with the error of how many that are.
 
-Proof: docs/estimates.md#of-those-who-answered.
+Proof: docs/weighting.md#of-those-who-answered.
 """
 
 from __future__ import annotations

@@ -5,18 +5,19 @@ add up to what is known: sum over the m of a category of p(m) g(m) = P. Of all s
 are taken that are products of one factor for each margin (raking; of one margin g = P / p, which
 is post-stratification). The weights are estimates: their errors are in those of the table, by
 linearization of the equations that define them (Deville and Sarndal 1992). Proof:
-docs/estimates.md#the-errors-of-weighted-tables.
+docs/weighting.md#the-errors-of-weighted-tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.errors import InWords, TableError
 from incrowd.estimation.covariance import JointEstimate
 
 CLEAR = 5.0  # standard errors above zero, under which no share is divided by
@@ -86,22 +87,18 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
     margins cannot all be met.
     """
     weights = np.ones_like(shares)
-    for _ in range(MOST_STEPS):
-        before = weights
+    steps, found = 0, np.ones(1)
+    while steps < MOST_STEPS and found.min() > 0 and weights.max() < LARGEST:
+        before, steps = weights, steps + 1
         for margin in margins:
             found = margin.cells @ (shares * weights)
-            if found.min() <= 0 or weights.max() > LARGEST:
-                raise _unmet(margins)
-            weights = weights * ((margin.shares / found) @ margin.cells)
+            with np.errstate(all="ignore"):  # where a category has nobody, the loop ends
+                weights = weights * ((margin.shares / found) @ margin.cells)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
-    raise _unmet(margins)
-
-
-def _unmet(margins: Sequence[Margin]) -> IncrowdError:
     names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")
     allowed = "the cells of these margins together are too noisy; leave one margin out"
-    return TableError.of("margins", names, allowed)
+    raise TableError.of("margins", names, allowed)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -129,6 +126,33 @@ def check_clear(field: str, name: str, share: float, error: float) -> None:
             "question out, or collect more reports"
         )
         raise TableError.of(field, InWords(told), allowed)
+
+
+def additive(joint: JointEstimate, questions: Collection[str]) -> np.ndarray:
+    """What makes the answers to some questions sum to "any answer": a matrix for the cells.
+
+    "Any answer" is read directly, and a sum of noisy cells is far off it. The difference is shared
+    out among the answers evenly, which has no bias, as its mean is zero; of bits that are flipped
+    alike, whose noise is alike, it is the least squares solution. joint: the axes of these
+    questions with margins, and exclusive.
+    """
+    return reduce(
+        np.kron,
+        [
+            _shared_out(len(answers)) if name in questions else np.eye(len(answers) + margin)
+            for name, answers, margin in zip(
+                joint.questions, joint.answers, joint.margins, strict=True
+            )
+        ],
+    )
+
+
+def _shared_out(answers: int) -> np.ndarray:
+    """Of one axis, "any answer" last."""
+    matrix = np.eye(answers + 1)
+    matrix[:-1, :-1] -= 1 / answers
+    matrix[:-1, -1] = 1 / answers
+    return matrix
 
 
 def linear(joint: JointEstimate, cells: np.ndarray, jacobian: np.ndarray) -> JointEstimate:

@@ -197,10 +197,12 @@ def assumption(survey: Survey, assumed: str) -> str:
             "takes part."
         )
     if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
-        times = f"{survey.rounds:,} times" if survey.rounds > 1 else "once"
+        several = survey.rounds > 1
+        times = f"{survey.rounds:,} times" if several else "once"
+        people = "the same people take part and " if several else ""
         said.append(
-            "Memoised responses are repeated in every round, which is covered for as long as a "
-            f"person's answers to them stay the same; everything else is covered {times}."
+            "Memoised responses are repeated in every round, which is covered for as long as "
+            f"{people}a person's answers to them stay the same; everything else is covered {times}."
         )
     if survey.open:
         named = " and ".join(question.id for question in survey.open)

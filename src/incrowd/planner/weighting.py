@@ -16,7 +16,7 @@ from incrowd.estimation.across import OpenAxis, across_joint, everybody_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
 from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
 from incrowd.estimation.derived import DerivedTable, derived_table
-from incrowd.estimation.margins import Layout, Margin, linear, weighted
+from incrowd.estimation.margins import Layout, Margin, additive, linear, weighted
 from incrowd.estimation.readings import Ids, joint
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.planner.margins import BETWEEN, Known
@@ -127,14 +127,17 @@ class _People:
         axes = dict(zip(names, [*cells.openly(clear), *map(cells.of, inner)], strict=True))
         order = list(dict.fromkeys(names[0] if id in clear else id for id in ids))
         summed = [name for name in axes if name in order]
+        whole = additive(self.joint, inner)
+        flat = self.joint.estimate.ravel()
+        people = linear(self.joint, (whole @ flat).reshape(self.joint.estimate.shape), whole)
         layout = Layout(self._entries(front, inner), cells.sums([axes[name] for name in summed]))
-        values, jacobian = weighted(self.joint, layout, [cells.margin(each) for each in known])
+        values, jacobian = weighted(people, layout, [cells.margin(each) for each in known])
         said = {id: survey.question(id).answers for id in front}
         said |= {name: answers for name, (answers, _) in axes.items()}
         shape = [1 + len(said[name]) for name in (*front, *summed)]
         turn = [[*front, *summed].index(name) for name in order]
         places = np.arange(prod(shape)).reshape(shape).transpose(turn)
-        rows = jacobian.reshape(-1, self.joint.estimate.size)[places.ravel()]
+        rows = jacobian.reshape(-1, flat.size)[places.ravel()] @ whole
         made = linear(self.joint, values.ravel()[places], rows)
         exclusive = dict(zip(self.joint.questions, self.joint.exclusive, strict=True))
         return replace(

@@ -256,7 +256,7 @@ class Amount(_WithEdges):
     @model_validator(mode="after")
     def _distinct(self) -> Amount:
         if len(set(self.substantive)) < len(self.edges):
-            allowed = "two edges are the same number when written with 12 digits; move one"
+            allowed = "two are the same number to 12 digits; use edges farther apart"
             raise Mistake("edges", list(self.edges), allowed)
         return self
 

@@ -123,25 +123,22 @@ def estimate(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
     tally: all it counts). margins: what is known of all people, for each question (or several, as
-    "faculty | sex") the share or number of people of each answer: tables are weighted to them, and
-    errors are those of weighted tables. of_those_who_answered: "no answer" is left out, and shares
-    are of those who answered all questions of a table. noise_only: errors of the noise alone, the
-    people being fixed; else noise plus sampling. candidates: for each text question the words to
-    look for; without them it is left out. simultaneous: intervals for all cells of a table at once.
-    covariance: of all cells. (Of unlinked bits there are neither.) received: what the receipts say,
-    if the reports came over a network: the guarantee then allows for reports that were drawn again,
-    is the local one if one party mixed and opened or permanent responses are repeated, and a
-    malicious sender fills all places. Where questions are open the tables are of all people of the
-    released strata, the guarantee is that of the smallest, and `strata` has the tables of each.
-    Raises ReportsError if the reports are of another plan or fewer than the plan's crowd (unless
-    accepted: then the guarantee is recomputed), TableError for a table that cannot be made,
-    UsageError for margins that are none.
+    "faculty | sex") the share or number of people of each answer: tables are weighted to them.
+    of_those_who_answered: "no answer" is left out, shares are of those who answered all questions
+    of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
+    sampling. candidates: for each text question the words to look for; without them it is left out.
+    simultaneous: intervals for all cells of a table at once. covariance: of all cells. (Of unlinked
+    bits there are neither.) received: what the receipts say, if the reports came over a network:
+    the guarantee then allows for reports that were drawn again, is the local one if one party mixed
+    and opened or permanent responses are repeated, and a malicious sender fills all places. Where
+    questions are open the tables are of all people of the released strata, the guarantee is that of
+    the smallest, and `strata` has the tables of each. Raises ReportsError if the reports are of
+    another plan or fewer than the plan's crowd (unless accepted: then the guarantee is recomputed),
+    TableError for a table that cannot be made, UsageError for margins that are none.
     """
-    candidates = candidates or {}
-    _check_candidates(plan, candidates)
+    _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
-    joined = bool(covariance or simultaneous or change)
-    reports, wanted = _to_read(plan, reports, tables, change, joined)
+    reports, wanted = _to_read(plan, reports, tables, change, bool(covariance or simultaneous))
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
     places = max((each.places for each in received), default=0)
     asked = _Asked(noise_only, places, candidates, simultaneous, covariance, change)
@@ -166,6 +163,7 @@ def _to_read(
     joined: bool,
 ) -> tuple[Tally, tuple[Ids, ...]]:
     """The counts, and the tables that are read from them. Raises TableError as `estimate`."""
+    joined = joined or change is not None
     if isinstance(reports, Tally):
         held = tables is None and change is None
         wanted = _held(plan, reports) if held else check_tables(plan, tables)

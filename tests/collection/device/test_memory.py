@@ -3,6 +3,7 @@
 import os
 import stat
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -145,6 +146,17 @@ def test_earlier_rounds_that_the_plan_covers_are_not(home):
     covered = OPEN.model_copy(update={"plan": covering, "period": "later"})
     assert list(memory.warnings(covered)) == []
     assert list(memory.warnings(LATER)) != []
+
+
+@pytest.mark.parametrize(("rounds", "most"), [(1, 0), (3, 2)])
+def test_the_rounds_that_a_plan_covers_are_not_warned_of(home, rounds, most):
+    """Of three rounds two may have been before; two of a plan for one are one too many."""
+    memory, survey = Memory(home), OPEN.plan.survey.model_copy(update={"rounds": rounds})
+    plan = OPEN.plan.model_copy(update={"survey": survey})
+    for number in range(5):
+        bundle = SimpleNamespace(digest=bytes([number]) * 32, plan=plan)
+        assert bool(list(memory.warnings(bundle))) == (number > most)
+        memory.note(bundle)
 
 
 @pytest.mark.parametrize("text", [b"x\n", b"\xff\n", b"0" * 64 + b"\n"])
