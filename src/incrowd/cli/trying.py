@@ -26,7 +26,7 @@ from incrowd.cli.options import (
     make_folder,
     opened,
 )
-from incrowd.errors import UsageError
+from incrowd.errors import InWords, UsageError
 from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
@@ -170,7 +170,7 @@ def _check_live(live: bool, join: bool, people: int | None, wait: float | None) 
     """Raises UsageError for options of what was not asked for, and for a time that is none."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
-        ("--open", True if join else None, "--live", live),
+        ("--open", InWords("stands without --live") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:

@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from incrowd.collection.clock import Clock
 from incrowd.collection.metrics import exposition
 from incrowd.collection.store.store import Store, Stratum
+from incrowd.collection.wire.bundle import count_step
 
 PEOPLE = "People of a stratum, rounded down to 1% of the crowd, read once an hour."
 STATE = "1 for the state that a stratum is in."
@@ -21,7 +22,7 @@ class Counted:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
-        self.step = store.bundle.count_step
+        self.step = count_step(store.bundle.plan.survey.crowd)
         self._asking = Lock()
         self._hour: datetime | None = None
         self._strata: tuple[Stratum, ...] = ()

@@ -29,7 +29,6 @@ FORMAT: Final = "incrowd bundle 1"
 MOST_BYTES = 1 << 24
 MOST_STRATA = 1 << 16
 MOST_SLOTS = 1 << 16
-COUNT_SHARE = 100  # of the crowd, rounded up
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 DIGEST_BYTES = 32
 
@@ -37,6 +36,11 @@ DIGEST_BYTES = 32
 def least_reserve(crowd: int) -> int:
     """1% of the crowd, rounded up, at least 20: a few upload garbage, and spoil nothing."""
     return max(20, -(-crowd // 100))
+
+
+def count_step(crowd: int) -> int:
+    """1% of the crowd, rounded up: what is told of people while they send is a multiple of it."""
+    return max(1, -(-crowd // 100))
 
 
 def as_time(text: str) -> datetime:
@@ -251,11 +255,6 @@ class Bundle(_Frozen):
     def least_people(self) -> int:
         """Uploads that a release needs: the plan's crowd and the reserve."""
         return self.plan.survey.crowd + self.reserve
-
-    @property
-    def count_step(self) -> int:
-        """What is told of people while they send is a multiple of it: 1% of the crowd."""
-        return max(1, -(-self.plan.survey.crowd // COUNT_SHARE))
 
 
 _LARGE = f"should have at most {MOST_BYTES:,}"
