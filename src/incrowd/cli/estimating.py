@@ -12,6 +12,7 @@ import typer
 
 import incrowd
 from incrowd.cli import show
+from incrowd.cli.completion import question, question_is
 from incrowd.cli.console import counting, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -46,7 +47,10 @@ from incrowd.workflow.postprocess import METHODS
 
 Words = Annotated[
     list[str] | None,
-    typer.Option(help="Words to look for, as QUESTION=FILE, one a line; may be repeated."),
+    typer.Option(
+        help="Words to look for, as QUESTION=FILE, one a line; may be repeated.",
+        autocompletion=question_is,
+    ),
 ]
 Simultaneous = Annotated[
     SimultaneousMethod | None,
@@ -257,8 +261,18 @@ def postprocess(
 def compare(
     plan: PlanFile,
     reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
-    first: Annotated[str, typer.Argument(metavar="FIRST", help="Question that makes the groups.")],
-    second: Annotated[str, typer.Argument(metavar="SECOND", help="Question that is compared.")],
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIRST", help="Question that makes the groups.", autocompletion=question
+        ),
+    ],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="SECOND", help="Question that is compared.", autocompletion=question
+        ),
+    ],
     reference: Annotated[
         str | None, typer.Option(help="Group that others are compared with; else the first.")
     ] = None,

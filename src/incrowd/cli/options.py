@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -12,18 +12,13 @@ from typing import IO, Annotated, Any
 import typer
 
 import incrowd
+from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
 from incrowd.reports.files import is_stream
 
 STANDARD_OUTPUT = 1
-
-
-def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the tab key offers for a choice: those that begin with what is written."""
-    offered = tuple(choices)
-    return lambda incomplete: [choice for choice in offered if choice.startswith(incomplete)]
 
 
 def choice(name: str, choices: Sequence[str], help: str) -> Any:
@@ -60,7 +55,11 @@ ReportsFiles = Annotated[
 ]
 Tables = Annotated[
     list[str] | None,
-    typer.Option("--table", help="Questions of a table, as a,b; may be repeated."),
+    typer.Option(
+        "--table",
+        help="Questions of a table, as a,b; may be repeated.",
+        autocompletion=questions,
+    ),
 ]
 NoiseOnly = Annotated[
     bool, typer.Option("--noise-only", help="Errors of the noise alone, the people being fixed.")

@@ -10,6 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli import show
+from incrowd.cli.completion import question, question_is, questions
 from incrowd.cli.console import counting, out, printed_as_json, say
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -35,15 +36,25 @@ from incrowd.survey.questions import TABLE_SEPARATOR
 from incrowd.workflow.regress import METHODS
 
 Outcome = Annotated[
-    str, typer.Option(help="What is explained: a question, or QUESTION=ANSWER against all others.")
+    str,
+    typer.Option(
+        help="What is explained: a question, or QUESTION=ANSWER against all others.",
+        autocompletion=question,
+    ),
 ]
 On = Annotated[
     list[str],
-    typer.Option(help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction."),
+    typer.Option(
+        help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction.",
+        autocompletion=questions,
+    ),
 ]
 References = Annotated[
     list[str] | None,
-    typer.Option(help="Answer that others are compared with, as QUESTION=ANSWER; may be repeated."),
+    typer.Option(
+        help="Answer that others are compared with, as QUESTION=ANSWER; may be repeated.",
+        autocompletion=question_is,
+    ),
 ]
 
 Chosen = Annotated[
@@ -69,6 +80,7 @@ Shares = Annotated[
     typer.Option(
         "--share",
         help="With --forecast: shares of a question's answers, as smoker=0.8,0.2; may be repeated.",
+        autocompletion=question_is,
     ),
 ]
 
