@@ -26,6 +26,7 @@ from incrowd.collection.wire.upload import NO_CODE, Upload
 from incrowd.errors import InWords
 
 TOGETHER = 10_000  # rows read at a time
+TRIES = 100  # of a group in which reports collide; each needs another process in between
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Store:
         If reports collide that were not looked for, because somebody sends those of another
         upload or another process was faster, all of them are looked for.
         """
-        outcomes = self._accept(uploads, thorough=False)
-        while outcomes is None:
-            outcomes = self._accept(uploads, thorough=True)
-        return outcomes
+        for thorough in (False, *[True] * TRIES):
+            if (outcomes := self._accept(uploads, thorough)) is not None:
+                return outcomes
+        raise RuntimeError("reports collide with others that are not there")
 
     def _accept(self, uploads: Sequence[Prepared], thorough: bool) -> list[Outcome] | None:
         with self._writing() as connection:
