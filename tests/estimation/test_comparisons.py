@@ -23,7 +23,7 @@ from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.spheres import Length
 from incrowd.estimation.tables import estimate_options
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.presentation.data import chosen_level, present_rows, word_rows
+from incrowd.presentation.shown import chosen_level, present_rows, word_rows
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting
 

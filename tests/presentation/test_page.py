@@ -24,7 +24,7 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Guarantee
 from incrowd.presentation import write as writing
-from incrowd.presentation.data import as_json, as_table, shown
+from incrowd.presentation.data import as_json, as_table
 from incrowd.presentation.guarantees import (
     ROWS,
     guarantee_heading,
@@ -33,6 +33,7 @@ from incrowd.presentation.guarantees import (
 )
 from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
 from incrowd.presentation.page import page
+from incrowd.presentation.shown import shown
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal import terminal
 from incrowd.presentation.write import check_ending, save_estimates

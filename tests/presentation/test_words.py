@@ -7,8 +7,9 @@ from rich.console import Console
 import incrowd
 from incrowd.presentation.card import html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
-from incrowd.presentation.data import as_json, shown
+from incrowd.presentation.data import as_json
 from incrowd.presentation.page import page
+from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
 from incrowd.workflow.card import card
 from tests.presentation.conftest import texts

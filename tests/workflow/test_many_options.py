@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.presentation.data import shown
+from incrowd.presentation.shown import shown
 from tests.conftest import unlinked_survey
 
 WORDS = tuple(f"w{i}" for i in range(50_000))

@@ -20,15 +20,7 @@ from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.advice import first_line, of_no_use, sharper
-from incrowd.presentation.data import (
-    as_json,
-    guarantee_facts,
-    listed,
-    message_facts,
-    of_the_only,
-    said_each,
-    titled,
-)
+from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
@@ -36,6 +28,7 @@ from incrowd.presentation.guarantees import (
 )
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,

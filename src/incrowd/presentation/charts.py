@@ -11,8 +11,8 @@ import vl_convert
 from markupsafe import Markup, escape
 from rich.cells import cell_len
 
-from incrowd.presentation.data import Shown
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
+from incrowd.presentation.shown import Shown
 
 # The style sheet asks for fonts as wide as the one Vega measures the labels with.
 FONT = "sans-serif"

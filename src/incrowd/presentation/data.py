@@ -4,229 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
 from incrowd.estimation.derived import DerivedTable
 from incrowd.estimation.results import Estimates, StratumEstimates
-from incrowd.estimation.simultaneous import SimultaneousIntervals
-from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.number_text import short_percent
 from incrowd.presentation.receipts import receipt_facts
+from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer, Survey
 
 JOINT = " | "
 EVERYBODY = "all"  # strata together
-MOST_NAMES = 8  # of strata, in a line
-ALLOWED = "; their intervals are wider, to allow for the choice"
-
-
-def chosen_level(level: float, chosen: int, of: int) -> float:
-    """The level of each interval of figures that were chosen out of so many.
-
-    Of many answers those are listed that rise above the noise. They are listed for being large,
-    so that their 95% intervals would miss far more often than one in twenty. With R of K listed
-    each has the level 1 - 5% R / K: then of the intervals that are listed one in twenty misses on
-    average at most (the false coverage rate, Benjamini and Yekutieli 2005). If all are listed,
-    nothing changes.
-    """
-    return 1 - (1 - level) * max(chosen, 1) / of
-
-
-class Cell(NamedTuple):
-    """One cell of a table: the answers, one of each question, and proportions of the people.
-
-    above_noise: only where set bits travel unlinked, whether nobody having given this answer can
-    be refused, all answers together wrong with 5%.
-    """
-
-    answer: tuple[str, ...]
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    above_noise: bool | None = None
-    truth: float | None = None
-
-    @property
-    def below_zero(self) -> bool:
-        """Whether the raw estimate is negative: noise took it below what is possible."""
-        return self.estimate < 0
-
-
-class Word(NamedTuple):
-    """One candidate: proportions of the people, and whether it is present."""
-
-    word: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    share: float
-    present: bool
-
-
-class Shown(NamedTuple):
-    """A table and its cells, the last question's answers changing fastest.
-
-    note: what is left out, of questions with so many answers that only those are shown which rise
-    above the noise, the largest first. ids: of the questions where the table has them, and their
-    answers, as people read them. together: how intervals were made that hold for all cells at
-    once; "" if each is for its own cell.
-    """
-
-    table: TableEstimate
-    cells: tuple[Cell, ...]
-    note: str = ""
-    ids: tuple[str, ...] = ()
-    together: str = ""
-
-    @property
-    def intervals(self) -> str:
-        """What the intervals are: "95% interval", "95% interval, all cells at once (max-t)"."""
-        at_once = f", all cells at once ({self.together})" if self.together else ""
-        return f"{self.table.level:.0%} interval{at_once}"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The short names of the questions: their ids."""
-        return self.ids or self.table.questions
-
-    @property
-    def has_truth(self) -> bool:
-        """Whether the true shares are known as well."""
-        return bool(self.cells) and self.cells[0].truth is not None
-
-
-def quality(table: TableEstimate) -> str:
-    """How precise a table is, and how far one person can falsify it."""
-    points = short_percent(table.influence).removesuffix("%")
-    weights = f"{table.weights_words}; " if table.weights_words else ""
-    if not table.standard_error.any():
-        return weights.removesuffix("; ") or "known exactly"
-    return (
-        f"{weights}as precise as {table.effective_sample_size:,.0f} people asked without privacy; "
-        f"one person's false reports can shift a figure by at most {points} percentage points"
-    )
-
-
-def shown(estimates: Estimates) -> Iterator[Shown]:
-    """Every table with the cells that people look at, in the order of the estimates."""
-    together = estimates.simultaneous or (None,) * len(estimates.tables)
-    for item, intervals in zip(complete(estimates), together, strict=True):
-        visible = _visible(item) if item.cells[0].above_noise is not None else item
-        at_once = visible if intervals is None else _at_once(visible, intervals)
-        yield _as_read(at_once, estimates.plan.survey)
-
-
-def _at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
-    """With the intervals that hold for all cells together, where they were asked for."""
-    ends = zip(item.cells, intervals.low.flat, intervals.high.flat, strict=True)
-    cells = tuple(cell._replace(low=float(low), high=float(high)) for cell, low, high in ends)
-    return item._replace(cells=cells, together=intervals.method)
-
-
-def _as_read(item: Shown, survey: Survey) -> Shown:
-    """With the survey's words in the place of ids and answers."""
-    ids = item.table.questions
-
-    def said(answers: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(survey.label_of, ids, answers))
-
-    table = replace(
-        item.table,
-        questions=tuple(map(survey.text_of, ids)),
-        answers=tuple(
-            said_each(survey, *pair) for pair in zip(ids, item.table.answers, strict=True)
-        ),
-    )
-    cells = tuple(cell._replace(answer=said(cell.answer)) for cell in item.cells)
-    return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
-
-
-def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
-    """Wordings, and behind them the ids that commands take, unless they are the same."""
-    read, named = " × ".join(questions), " × ".join(ids)
-    return read if read == named else f"{read} ({named})"
-
-
-def said_each(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
-    """Answers to a question as people read them."""
-    return tuple(survey.label_of(id, answer) for answer in answers)
-
-
-def _visible(item: Shown) -> Shown:
-    """The answers that rise above the noise, the largest first."""
-    chosen = sum(bool(cell.above_noise) for cell in item.cells)
-    level = chosen_level(item.table.level, chosen, len(item.cells))
-    wide = replace(item.table, level=level)
-    ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
-    above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
-    visible = sorted(above, key=lambda cell: -cell.estimate)
-    note = (
-        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% for any false "
-        f"one among all of them){ALLOWED if visible else ''}; the rest is in .csv, .json and "
-        ".parquet"
-    )
-    return Shown(item.table, tuple(visible), note)
-
-
-def complete(estimates: Estimates) -> Iterator[Shown]:
-    """Every table with all its cells."""
-    truths = estimates.truth or (None,) * len(estimates.tables)
-    for table, truth in zip(estimates.tables, truths, strict=True):
-        yield Shown(table, _cells(table, truth, _is_unlinked(estimates, table)))
-
-
-def _is_unlinked(estimates: Estimates, table: TableEstimate) -> bool:
-    """Whether a table is of a question whose set bits travel unlinked."""
-    asked = estimates.plan.survey.questions
-    return any(question.unlinked for question in asked if (question.id,) == table.questions)
-
-
-def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
-    """Every table of a stratum with all its cells."""
-    for table in stratum.tables:
-        yield Shown(table, _cells(table, None, _is_unlinked(estimates, table)))
-
-
-def strata_words(estimates: Estimates) -> Iterator[str]:
-    """Which strata were released with how many people, and which not; nothing without strata."""
-    if not estimates.strata:
-        return
-    for stratum in estimates.strata:
-        together = " together" if len(stratum.names) > 1 else ""
-        yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
-    if estimates.left_out:
-        yield f"not among these reports, with too few people or none: {listed(estimates.left_out)}"
-    each = "; .json and .csv have each" if estimates.strata[0].tables else ""
-    yield f"the tables are of all people of the released strata together{each}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names of strata; of many the first."""
-    shown = ", ".join(names[:MOST_NAMES])
-    return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
-
-
-def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tuple[Cell, ...]:
-    unknown = np.full(table.estimate.shape, None)
-    marks = table.above_noise() if unlinked else unknown
-    true = unknown if truth is None else truth
-    columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
-    values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)
-    return tuple(Cell(a, *v) for a, v in zip(product(*table.answers), values, strict=True))
 
 
 def as_json(estimates: Estimates) -> dict[str, Any]:
@@ -330,7 +126,7 @@ def _table_json(
     }
     if isinstance(item.table, DerivedTable):
         found["error_ratio"] = item.table.error_ratio
-    read = _as_read(item, survey).table
+    read = as_read(item, survey).table
     if read.questions != item.table.questions:
         found["text"] = list(read.questions)
     if read.answers != item.table.answers:
@@ -360,28 +156,6 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
         "share_statement": words.share_statement,
         "words": [found._asdict() for found in word_rows(words)],
     }
-
-
-def present_note(words: WordEstimates, listed: int) -> str:
-    """How many words are present, and how sure that is."""
-    return (
-        f"{listed:,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if listed else ''}"
-    )
-
-
-def present_rows(words: WordEstimates) -> list[Word]:
-    """The words that are present, the largest estimate first, as people look at them."""
-    level = chosen_level(words.level, int(words.present.sum()), len(words.candidates))
-    return [row for row in word_rows(replace(words, level=level)) if row.present]
-
-
-def word_rows(words: WordEstimates) -> list[Word]:
-    """The candidates, the largest estimate first."""
-    columns = (words.estimate, words.standard_error, words.low, words.high, words.share)
-    values = zip(*(column.tolist() for column in (*columns, words.present)), strict=True)
-    rows = [Word(word, *row) for word, row in zip(words.candidates, values, strict=True)]
-    return sorted(rows, key=lambda row: -row.estimate)
 
 
 def _cell_json(cell: Cell) -> dict[str, Any]:

@@ -11,7 +11,10 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import amounts, guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.data import (
+from incrowd.presentation.number_text import digits, percent
+from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.shell import rendered
+from incrowd.presentation.shown import (
     Cell,
     Shown,
     present_note,
@@ -20,9 +23,6 @@ from incrowd.presentation.data import (
     shown,
     strata_words,
 )
-from incrowd.presentation.number_text import digits, percent
-from incrowd.presentation.plan_text import message_texts
-from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.survey import Multi
 

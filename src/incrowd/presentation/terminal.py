@@ -16,7 +16,10 @@ from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
 from incrowd.presentation.amounts import HEADINGS, NOTE, amount_rows, amounts_of
-from incrowd.presentation.data import (
+from incrowd.presentation.number_text import digits, percent
+from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.receipts import UPLOADS, receipt_sentences
+from incrowd.presentation.shown import (
     Cell,
     Shown,
     Word,
@@ -27,9 +30,6 @@ from incrowd.presentation.data import (
     strata_words,
     titled,
 )
-from incrowd.presentation.number_text import digits, percent
-from incrowd.presentation.plan_text import message_texts
-from incrowd.presentation.receipts import UPLOADS, receipt_sentences
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, table
 
