@@ -23,8 +23,8 @@ from incrowd.accounting.calibration import (
 )
 from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.completion import one_of
+from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans.fixed_channels import crowd_channel
