@@ -137,7 +137,7 @@ def labelled(name: str, labels: Mapping[str, str]) -> Found:
 def _spoken(found: Asked, meaning: Mapping[str, str]) -> Asked:
     """With the file's own words for yes and no, if they are not these."""
     labels = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
-    return replace(found, keys=found.keys | {"labels": labels}) if labels else found
+    return replace(found, keys={**found.keys, "labels": labels}) if labels else found
 
 
 def number(text: str) -> float | None:
