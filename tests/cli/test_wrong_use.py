@@ -22,7 +22,12 @@ def wrong_uses(made, folder):
     (folder / "few.csv").write_text("\n".join(text[:100]))
     return {
         "no survey": (("plan", folder / "none.toml"), 2, "No such file"),
-        "survey is no TOML": (("plan", plan), 2, "is not TOML"),
+        "a plan for answers": (
+            ("init", plan),
+            2,
+            "line 1 is no JSON; should be an object with a key",
+        ),
+        "survey is no TOML": (("plan", plan), 2, "is not TOML, as a survey is; name another"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
         "edited plan": (("randomize", folder / "edited.json", ANSWERS, "-o", out), 1, "edited"),
         "empty answers": (("randomize", plan, folder / "empty", "-o", out), 2, "cannot be read"),
@@ -58,6 +63,7 @@ def wrong_uses(made, folder):
 
 NAMES = [
     "no survey",
+    "a plan for answers",
     "survey is no TOML",
     "plan is no plan",
     "edited plan",

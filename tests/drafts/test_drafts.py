@@ -13,7 +13,9 @@ import pytest
 
 import incrowd
 from incrowd.encoding.people import People
+from incrowd.presentation.card import markdown
 from incrowd.survey.codes import KEYS
+from incrowd.workflow.card import card
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rand_hie.csv"
 ROWS = 400
@@ -301,3 +303,52 @@ def test_every_key_that_a_draft_writes_is_one_of_a_survey():
     fields = {*incrowd.Survey.model_json_schema()["$defs"]["Multi"]["properties"], *KEYS}
     keys = {key for asked in incrowd.draft(FRAME).asked for key in asked.keys}
     assert keys - fields <= {"edges"}
+
+
+def test_a_wording_and_labels_of_spss_are_what_the_card_shows(tmp_path):
+    data = pandas.DataFrame({"smokes": [1.0, 2.0] * 30, "sleep": [1.0, 2.0, 3.0] * 20})
+    pyreadstat.write_sav(
+        data,
+        tmp_path / "a.sav",
+        column_labels={"smokes": "Rauchen Sie?", "sleep": " "},
+        variable_value_labels={
+            "smokes": {1: "Ja", 2: "Nein"},
+            "sleep": {1: "bad", 2: "good", 3: "fine"},
+        },
+    )
+    survey = survey_of(incrowd.draft(tmp_path / "a.sav"))
+    smokes, sleep = survey.questions
+    assert (smokes.text, smokes.labels) == ("Rauchen Sie?", {"yes": "Ja", "no": "Nein"})
+    assert (sleep.text, sleep.labels) == (None, None)
+    privacy = survey.privacy.model_copy(update={"analysis": "local", "epsilon": 8.0})
+    shown = markdown(card(incrowd.plan(survey.model_copy(update={"privacy": privacy}))))
+    (row,) = (line for line in shown.splitlines() if line.startswith("| smokes | Rauchen"))
+    assert row == "| smokes | Rauchen Sie? | Nein or Ja |"
+
+
+def test_numbers_with_a_decimal_comma_are_named(tmp_path):
+    """As a German or French export has them; with points they are amounts."""
+    data = pandas.DataFrame({"weight": np.linspace(50, 99.5, 100), "sex": ["f", "m"] * 50})
+    data.to_csv(tmp_path / "a.csv", sep=";", decimal=",", index=False)
+    found = incrowd.draft(tmp_path / "a.csv")
+    assert [asked.id for asked in found.asked] == ["sex"]
+    (weight,) = found.left_out
+    assert (weight.id, "decimal comma" in weight.reason) == ("weight", True)
+    data.to_csv(tmp_path / "b.csv", sep=";", index=False)
+    assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"
+
+
+def test_a_dictionary_is_read_without_marks_of_a_web_page(tmp_path):
+    head = "field_name,field_type,field_label,select_choices_or_calculations,branching_logic"
+    rows = [
+        "id,text,Record,,",
+        'sex,radio,"<b>Sex</b> <br/> at birth","1, Female | 2, Male",',
+        'drugs,checkbox,If 3 < 4 which?,"1, One | 2, Two",[sex] = 1',
+        'empty,yesno," ",,',
+    ]
+    (tmp_path / "d.csv").write_text("\n".join([head, *rows]) + "\n")
+    found = incrowd.draft(tmp_path / "d.csv")
+    texts = {question.id: question.text for question in survey_of(found).questions}
+    boxes = {"drugs___1": "If 3 < 4 which? (One)", "drugs___2": "If 3 < 4 which? (Two)"}
+    assert texts == {"sex": "Sex at birth", **boxes, "empty": None}
+    assert found.toml.count("# Asked only if [sex] = 1") == 2

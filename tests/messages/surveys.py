@@ -19,6 +19,9 @@ CASES = {
     "a survey file that is no text": load(b"\xff\xfe"),
     "a key of many names": load(".".join(["a"] * 40) + " = 1"),
     "no TOML": load("name = = 1"),
+    "a table of data for a survey": lambda folder: incrowd.Survey.load(
+        file(folder, "answers.csv", "smoker;age\n1;2\n")
+    ),
     "nested TOML": load("a = " + "[" * 5000 + "]" * 5000),
     "a long number": load("a = " + "9" * 5000),
     "an empty survey": load(""),

@@ -70,6 +70,16 @@ OfThoseWhoAnswered = Annotated[
         "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
     ),
 ]
+First = Annotated[
+    str,
+    typer.Argument(
+        metavar="FIRST", help="Question that makes the groups.", autocompletion=question
+    ),
+]
+Second = Annotated[
+    str,
+    typer.Argument(metavar="SECOND", help="Question that is compared.", autocompletion=question),
+]
 Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
 
 
@@ -261,18 +271,8 @@ def postprocess(
 def compare(
     plan: PlanFile,
     reports: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports.")],
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="FIRST", help="Question that makes the groups.", autocompletion=question
-        ),
-    ],
-    second: Annotated[
-        str,
-        typer.Argument(
-            metavar="SECOND", help="Question that is compared.", autocompletion=question
-        ),
-    ],
+    first: First,
+    second: Second,
     reference: Annotated[
         str | None, typer.Option(help="Group that others are compared with; else the first.")
     ] = None,

@@ -29,6 +29,8 @@ FEWEST_ROWS = 20  # below, nothing tells that a column is of ids
 FEWEST_EACH = 3  # rows on average, below which texts are free
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d\d(\d\d)?")
 
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+
 
 class Column(NamedTuple):
     """What a column of data holds, and what its file says of it.
@@ -61,7 +63,7 @@ def question_of(column: Column) -> Found:
     found = _found(column, counts)
     if isinstance(found, LeftOut):
         return found
-    keys: dict[str, Any] = {"text": column.text} if column.text else {}
+    keys: dict[str, Any] = {"text": text} if (text := column.text.strip()) else {}
     keys |= found.keys
     if codes or column.nothing:
         keys["optional"] = True
@@ -92,10 +94,10 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
         return _multi(column, counts)
     if meaning := yes_and_no(values):
         return yes_no(name, {} if is_plain(values) else meaning)
+    if reason := _as_written(values):
+        return LeftOut(name, reason)
     if _is_id_column(column, counts):
         return LeftOut(name, f"it looks like an id: use --id {name} if it says whose row it is")
-    if all(_DATE.fullmatch(value) for value in values):
-        return LeftOut(name, "it holds dates: group them into a column of its own, such as month")
     numbers = [number(value) for value in values]
     if all(each is not None for each in numbers):
         found = zip(values, numbers, strict=True)
@@ -105,6 +107,15 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     ):
         return LeftOut(name, f'it is free text, {len(values):,} different ones: see type = "text"')
     return Asked(name, {"type": "choice", "options": sorted(values)})
+
+
+def _as_written(values: Sequence[str]) -> str:
+    """Why answers are of no use as they are written, if so."""
+    if all(map(_DATE.fullmatch, values)):
+        return "it holds dates: group them into a column of its own, such as month"
+    if any("," in value for value in values) and all(map(_DECIMAL_COMMA.fullmatch, values)):
+        return "its numbers have a decimal comma: write them with a point"
+    return ""
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> Asked:
@@ -119,8 +130,14 @@ def labelled(name: str, labels: Mapping[str, str]) -> Found:
     if len(options) < 2:
         return LeftOut(name, "it has fewer than two answers")
     if meaning := yes_and_no(options):
-        return yes_no(name, {code: meaning[word] for code, word in words.items()})
+        return _spoken(yes_no(name, {code: meaning[word] for code, word in words.items()}), meaning)
     return Asked(name, {"type": "choice", "options": options, "values": words})
+
+
+def _spoken(found: Asked, meaning: Mapping[str, str]) -> Asked:
+    """With the file's own words for yes and no, if they are not these."""
+    labels = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
+    return replace(found, keys={**found.keys, "labels": labels}) if labels else found
 
 
 def number(text: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ _SHORT = {
     "required": "required_field",
 }
 _SLIDER = (0.0, 100.0)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 Row = Mapping[str, str]
 
@@ -43,7 +45,7 @@ def is_dictionary(columns: Sequence[str]) -> bool:
 
 def draft_of(name: str, rows: Sequence[Mapping[str, str | None]]) -> Draft:
     """A question for each field that people answer, of a checkbox one for each of its boxes."""
-    fields = [{_key(key): value or "" for key, value in row.items()} for row in rows]
+    fields = [{_key(key): (value or "").strip() for key, value in row.items()} for row in rows]
     found = tuple(each for place, row in enumerate(fields) for each in _found(row, place == 0))
     told = "a dictionary does not say how many people answer: set the crowd"
     return Draft(name, None, found, (told,))
@@ -91,14 +93,24 @@ def _choices(text: str) -> dict[str, str]:
 
 def _box(row: Row, code: str, label: str) -> Asked:
     """A checkbox is a column of 1 and 0 in REDCap's files."""
-    text = " ".join(filter(None, (row.get("field_label", ""), f"({label})")))
-    return Asked(f"{row['field_name']}___{code.lower()}", {"text": text, "type": "yesno"})
+    text = " ".join(filter(None, (_label(row), f"({label})")))
+    made = Asked(f"{row['field_name']}___{code.lower()}", {"text": text, "type": "yesno"})
+    if branching := row.get("branching"):
+        return made.noting(
+            f"Asked only if {branching}: in the data others stand as 0, which is no."
+        )
+    return made
+
+
+def _label(row: Row) -> str:
+    """What people read, without the marks of a web page."""
+    return " ".join(_TAG.sub("", row.get("field_label", "")).split())
 
 
 def _worded(found: Found, row: Row) -> Found:
     if isinstance(found, LeftOut):
         return found
-    keys: dict[str, Any] = {"text": row["field_label"]} if row.get("field_label") else {}
+    keys: dict[str, Any] = {"text": text} if (text := _label(row)) else {}
     keys |= found.keys
     if row.get("required", "").lower() != "y":
         keys["optional"] = True

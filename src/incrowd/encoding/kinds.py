@@ -139,7 +139,7 @@ def _check_text(name: str, head: bytes, encoding: str | None) -> None:
 def _text_kind(name: str, head: bytes, said: str | None, format: str | None) -> str:
     """CSV or JSON lines, which begin with a brace, or a bracket if they are one list."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    begins = start.replace(b" ", b"")[:2] in (b'{"', b"[{", b"{}")
+    begins = b"".join(start.split())[:2] in (b'{"', b"[{", b"{}")
     found = "jsonl" if begins else "csv"
     if said is None or not start or format == said == "csv":
         return said or found

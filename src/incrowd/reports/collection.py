@@ -178,8 +178,13 @@ def _opened(path: str | Path) -> Iterator[pa.parquet.ParquetFile]:
         raise ReportsError.of("reports", str(path), f"{unreadable(error)}; {_MAKE}") from None
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise ReportsError.of(
-            "reports", str(path), f"it is not a reports file ({error}); {_MAKE}"
+            "reports", str(path), f"it is not a reports file ({_sentence(error)}); {_MAKE}"
         ) from None
+
+
+def _sentence(error: Exception) -> str:
+    """The first of what the library for Parquet says."""
+    return str(error).partition(". ")[0]
 
 
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:

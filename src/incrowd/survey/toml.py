@@ -31,7 +31,8 @@ def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
     try:
         return _parsed(text.decode("utf-8").replace("\r\n", "\n"), what, path)
     except UnicodeDecodeError:
-        raise _refused(what, path, "it is not UTF-8; save it as UTF-8") from None
+        allowed = _other_kind(what, path) or "it is not UTF-8; save it as UTF-8"
+        raise _refused(what, path, allowed) from None
 
 
 def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
@@ -42,11 +43,19 @@ def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _refused(what, path, f"it is not TOML: {error}; correct it there") from None
+        allowed = _other_kind(what, path) or f"it is not TOML: {error}; correct it there"
+        raise _refused(what, path, allowed) from None
     except RecursionError:
         raise _refused(what, path, f"it is nested too deeply; no {what} needs that") from None
     except ValueError:  # Python reads no more digits; TOML sets no limit
         raise _refused(what, path, "it has a number of thousands of digits; shorten it") from None
+
+
+def _other_kind(what: str, path: str | Path) -> str:
+    """What to do with data, or with a plan, that was named in the place of a survey."""
+    if what != SURVEY or Path(path).suffix.lower() in ("", ".toml"):
+        return ""
+    return "it is not TOML, as a survey is; name another file; `incrowd init` writes one from data"
 
 
 def _refused(what: str, path: str | Path, allowed: str) -> IncrowdError:

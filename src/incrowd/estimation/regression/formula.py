@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, likely
 from incrowd.estimation.regression.model import Family, Model
 from incrowd.estimation.regression.variables import (
     Variable,
@@ -64,7 +64,8 @@ def _variable(survey: Survey, field: str, text: str) -> Variable:
     for place in (at for at, letter in enumerate(text) if letter == IS):
         if question := known.get(text[:place]):
             return _one_answer(field, question, text[place + 1 :])
-    raise UsageError.of(field, text, f"no question has this id; use {', '.join(known)}")
+    allowed = f"no question has this id; {likely(text, known)}use {', '.join(known)}"
+    raise UsageError.of(field, text, allowed)
 
 
 def _whole(field: str, question: AnyQuestion) -> Variable:
