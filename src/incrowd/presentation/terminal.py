@@ -74,7 +74,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row(guarantees.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
     smallest = " in the smallest stratum" if estimates.strata else ""
-    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}")
+    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned")
     for number, text in enumerate(strata_words(estimates)):
         facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
