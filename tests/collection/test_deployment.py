@@ -13,6 +13,7 @@ from incrowd.cli.app import app
 from incrowd.cli.later import Later
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import config as collector
+from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.shuffler import app as mixing
 from incrowd.collection.shuffler import checks
 from incrowd.collection.shuffler import config as shuffler
@@ -120,7 +121,7 @@ def test_a_command_that_does_not_exist_is_found():
 
 def test_addresses_in_the_table_are_served():
     text = Path(mixing.__file__).read_text() + Path(collecting.__file__).read_text()
-    served = set(re.findall(r'Route\("(/\w+)"', text))
+    served = {*re.findall(r'Route\("(/\w+)"', text), PATH}
     said = set(re.findall(r"^\| `(/\w+)` \|", RUNNING, re.MULTILINE))
     assert said == served - {"/bundle", "/upload", "/release"}
     for proxy in (DEPLOY / "nginx-shuffler.conf", DEPLOY / "nginx-collector.conf"):

@@ -63,6 +63,12 @@ def taking_without_secret(folder):
     setup.open_store(installed(folder)).__class__._secrets(mock.Mock(secrets=None))
 
 
+def colliding_for_ever(folder):
+    store = setup.open_store(installed(folder))
+    with mock.patch.object(Store, "_accept", lambda *_: None):
+        store.accept([])
+
+
 def changed_release(folder):
     """A signed release whose body is gone."""
     bundle = made_bundle(wanted=None, codes=False)
@@ -106,6 +112,7 @@ CASES = {
     "store: another bundle": another_bundle,
     "store: secret": without_secret,
     "store: secret is gone": taking_without_secret,
+    "store: reports that collide for ever": colliding_for_ever,
     "store: secret of another length": lambda _: Secrets.of(b""),
     "store: no secret": lambda folder: load_secret(folder / "store.key"),
     "store: a changed row": lambda _: SECRETS.unbox(bytes(60), bytes(32)),

@@ -197,7 +197,7 @@ def test_margins_of_several_questions_and_files(tmp_path):
     assert read == incrowd.load_margins(tmp_path / "m.toml") == {"faculty | sex": both}
     found = incrowd.estimate(plan(), reports(), margins=read, tables=[["faculty", "sex"]])
     assert found.tables[0].estimate.ravel() * 21 == pytest.approx(range(1, 7))
-    with pytest.raises(UsageError, match="twice"):
+    with pytest.raises(UsageError, match="two rows"):
         (tmp_path / "m.csv").write_text("question,answer,share\nsex,f,1\nsex,f,1\n")
         incrowd.load_margins(tmp_path / "m.csv")
 

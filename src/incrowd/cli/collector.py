@@ -87,10 +87,11 @@ def run(
     parts.log_discreetly("incrowd.collector")
     with alone(places), parts.listening("collector", settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
-        say(f"bundle {made.digest.hex()}; listening on {host}, port {port}")
+        lines = [f"bundle {made.digest.hex()}; listening on {host}, port {port}"]
         if settings.token:
-            say(f"dashboard at {parts.DASHBOARD} there; it asks for the token")
-        parts.serve(parts.application(folder, made, private, settings), door)
+            lines.append(f"dashboard at {parts.DASHBOARD} there; it asks for the token")
+        service = parts.application(folder, made, private, settings)
+        parts.serve(service, door, lambda: say("\n".join(lines)))
 
 
 @app.command()

@@ -26,10 +26,10 @@ def page(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write a survey page: static files for any host, with which people answer in a browser.
+    """Write a survey page, with which people answer in a browser.
 
-    Certifies the plan. People get the page's address, #, the digest of the bundle, and behind a
-    point their invitation.
+    Static files for any host. The plan is certified. People get the page's address, #, the digest
+    of the bundle, and behind a point their invitation.
 
     \b
     Example:

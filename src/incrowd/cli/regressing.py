@@ -101,7 +101,9 @@ def regress(
     output: Output = None,
     json: AsJson = False,
 ) -> None:
-    """Explain one answer by others: logistic and linear regression, without bias from the noise.
+    """Explain one answer by others: logistic and linear regression.
+
+    The coefficients have no bias from the noise.
 
     \b
     Example:

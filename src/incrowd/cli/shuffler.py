@@ -91,8 +91,8 @@ def run(folder: Folder) -> None:
     store = parts.open_store(settings)
     with parts.listening("shuffler", settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
-        say(f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}")
-        parts.serve(parts.application(store, store.bundle, settings), door)
+        text = f"bundle {store.bundle.digest.hex()}; listening on {host}, port {port}"
+        parts.serve(parts.application(store, store.bundle, settings), door, lambda: say(text))
     store.engine.dispose()
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,6 +16,7 @@ from incrowd.collection.impatient import Impatient
 from incrowd.errors import UsageError
 
 GARBAGE = 100_000  # objects that make it worth to look for cycles among them
+Announce = Callable[[], None]
 STOP_SECONDS = 30  # for what is under way when the service is told to stop
 LINE = "%(levelname)s %(name)s: %(message)s"
 
@@ -30,10 +32,11 @@ def listening(role: str, host: str, port: int) -> socket.socket:
         raise UsageError.of(f"{role}.port", port, allowed) from None
 
 
-def serve(application: Starlette, door: socket.socket) -> None:
+def serve(application: Starlette, door: socket.socket, announce: Announce = lambda: None) -> None:
     """Serve until it is told to stop, then end what is under way.
 
-    Who asks is written down nowhere: no log of accesses, no address out of the headers of a proxy.
+    announce: says that it begins; whoever waited for that may stop it at once. Who asks is written
+    down nowhere: no log of accesses, no address out of the headers of a proxy.
     """
     config = uvicorn.Config(
         application,
@@ -47,6 +50,7 @@ def serve(application: Starlette, door: socket.socket) -> None:
     )
     server = uvicorn.Server(config)
     collect_garbage_seldom()
+    announce()
     try:
         server.run([door])
     except (SystemExit, KeyboardInterrupt):

@@ -182,9 +182,8 @@ def test_a_damaged_upload_is_not_sent(home, answers):
 def test_a_memory_that_cannot_be_written_stops_before_anything_is_sent(tmp_path, answers):
     (tmp_path / "file").write_text("")
     shuffler = Shuffler(OPEN)
-    one = device(shuffler, tmp_path / "file" / "home")
     with pytest.raises(UsageError, match="name another folder"):
-        one.send(answers)
+        device(shuffler, tmp_path / "file" / "home").send(answers)
     assert shuffler.bodies == []
 
 

@@ -93,7 +93,8 @@ class Store:
         for thorough in (False, *[True] * TRIES):
             if (outcomes := self._accept(uploads, thorough)) is not None:
                 return outcomes
-        raise RuntimeError("reports collide with others that are not there")
+        allowed = "they collide with others that cannot be found; the database should be looked at"
+        raise StoreError.of("reports", InWords("are not stored"), allowed)
 
     def _accept(self, uploads: Sequence[Prepared], thorough: bool) -> list[Outcome] | None:
         with self._writing() as connection:
