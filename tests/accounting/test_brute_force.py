@@ -175,12 +175,12 @@ KINDS = {"yesno", "choice", "multi", "number", "text"}
 DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 
 
-def test_forty_random_plans():
+def test_some_random_plans():
     found, _ = compare(QUICK, first=0)
     assert not any(found[variant] for variant in RIGHT), found
-    assert found["exact tried"] >= 5 and found["outlier tried"] >= 5
+    assert found["exact tried"] >= 3 and found["outlier tried"] >= 3
     for wrong in ("crowd doubled", "crowd and one", "composition left out"):
-        assert found[wrong] >= 5, found
+        assert found[wrong] >= 3, found
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def test_a_command_that_does_not_exist_is_found():
 
 def test_addresses_in_the_table_are_served():
     text = Path(mixing.__file__).read_text() + Path(collecting.__file__).read_text()
-    served = {*re.findall(r'Route\("(/\w+)"', text), PATH}
+    served = {*re.findall(r'Route\("(/\w+)"', text), PATH, mixing.UPLOAD}
     said = set(re.findall(r"^\| `(/\w+)` \|", RUNNING, re.MULTILINE))
     assert said == served - {"/bundle", "/upload", "/release"}
     for proxy in (DEPLOY / "nginx-shuffler.conf", DEPLOY / "nginx-collector.conf"):

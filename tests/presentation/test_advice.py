@@ -58,6 +58,7 @@ def test_ratios_in_words(ratio, said):
     assert advice.times(ratio) == said
 
 
+@pytest.mark.slow
 def test_what_is_advised_is_as_sharp_as_it_says():
     """The survey planned anew with as many reports a person is at least that much sharper."""
     survey = incrowd.Survey.load(EXAMPLE)

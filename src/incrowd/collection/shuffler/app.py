@@ -52,7 +52,8 @@ OPEN_TO_PAGES = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Retry-After",
 }
-DONE = {Outcome.STORED: Response(status_code=201), Outcome.REPEATED: Response(status_code=200)}
+TAKEN = {201: Outcome.STORED, 200: Outcome.REPEATED}
+DONE = {told: Response(status_code=code, headers=OPEN_TO_PAGES) for code, told in TAKEN.items()}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -121,8 +122,8 @@ class Shuffler(Starlette):
             await super().__call__(scope, receive, send)
             return
         response = await self.desk.upload(scope, receive)
-        for name, value in OPEN_TO_PAGES.items():
-            response.headers.setdefault(name, value)
+        if response.status_code not in TAKEN:
+            response.headers.update(OPEN_TO_PAGES)
         await response(scope, receive, send)
 
 
