@@ -25,6 +25,7 @@ from incrowd.cli.later import Later
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
+LONG = {"afternoon.md"}  # half a minute
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
@@ -82,7 +83,11 @@ def named(page):
     return page.name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+def quick(page):
+    return pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else [])
+
+
+@pytest.mark.parametrize("page", map(quick, PAGES), ids=named)
 def test_the_blocks_of_a_page_run(page, tmp_path):
     in_folder(page, tmp_path)
 
