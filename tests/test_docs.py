@@ -87,7 +87,7 @@ def quick(page):
     return pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else [])
 
 
-@pytest.mark.parametrize("page", map(quick, PAGES), ids=named)
+@pytest.mark.parametrize("page", list(map(quick, PAGES)), ids=named)
 def test_the_blocks_of_a_page_run(page, tmp_path):
     in_folder(page, tmp_path)
 
