@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -75,10 +75,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
-def proportion(name: str) -> Callable[[str], float]:
-    """Reads a share of people: "2%" or "0.02". Raises UsageError for anything else."""
+def share(name: str, help: str) -> Any:
+    """An option that is a share of people: "2%" or "0.02". Raises UsageError for another."""
 
-    def share(text: str) -> float:
+    def proportion(text: str) -> float:
         number, percent, rest = text.partition("%")
         try:
             value = float(number) / (100 if percent else 1)
@@ -88,7 +88,7 @@ def proportion(name: str) -> Callable[[str], float]:
             raise UsageError.of(name, text, "should be a share of people, as 2% or 0.02")
         return value
 
-    return share
+    return typer.Option(help=help, parser=proportion, metavar="<share>")
 
 
 def keep(output: Path, *inputs: Path) -> None:

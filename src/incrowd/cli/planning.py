@@ -22,7 +22,7 @@ from incrowd.cli.options import (
     check_reports,
     choice,
     keep,
-    proportion,
+    share,
 )
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
@@ -49,20 +49,11 @@ Solve = Annotated[
     ),
 ]
 WantedError = Annotated[
-    float | None,
-    typer.Option(
-        parser=proportion("--error"),
-        metavar="<share>",
-        help="Wanted standard error of the tables, as 1% or 0.01.",
-    ),
+    float | None, share("--error", "Wanted standard error of the tables, as 1% or 0.01.")
 ]
 Margin = Annotated[
     float | None,
-    typer.Option(
-        parser=proportion("--margin"),
-        metavar="<share>",
-        help="Wanted margin instead: half of a 95% interval, as 2% or 0.02.",
-    ),
+    share("--margin", "Wanted margin instead: half of a 95% interval, as 2% or 0.02."),
 ]
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from incrowd.planner.planner import certified_messages
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.plans import Asked
 from incrowd.plans.grouping import memoised, together, unlinked
+from incrowd.plans.plan import smallest_crowd
 from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9
@@ -70,9 +72,14 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
 
 def _enough(survey: Survey) -> int:
     """The fewest reports a person beyond which more hardly help, in the limit of a large crowd."""
-    errors = {budget: limit_error(with_budget(survey, budget)) for budget in MORE}
-    least = errors[MORE[-1]]
-    return next((n for n, error in errors.items() if error <= CLOSE * least < math.inf), 0)
+
+    def error(budget: int) -> float:
+        return limit_error(with_budget(survey, budget))
+
+    close = CLOSE * error(MORE[-1])
+    if close == math.inf:
+        return 0
+    return MORE[bisect_left(MORE[:-1], True, key=lambda budget: error(budget) <= close)]
 
 
 def _certified(
@@ -82,9 +89,10 @@ def _certified(
     earlier: Sequence[Asked],
     progress: Progress | None,
 ) -> Alternative:
-    crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
     try:
-        messages = certified_messages(survey, way, crowd, earlier, progress)
+        messages = certified_messages(
+            survey, way, smallest_crowd(survey, earlier), earlier, progress
+        )
     except PrivacyError:
         return Alternative(name, len(way.groups), 0, None)
     reports = sum(message.reports_each for message in messages)

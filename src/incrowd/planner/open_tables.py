@@ -42,7 +42,7 @@ def table(
         return table_of(plan, readings(plan, part, closed), closed, noise_only, places)
 
     if closed == ids:
-        return table_of(plan, readings(plan, counted, ids), ids, noise_only, places)
+        return of(counted, 0)
     return across(*_parts(plan, counted, ids, of))
 
 
@@ -61,7 +61,7 @@ def joint_table(
         return joint(plan, readings(plan, part, closed), closed, noise_only, margin)
 
     if closed == ids:
-        return joint(plan, readings(plan, counted, ids), ids, noise_only, margin)
+        return of(counted, 0)
     parts, axis = _parts(plan, counted, ids, of)
     if (cells := len(parts) * parts[0].estimate.size) > MOST_CELLS:
         allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"

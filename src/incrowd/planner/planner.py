@@ -18,6 +18,7 @@ from incrowd.planner.groups import Grouping, Progress, ways
 from incrowd.planner.sent import sent, sent_by, sent_once
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
 from incrowd.plans.grouping import memoised, together, unlinked
+from incrowd.plans.plan import smallest_crowd
 from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
@@ -34,7 +35,7 @@ def make_plan(
     PrivacyError if none keeps it, or if no plan can rest on the analysis.
     """
     by = plannable(survey.privacy.analysis)
-    crowd = min([survey.honest, *(asked.crowd for asked in earlier)])
+    crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
     messages: tuple[Message, ...] = ()
     error = math.inf

@@ -83,6 +83,11 @@ class Asked(_Frozen):
         return self
 
 
+def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
+    """The honest people of a survey, or of an earlier round to which fewer came."""
+    return min([survey.honest, *(asked.crowd for asked in earlier)])
+
+
 class Plan(views.Notebook, _Frozen):
     """Survey, messages and guarantee.
 
@@ -103,11 +108,10 @@ class Plan(views.Notebook, _Frozen):
 
     def _problems(self) -> Iterator[str]:
         survey, promise = self.survey, self.guarantee
-        crowd = min([survey.honest, *(asked.crowd for asked in self.earlier)])
         wanted: dict[str, tuple[object, object]] = {
             "analysis": (promise.analysis, survey.privacy.analysis),
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
-            "crowd": (promise.crowd, crowd),
+            "crowd": (promise.crowd, smallest_crowd(survey, self.earlier)),
         }
         if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)
