@@ -54,7 +54,7 @@ def test_infeasible_wishes_say_why():
 
 def test_the_crowd_is_sought_beside_those_who_collude():
     """The search begins where two honest people are left, however many may collude."""
-    privacy = {"epsilon": 1.0, "delta": 1e-6}
+    privacy = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
     survey = yes_no_survey(1, crowd=20_000, colluding=400, rows_per_person=2, privacy=privacy)
     made = incrowd.solve(survey, "crowd", error=0.02)
     assert made.survey.crowd > 2 * 402 and plan_error(made) <= 0.02
