@@ -67,6 +67,9 @@ CASES = {
     "edges of one number": lambda _: survey(
         {"id": "d", "type": "amount", "edges": [1, 1 + 1e-14, 2]}
     ),
+    "edges too far apart": lambda _: survey(
+        {"id": "d", "type": "amount", "edges": [-1.7e308, 1.7e308]}
+    ),
     "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
     "edges as words": lambda _: survey({"id": "d", "type": "number", "edges": ["a", "b"]}),
     "blocks of 15": lambda _: survey(TEXT | {"block": 15}),

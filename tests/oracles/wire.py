@@ -196,6 +196,23 @@ def flips(numerator, bits, copies, words):
     return [drawn >> bits * copy & ((1 << bits) - 1) for copy in range(copies)]
 
 
+def chance(edges, answer):
+    """The edge below a number, from 0, and 2^32 times the chance of the next one, in doubles."""
+    inside = min(max(answer, edges[0]), edges[-1])
+    below = max(i for i, edge in enumerate(edges[:-1]) if edge <= inside)
+    low, high = edges[below : below + 2]
+    return below, round((inside - low) / (high - low) * 2.0**32)  # halfway the even one
+
+
+def amount(edges, optional, answer, word):
+    """The record of an amount alone, as a number, from one word."""
+    if answer is None:
+        return 1 << len(edges)
+    below, up = chance(edges, answer)
+    at = below + ((word >> 32) < up)
+    return at if len(edges) == 2 and not optional else 1 << at
+
+
 # --- strata --------------------------------------------------------------------------------------
 
 

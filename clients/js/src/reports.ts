@@ -1,6 +1,6 @@
 import { channelOf } from "./channels.js"
 import { concat, twoBytes, type Bytes } from "./bytes.js"
-import { bitsFor, encode, type Answers, type Encoded } from "./encode.js"
+import { bitsFor, encodeAll, type Answers, type Encoded } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
 import { permanentBits, seriesOf } from "./permanent.js"
 import { bitsOf, isMemoised, plaintextBytes, questionsOf, recordBits, reportBits, type Message, type Plan } from "./plan.js"
@@ -21,7 +21,7 @@ export async function plaintexts(
   draw: Draw,
   key: CryptoKey | null,
 ): Promise<Bytes[]> {
-  const encoded = new Map(plan.survey.question.map((question) => [question.id, encode(question, answers[question.id])]))
+  const encoded = encodeAll(plan, answers, draw)
   for (;;) {
     const reports: Bytes[][] = []
     for (const message of plan.messages) reports.push(await reportsOf(plan, message, encoded, draw, key))

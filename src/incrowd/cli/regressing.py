@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli import show
-from incrowd.cli.completion import question, question_is, questions
+from incrowd.cli.completion import question, question_is, questions_joined
 from incrowd.cli.console import counting, out, printed_as_json, say
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -26,7 +26,7 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.errors import MISSING, UsageError
-from incrowd.estimation.regression.formula import FAMILIES, IS
+from incrowd.estimation.regression.formula import BETWEEN, FAMILIES, IS
 from incrowd.estimation.regression.model import Family
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regressions
@@ -46,7 +46,7 @@ On = Annotated[
     list[str],
     typer.Option(
         help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction.",
-        autocompletion=questions,
+        autocompletion=questions_joined(BETWEEN),
     ),
 ]
 References = Annotated[

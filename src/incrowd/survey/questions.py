@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 from typing import Annotated, Literal, get_args
@@ -257,6 +258,13 @@ class Amount(_WithEdges):
     def _distinct(self) -> Amount:
         if len(set(self.substantive)) < len(self.edges):
             allowed = "two are the same number to 12 digits; use edges farther apart"
+            raise Mistake("edges", list(self.edges), allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _subtractable(self) -> Amount:
+        if any(math.isinf(b - a) for a, b in pairwise(self.edges)):
+            allowed = "two are too far apart to compute with; use edges closer together"
             raise Mistake("edges", list(self.edges), allowed)
         return self
 

@@ -1,4 +1,4 @@
-"""CSV, with commas, semicolons or tabs; every cell is the text that it is."""
+"""CSV, with commas, semicolons, tabs or bars; every cell is the text that it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.csv
 
 from incrowd.encoding.sources import ROW_BYTES, Source
 
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t|"
 EXCEL_SAYS = "sep="  # a first line that names the separator
 _log = logging.getLogger(__name__)
 
