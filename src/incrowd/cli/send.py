@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -13,19 +12,17 @@ from typing import Annotated, Any
 import typer
 
 import incrowd
-from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, strata_of
-from incrowd.collection.device.fetching import fetch
 from incrowd.collection.wire.addresses import Link, is_short_of
 from incrowd.collection.wire.addresses import short as shortened
 from incrowd.encoding.answers import texts
 from incrowd.encoding.people import People, one_row_each
-from incrowd.errors import MISSING, IncrowdError, UsageError, unreadable
+from incrowd.errors import MISSING, UsageError, unreadable
 from incrowd.sampling.memory import remembering
 
 STANDARD_INPUT = "-"
@@ -42,31 +39,8 @@ Short = Annotated[
     str, typer.Option(help="Short form of the bundle, as it is printed: another one is refused.")
 ]
 Code = Annotated[str, typer.Option(help="Code of the invitation, unless the link has it.")]
-
-
-def _strata(context: typer.Context, incomplete: str) -> list[str]:
-    """The parts of the crowd, as the bundle that the link pins names them.
-
-    The shuffler is asked for it, as `send` would do; none if it is not there in a moment. Bash
-    takes words apart at colons.
-    """
-    line = "".join([context.params.get("link") or "", *context.args])
-    try:
-        link = Link.parse("".join(_LINK.findall(line)[:1]))
-        bundle = fetch(link, Connection(patience=Patience(whole=0, one=AT_THE_KEY)))
-    except IncrowdError:
-        return []
-    return [] if bundle.plan.survey.open else one_of(bundle.strata)(incomplete)
-
-
-AT_THE_KEY = 2.0  # seconds that a person waits after the tab key
-_LINK = re.compile(r"https?://[^#]+#[0-9a-f]{64}")
 Stratum = Annotated[
-    str | None,
-    typer.Option(
-        help="The part of the crowd that you belong to, if there are several.",
-        autocompletion=_strata,
-    ),
+    str | None, typer.Option(help="The part of the crowd that you belong to, if there are several.")
 ]
 Show = Annotated[bool, typer.Option("--show", help="Say what is promised, and send nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")]

@@ -4,7 +4,6 @@ import contextlib
 import csv
 import io
 import json
-import re
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +15,6 @@ import pyarrow.csv
 import pytest
 
 from incrowd.cli import main
-from incrowd.cli.app import app
 from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.upload import new_code
 from tests.conftest import run
@@ -182,31 +180,3 @@ def test_no_shuffler_is_said_after_some_patience(tmp_path):
     found = sent(tmp_path, link, answers, "--patience", "1")
     assert found.returncode == 1 and "gave no answer" in found.stderr
     assert "trying again" in found.stderr
-
-
-def offered(monkeypatch, capsys, words, incomplete=""):
-    """What the tab key offers in Bash, which takes words apart at colons."""
-    words = [part for word in ["incrowd", *words] for part in re.split("(:)", word)]
-    monkeypatch.setenv("_INCROWD_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", " ".join([*words, incomplete]))
-    monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    with pytest.raises(SystemExit):
-        app(prog_name="incrowd")
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    return shown.out.split()
-
-
-@pytest.mark.parametrize("before", [["a.csv", "--stratum"], ["--stratum"], ["--yes", "--stratum"]])
-def test_the_parts_of_the_crowd_are_offered(monkeypatch, capsys, before):
-    with served(codes=False, strata=("north", "south", "norway")) as (shuffler, link_to):
-        link = link_to()
-        found = [
-            offered(monkeypatch, capsys, ["send", link, *before], typed) for typed in ("", "nor")
-        ]
-        assert found == [["north", "south", "norway"], ["north", "norway"]]
-        other = link[:-1] + ("1" if link.endswith("0") else "0")
-        assert offered(monkeypatch, capsys, ["send", other, *before]) == []
-        assert not shuffler.stored
-    assert offered(monkeypatch, capsys, ["send", link, *before]) == []
-    assert offered(monkeypatch, capsys, ["send", "-", *before]) == []
