@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.estimation.regression.formula import model_of
 from tests.messages.shared import (
     YESNO,
     command,
@@ -18,7 +17,7 @@ from tests.messages.shared import (
 
 COST = {"id": "cost", "type": "amount", "edges": [0, 10, 50]}
 SPENT = survey(YESNO, COST)
-SMALL = survey(YESNO, YESNO | {"id": "b"})
+CLEAR = survey(YESNO | {"open": True}, YESNO | {"id": "b"})
 
 
 def model(outcome="d", on=("a",), **options):
@@ -28,6 +27,10 @@ def model(outcome="d", on=("a",), **options):
 
 def expected(shares):
     return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
+
+
+def planned(asked, outcome, *on):
+    return lambda _: incrowd.forecast_regression(incrowd.plan(asked), outcome=outcome, on=on)
 
 
 def of(kind, outcome, *on, **options):
@@ -107,9 +110,9 @@ CASES = {
     "shares of what is no question": expected({"z": [0.5, 0.5]}),
     "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
     "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
-    "an amount as a predictor": lambda _: model_of(SPENT, "a", ["cost"]),
-    "log odds of an amount": lambda _: model_of(SPENT, "cost=10", ["a"]),
-    "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
+    "an amount as a predictor": planned(SPENT, "a", "cost"),
+    "log odds of an amount": planned(SPENT, "cost=10", "a"),
+    "an outcome that is asked in clear": planned(CLEAR, "a", "b"),
 }
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),

@@ -26,12 +26,11 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.errors import MISSING, UsageError
-from incrowd.estimation.regression.formula import FAMILIES, IS
-from incrowd.estimation.regression.model import Family
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regressions
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.terminal_tables import LIGHT, table
+from incrowd.survey.formulas import FAMILIES, IS, Family
 from incrowd.survey.questions import TABLE_SEPARATOR
 from incrowd.workflow.regress import METHODS
 
