@@ -13,7 +13,6 @@ def formula_of(
     survey: Survey,
     outcome: str | None,
     on: Sequence[str] | None,
-    *,
     reference: Mapping[str, str] | None = None,
     family: str | None = None,
     scores: Sequence[float] | None = None,

@@ -51,21 +51,19 @@ def regress(
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
     `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
-    Without them it is the survey's only regression.
-    reference: for a predictor the answer with which the others are compared; by default its first.
-    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
-    value of each answer, by default the middle of a bin). method: "table" (of outcome and
-    predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
-    where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
-    sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+    By default the survey's only regression. reference: for a predictor the answer with which the
+    others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
+    that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
+    method: "table" (of outcome and predictors together), "pairs" (a linear model of any number of
+    questions, from pairs of them; where both can be, they agree) or "likelihood" (logistic, one
+    report a person, few questions: sharper, consistent, not unbiased); by default the table, or
+    pairs where it is too large.
 
-    Left out are people who did not answer, and strata that were released as one but differ in a
-    predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
-    model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
+    Left out are people who did not answer, and strata released as one that differ in a predictor.
+    `reason` says what reports are too few for. Raises UsageError for what no model can be,
+    TableError for questions that do not travel together, ReportsError as `estimate`.
     """
-    formula = formula_of(
-        plan.survey, outcome, on, reference=reference, family=family, scores=scores
-    )
+    formula = formula_of(plan.survey, outcome, on, reference, family, scores)
     model = model_of(plan.survey, formula)
     method = _method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)

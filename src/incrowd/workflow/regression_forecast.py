@@ -53,15 +53,7 @@ def forecast_regression(
     arguments, and what is raised, as `regress`, UsageError also for shares that cannot be. From
     pairs of questions where `regress` would take them.
     """
-    formula = formula_of(
-        plan.survey,
-        outcome,
-        on,
-        reference=reference,
-        family=family,
-        scores=scores,
-        shares=shares,
-    )
+    formula = formula_of(plan.survey, outcome, on, reference, family, scores, shares)
     return _forecast(plan, formula, noise_only)
 
 
