@@ -17,6 +17,7 @@ from tests.messages.shared import (
 
 COST = {"id": "cost", "type": "amount", "edges": [0, 10, 50]}
 SPENT = survey(YESNO, COST)
+SMALL = survey(YESNO, YESNO | {"id": "b"})
 CLEAR = survey(YESNO | {"open": True}, YESNO | {"id": "b"})
 
 
@@ -27,6 +28,11 @@ def model(outcome="d", on=("a",), **options):
 
 def expected(shares):
     return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
+
+
+def several():
+    wanted = [{"outcome": "a", "on": ["b"]}, {"outcome": "b", "on": ["a"]}]
+    return incrowd.plan(survey(YESNO, YESNO | {"id": "b"}, regression=wanted))
 
 
 def planned(asked, outcome, *on):
@@ -82,6 +88,9 @@ def regress(*words, with_reports=True):
 
 
 CASES = {
+    "no regression of a survey that wants none": lambda _: incrowd.regress(made(), reports()),
+    "one of several regressions": lambda _: incrowd.forecast_regression(several()),
+    "predictors without an outcome": lambda _: incrowd.regress(made(), reports(), on=["b"]),
     "an outcome of no question": model("z"),
     "a predictor that overlaps": model("a", ["c"]),
     "a predictor of an unknown answer": model("a", ["b=q"]),
@@ -98,6 +107,9 @@ CASES = {
     "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
     "scores that are too few": model("b", ["a"], scores=[0, 1]),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
+    "a forecast of likelihood": lambda _: incrowd.forecast_regression(
+        incrowd.plan(SMALL), outcome="a", on=["b"], method="likelihood"
+    ),
     "likelihood of copies": model("a", ["b"], method="likelihood"),
     "likelihood of many patterns": likelihood_of_many,
     "likelihood of the noise alone": of("k-ary", "a", "b", method="likelihood", noise_only=True),

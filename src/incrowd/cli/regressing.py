@@ -121,13 +121,14 @@ def regress(
         "reference": _of_questions(made, "--reference", reference or []),
         "family": family,
         "scores": None if scores is None else _numbers("--scores", scores),
+        "method": method,
         "noise_only": noise_only,
     }
     if forecast:
         asked["shares"] = _shares(made, share or [])
         found = incrowd.forecast_regression(made, **asked)
     else:
-        asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
+        asked["accept_smaller_crowd"] = accept_smaller_crowd
         found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))

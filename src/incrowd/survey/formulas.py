@@ -218,7 +218,7 @@ def _amount_problems(found: Meant) -> Iterator[Problem]:
 def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
     """Two levels without values."""
     if formula.scores:
-        allowed = "a logistic model takes none; leave them out, or use family='linear'"
+        allowed = "a logistic model takes none; leave them out, or make it linear"
         yield Problem("scores", list(formula.scores), allowed)
     if len(outcome.levels) != 2:
         id, (first, *_) = outcome.question.id, outcome.levels

@@ -55,9 +55,8 @@ def regress(
     others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
     that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
     method: "table" (of outcome and predictors together), "pairs" (a linear model of any number of
-    questions, from pairs of them; where both can be, they agree) or "likelihood" (logistic, one
-    report a person, few questions: sharper, consistent, not unbiased); by default the table, or
-    pairs where it is too large.
+    questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
+    not unbiased); by default the table, or pairs where it is too large.
 
     Left out are people who did not answer, and strata released as one that differ in a predictor.
     `reason` says what reports are too few for. Raises UsageError for what no model can be,
@@ -65,7 +64,7 @@ def regress(
     """
     formula = formula_of(plan.survey, outcome, on, reference, family, scores)
     model = model_of(plan.survey, formula)
-    method = _method(plan, model, method, noise_only)
+    method = chosen_method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
     counted = count(plan, parts, tables=[ids], kind="pairs")
@@ -87,7 +86,7 @@ def regress(
     )
 
 
-def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
     """The method that was asked for, or that is possible.
 
     Raises UsageError for another, TableError for a table that no memory holds.

@@ -12,22 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, UsageError
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import Shares, expected_counts
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
-from incrowd.estimation.regression.model import Levels, Model, too_large
+from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
-from incrowd.estimation.regression.results import Fit, Regression
+from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.sources import pair_weight, sources
 from incrowd.plans import Plan
 from incrowd.survey.formulas import Family, Formula
 from incrowd.workflow.formulas import formula_of
+from incrowd.workflow.regress import chosen_method
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
 NOTHING = np.zeros((0, 0))
@@ -41,6 +42,7 @@ def forecast_regression(
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
+    method: Method | None = None,
     noise_only: bool = False,
     shares: Shares | None = None,
 ) -> Regression:
@@ -50,11 +52,11 @@ def forecast_regression(
 
     shares: for some questions the shares of the answers that are expected; of the others all are
     taken to be alike. The errors are those to expect; the coefficients say nothing. Other
-    arguments, and what is raised, as `regress`, UsageError also for shares that cannot be. From
-    pairs of questions where `regress` would take them.
+    arguments, and what is raised, as `regress`; UsageError also for shares that cannot be, and for
+    the method "likelihood".
     """
     formula = formula_of(plan.survey, outcome, on, reference, family, scores, shares)
-    return _forecast(plan, formula, noise_only)
+    return _forecast(plan, formula, method, noise_only)
 
 
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
@@ -67,21 +69,26 @@ def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
 
 def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
     try:
-        return _forecast(plan, formula, noise_only=False)
+        return _forecast(plan, formula)
     except TableError as error:
         problem = error.problems[0]
         return _regression(plan, formula, Fit((), NOTHING, f"{problem.shown}; {problem.allowed}"))
 
 
-def _forecast(plan: Plan, formula: Formula, noise_only: bool) -> Regression:
+def _forecast(
+    plan: Plan, formula: Formula, method: Method | None = None, noise_only: bool = False
+) -> Regression:
     model = model_of(plan.survey, formula)
-    pairs = model.fits_pairs and not model.fits_a_table
-    expected = (_from_pairs if pairs else _from_table)(plan, model, formula.shares, noise_only)
+    method = chosen_method(plan, model, method, noise_only)
+    if method == "likelihood":
+        allowed = "what it will tell is not known beforehand; use method='table'"
+        raise UsageError.of("method", method, allowed)
+    read = _from_pairs if method == "pairs" else _from_table
+    expected = read(plan, model, formula.shares, noise_only)
     found = expected.fit(1.0)
-    made = _regression(plan, formula, found)
     return replace(
-        made,
-        method="pairs" if pairs else "table",
+        _regression(plan, formula, found),
+        method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=expected.left_out,
         enough=_enough(plan, expected.fit) if found.reason else None,
@@ -115,8 +122,6 @@ class _Expected(NamedTuple):
 
 
 def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
-    if not model.fits_a_table:
-        raise too_large(model)
     questions, crowd = [variable.question for variable in model.randomized], plan.survey.crowd
     found = [
         Reading(message, weight, expected_counts(message, questions, crowd, shares))
