@@ -110,7 +110,7 @@ def test_how_many_people_tell_an_odds_ratio_is_enough_and_needed():
         survey = plan.survey.model_copy(update={"crowd": crowd})
         (found,) = incrowd.forecast_regressions(plan.model_copy(update={"survey": survey}))
         error = max(each.standard_error for each in found.coefficients[1:])
-        assert (norm.ppf(0.975) * error <= math.log(1.5)) is told
+        assert (norm.ppf(0.975) * error <= math.log(1.5)) == told
 
 
 @pytest.mark.parametrize("changed", [{"family": "linear"}, {"shares": {"ill": [1.0, 0.0]}}])
