@@ -101,8 +101,7 @@ def regress(
 ) -> None:
     """Explain one answer by others: logistic and linear regression.
 
-    The coefficients have no bias from the noise. Without --outcome and --on: the regression
-    that the survey wants.
+    The coefficients have no bias from the noise. The default is the regression of the survey.
 
     \b
     Example:

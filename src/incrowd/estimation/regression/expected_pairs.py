@@ -7,7 +7,7 @@ r what it says of the outcome less that mean, independent of u. With k reports o
     Cov(score) = (E[u u'] E[r^2] - E[x x'] Var(y)) / (k N) + E[x x'] Var(y) / N,
 
 the noise and the sampling of `incrowd.estimation.regression.pairs`, whose means over reports are
-here products of those of single questions.
+here products of those of single questions. Proof: docs/regression.md#from-pairs-alone.
 """
 
 from __future__ import annotations

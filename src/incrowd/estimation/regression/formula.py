@@ -10,7 +10,8 @@ from incrowd.errors import UsageError
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import Variable, against_others, scores_of, whole
 from incrowd.survey import Amount, Number, Survey
-from incrowd.survey.formulas import Family, Formula, Meant, Named, formula_problems, meant
+from incrowd.survey.formula_problems import formula_problems
+from incrowd.survey.formulas import Family, Formula, Meant, Named, meant
 
 
 def model_of(survey: Survey, formula: Formula) -> Model:
