@@ -156,6 +156,18 @@ def test_where_too_few_are_asked_enough_are(family):
         assert incrowd.forecast_regression(larger, **asked).estimable is estimable
 
 
+@pytest.mark.parametrize("k_ary", [False, True])
+def test_pairs_know_too_little_where_the_table_does(k_ary):
+    """The information, its standard error, and the people who would be enough are the same."""
+    plan = planned(crowd=4, epsilon=6.0, k_ary=k_ary)
+    asked = {"outcome": "visits", "on": ["smokes", "age", "town"]}
+    pairs, table = (
+        incrowd.forecast_regression(plan, method=method, **asked) for method in ("pairs", "table")
+    )
+    assert "with a standard error of" in pairs.reason
+    assert (pairs.reason, pairs.enough) == (table.reason, table.enough)
+
+
 def test_nobody_is_enough_where_nobody_has_an_answer():
     shares = {"smokes": [1.0, 0.0]}
     found = incrowd.forecast_regression(planned(), outcome="ill", on=["smokes"], shares=shares)
