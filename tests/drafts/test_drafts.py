@@ -219,6 +219,17 @@ FIELDS = (
 )
 
 
+@pytest.mark.parametrize("data", [EXAMPLE, FRAME], ids=["example", "frame"])
+def test_what_a_draft_proposes_can_be_wanted(data):
+    """The commented table and regression, with the marks of the comments taken off."""
+    text, marks = incrowd.draft(data).toml, ("[[", "questions =", "outcome =", "on =")
+    lines = text.splitlines()
+    wanted = [line[2:] if line[2:].startswith(marks) else line for line in lines]
+    survey = incrowd.Survey.of(tomllib.loads("\n".join(wanted)))
+    assert len(survey.tables) == len(survey.regressions) == 1
+    assert len(survey.regressed[0]) == 3
+
+
 @pytest.mark.parametrize("long", [True, False])
 def test_a_redcap_dictionary_becomes_a_survey(tmp_path, long):
     table = pandas.DataFrame(FIELDS, columns=list(LONG.values()) if long else list(LONG))

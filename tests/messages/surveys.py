@@ -9,6 +9,16 @@ MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
 REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
 
 
+B, TOWN = YESNO | {"id": "b"}, {"id": "town", "type": "yesno", "open": True}
+
+
+def regression(*questions, outcome="a", on=("b",), **more):
+    """A survey that wants a regression; messages: a key of the survey."""
+    grouping = {"message": more.pop("message")} if "message" in more else {}
+    wanted = {"outcome": outcome, "on": on, **more}
+    return lambda _: survey(YESNO, B, *questions, regression=[wanted], **grouping)
+
+
 def load(text):
     return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
 
@@ -104,6 +114,24 @@ CASES = {
     ),
     "a message of memoised and other questions": lambda _: survey(
         YESNO, REMEMBERED, message=[{"questions": ["a", "m"]}]
+    ),
+    "regressions as text": lambda _: survey(regression="a on b"),
+    "a regression with a slip": regression(outcmoe="a"),
+    "a regression on nothing": regression(on=[]),
+    "a regression on text": regression(on="b"),
+    "a wanted regression of no question": regression(outcome="aa"),
+    "a wanted regression on itself": regression(on=["a", "b"]),
+    "a wanted regression on a text question": regression(TEXT, on=["t"]),
+    "a wanted regression on unlinked bits": regression(UNLINKED, on=["u=x"]),
+    "a wanted regression of what is open": regression(TOWN, outcome="town"),
+    "a wanted regression of an unknown family": regression(family="probit"),
+    "references as text": regression(reference="b"),
+    "a wanted reference that is no answer": regression(reference={"b": "maybe"}),
+    "scores as words": regression(scores=["few", "many"]),
+    "wanted shares that do not sum to one": regression(shares={"a": [0.5, 0.4]}),
+    "a regression of memoised and other questions": regression(REMEMBERED, on=["m"]),
+    "a regression across messages": regression(
+        message=[{"questions": ["a"]}, {"questions": ["b"]}]
     ),
     "two ways of grouping": lambda _: survey(copies=2, reports_per_person=3),
     "a question in no message": lambda _: survey(

@@ -11,6 +11,8 @@ from incrowd.survey import Codes, Multi, Number
 from incrowd.survey.words import LANGUAGE
 
 KNOWN = {*Multi.model_fields, *Number.model_fields, *Codes.model_fields}  # keys of questions
+PREDICTING = ("yesno", "choice", "number")
+MOST_LEVELS = 12
 WIDTH = 96  # of a line, beyond which a list takes a line for each entry
 
 
@@ -40,10 +42,29 @@ def body(asked: Sequence[Asked], left_out: Sequence[LeftOut]) -> Iterator[str]:
     yield "# Joint tables that you want, such as:"
     yield "# [[table]]"
     yield f"# questions = [{', '.join(quoted(each.id) for each in asked[:2])}]"
+    yield from _regression(asked)
     if left_out:
         yield ""
         yield "# No questions:"
         yield from map(_left_out, left_out)
+
+
+def _regression(asked: Sequence[Asked]) -> Iterator[str]:
+    """Of the first yes/no question on the next two that can explain something."""
+    first = next((each for each in asked if each.keys.get("type") == "yesno"), None)
+    others = [each for each in asked if each is not first and _explains(each)]
+    if first and others:
+        yield ""
+        yield "# A regression that you want, such as:"
+        yield "# [[regression]]"
+        yield f"# outcome = {quoted(first.id)}"
+        yield f"# on = [{', '.join(quoted(each.id) for each in others[:2])}]"
+
+
+def _explains(asked: Asked) -> bool:
+    """Whether a question has few answers, of which a person gives one."""
+    options = asked.keys.get("options", ())
+    return asked.keys.get("type") in PREDICTING and len(options) <= MOST_LEVELS
 
 
 def _left_out(gone: LeftOut) -> str:

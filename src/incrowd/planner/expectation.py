@@ -16,6 +16,7 @@ import numpy as np
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
+from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, Plan, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
@@ -98,7 +99,7 @@ def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    variances = [expected_variance(survey, messages, ids) for ids in survey.counted]
+    variances = [expected_variance(survey, messages, ids) for ids in weighed(survey)]
     errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from incrowd.errors import TableError, likely
+from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.readings import Reading
 from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
-from incrowd.survey import Text
+from incrowd.survey import Survey, Text
 from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
-MOST_COUNTS = 1 << 24  # 128 MiB
 
 
 class Source(NamedTuple):
@@ -45,6 +45,13 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         allowed = f"no message holds all of them; ask for what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return found
+
+
+def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
+    """How much a message counts for the pairs of a first question with each of the others."""
+    first, *others = ids
+    tables: list[Ids] = [(first, id) for id in others] or [(first,)]
+    return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
 
 
 def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:

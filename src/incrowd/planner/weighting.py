@@ -14,14 +14,14 @@ import numpy as np
 from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.across import OpenAxis, across_joint, everybody_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
+from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS, JointEstimate
 from incrowd.estimation.derived import DerivedTable, derived_table
 from incrowd.estimation.margins import Layout, Margin, additive, linear, weighted
 from incrowd.estimation.readings import Ids, joint
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.planner.margins import BETWEEN, Known
 from incrowd.planner.open_tables import open_axis, open_of, table
-from incrowd.planner.sources import MOST_COUNTS, readings
+from incrowd.planner.sources import readings
 from incrowd.plans import Plan
 from incrowd.plans.strata import Names, label, said_by, told_apart
 from incrowd.tally.consistency import smallest

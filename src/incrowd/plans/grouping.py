@@ -47,7 +47,7 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
     budget = survey.reports_per_person
     if budget is not None and sum(copies for _, copies in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in survey.counted:
+    for ids in (*survey.counted, *survey.regressed):
         if not any(set(ids) <= set(questions) for questions, _ in groups):
             yield f"no message holds the table {', '.join(ids)}"
     alone = set().union(*unlinked(survey))

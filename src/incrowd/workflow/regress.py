@@ -9,24 +9,25 @@ from typing import get_args
 import numpy as np
 
 from incrowd.errors import UsageError
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Levels, Model, too_large
+from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.planner.expectation import weight
-from incrowd.planner.sources import MOST_COUNTS, Ids, Source, readings, sources
+from incrowd.planner.sources import Source, pair_weight, readings, sources
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
+from incrowd.survey.formulas import Family
 from incrowd.tally.acceptance import accepted
 from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
+from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -37,8 +38,8 @@ def regress(
     plan: Plan,
     reports: Reports,
     *,
-    outcome: str,
-    on: Sequence[str],
+    outcome: str | None = None,
+    on: Sequence[str] | None = None,
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
@@ -50,19 +51,20 @@ def regress(
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
     `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
-    reference: for a predictor the answer with which the others are compared; by default its first.
-    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
-    value of each answer, by default the middle of a bin). method: "table" (of outcome and
-    predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
-    where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
-    sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+    By default the survey's only regression. reference: for a predictor the answer with which the
+    others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
+    that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
+    method: "table" (of outcome and predictors together), "pairs" (a linear model of any number of
+    questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
+    not unbiased); by default the table, or pairs where it is too large.
 
-    Left out are people who did not answer, and strata that were released as one but differ in a
-    predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
-    model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
+    Left out are people who did not answer, and strata released as one that differ in a predictor.
+    `reason` says what reports are too few for. Raises UsageError for what no model can be,
+    TableError for questions that do not travel together, ReportsError as `estimate`.
     """
-    model = plan_model(plan, outcome, on, reference, family, scores)
-    method = _method(plan, model, method, noise_only)
+    formula = formula_of(plan.survey, outcome, on, reference, family, scores)
+    model = model_of(plan.survey, formula)
+    method = chosen_method(plan, model, method, noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
     counted = count(plan, parts, tables=[ids], kind="pairs")
@@ -84,33 +86,16 @@ def regress(
     )
 
 
-def plan_model(
-    plan: Plan,
-    outcome: str,
-    on: Sequence[str],
-    reference: Mapping[str, str] | None,
-    family: Family | None,
-    scores: Sequence[float] | None,
-) -> Model:
-    """The model that is meant, of the questions of a plan. Raises UsageError for what cannot be."""
-    survey = plan.survey
-    clear = [question.id for question in survey.open]
-    return model_of(
-        survey, outcome, on, reference=reference, family=family, scores=scores, open=clear
-    )
-
-
-def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
     """The method that was asked for, or that is possible.
 
     Raises UsageError for another, TableError for a table that no memory holds.
     """
     if method is None:
-        linear = model.family == "linear" and _only_pairs(model)
-        method = "pairs" if linear and not _fits_a_table(model) else "table"
+        method = "pairs" if model.fits_pairs and not model.fits_a_table else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
-    if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
+    if method == "pairs" and not model.fits_pairs:
         allowed = (
             "pairs of questions are enough for linear models without interactions of questions "
             "with noise, if nobody is left out; use method='table'"
@@ -118,18 +103,9 @@ def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
         _check_likelihood(plan, model, noise_only)
-    if method != "pairs" and not _fits_a_table(model):
+    if method != "pairs" and not model.fits_a_table:
         raise too_large(model)
     return method
-
-
-def _only_pairs(model: Model) -> bool:
-    hidden = (sum(each.question.id not in model.open for each in s) for s in model.interactions)
-    return not model.optional and max(hidden, default=0) < 2
-
-
-def _fits_a_table(model: Model) -> bool:
-    return model.cells <= MOST_CELLS and model.counts <= MOST_COUNTS
 
 
 def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
@@ -209,12 +185,9 @@ _FITS: Mapping[Method, Callable[..., Found]] = {
 
 def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
-    outcome, *others = model.ids
-    tables: list[Ids] = [(outcome, id) for id in others] or [(outcome,)]
-    pairs = [weight(plan.survey, source.message, ids) for ids in tables]
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
-    return Sent(rows, source.message.copies, 1 / sum(1 / each for each in pairs))
+    return Sent(rows, source.message.copies, pair_weight(plan.survey, source.message, model.ids))
 
 
 def _rows(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
 
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS
 from incrowd.estimation.regression.variables import Variable
+from incrowd.survey.formulas import Family
 
-Family = Literal["logistic", "linear"]
 INTERCEPT = "(intercept)"
 Levels = Mapping[str, str]  # of questions that are asked in clear, by id
 
@@ -66,6 +66,18 @@ class Model:
         """That the covariance of its cells takes: of bits, and of pairs of bits of a question."""
         bits = [variable.question.bits for variable in self.randomized]
         return math.prod(1 + b + b * (b - 1) // 2 for b in bits)
+
+    @property
+    def fits_a_table(self) -> bool:
+        """Whether memory holds that table with the covariance of its cells."""
+        return self.cells <= MOST_CELLS and self.counts <= MOST_COUNTS
+
+    @property
+    def fits_pairs(self) -> bool:
+        """Whether the model can be read from pairs of questions alone: it is linear, leaves out
+        nobody, and has no interaction of two questions with noise."""
+        noisy = (sum(each.question.id not in self.open for each in s) for s in self.interactions)
+        return self.family == "linear" and not self.optional and max(noisy, default=0) < 2
 
     @property
     def terms(self) -> tuple[Term, ...]:

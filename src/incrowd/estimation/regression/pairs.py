@@ -172,8 +172,12 @@ def pairs_of_stratum(model: Model, stratum: Levels, sent: Sequence[Sent], sample
     questions in clear at most.
     """
     sizes = tuple(len(each.levels) for each in model.randomized)
-    lift = np.array([_lifted(model, term, stratum) for term in model.terms])
-    return Pairs(sent, sizes, np.array(model.scores), lift, sampled)
+    return Pairs(sent, sizes, np.array(model.scores), lift_of(model, stratum), sampled)
+
+
+def lift_of(model: Model, stratum: Levels) -> np.ndarray:
+    """Shape (coefficients, columns of u): x = lift u for the people of a stratum."""
+    return np.array([_lifted(model, term, stratum) for term in model.terms])
 
 
 def _lifted(model: Model, term: Term, stratum: Levels) -> np.ndarray:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd import views
-from incrowd.estimation.regression.model import Family
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee
+from incrowd.survey.formulas import Family
 
 Method = Literal["table", "pairs", "likelihood"]
 
@@ -59,7 +60,9 @@ class Regression(views.Notebook, views.Tabular):
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
-    coefficients. expected: whether nothing was collected yet and this is what to expect.
+    coefficients. expected: whether nothing was collected yet and this is what to expect; then
+    shares: those of answers that were stated, all answers to other questions being alike; enough:
+    if there are no coefficients, the crowd that would be large enough for the same noise.
     """
 
     family: Family
@@ -74,6 +77,8 @@ class Regression(views.Notebook, views.Tabular):
     left_out: float = 0.0
     reason: str = ""
     expected: bool = False
+    shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    enough: int | None = None
     seed: int | None = None
 
     def __repr__(self) -> str:
