@@ -13,6 +13,7 @@ import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
+from incrowd.estimation.margins import listed
 from incrowd.estimation.regression.results import Regression
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
@@ -73,6 +74,8 @@ def notes(found: Regression) -> list[str]:
     if not found.estimable:
         return [f"cannot be estimated: {found.reason}"]
     said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
+    if found.weights_words:
+        said.append(found.weights_words)
     if found.expected:
         return [*said, "rare answers make it less sharp: say how rare with shares"]
     if found.left_out:
@@ -86,6 +89,7 @@ def facts(found: Regression) -> dict[str, Any]:
     coefficients = [asdict(each) for each in found.coefficients]
     for each, odds in zip(coefficients, found.odds_ratios, strict=False):
         each["odds_ratio"] = finite(asdict(odds))
+    weights = {"weighted_to": listed(found.margins), "error_ratio": found.error_ratio}
     return {
         "family": found.family,
         "outcome": found.outcome,
@@ -100,6 +104,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "left_out": found.left_out,
         "expected": found.expected,
         "guarantee": guarantee_facts(found.guarantee),
+        **(weights if found.margins else {}),
     }
 
 
@@ -107,6 +112,8 @@ def regression_table(found: Regression) -> pa.Table:
     """A row for each coefficient."""
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
+    if found.margins:
+        columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)
 
 

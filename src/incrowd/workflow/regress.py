@@ -20,7 +20,9 @@ from incrowd.estimation.regression.results import Fit, Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.expectation import weight
+from incrowd.planner.margins import Given, Known, known_margins
 from incrowd.planner.sources import MOST_COUNTS, Ids, Source, readings, sources
+from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.acceptance import accepted
@@ -28,6 +30,7 @@ from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
 from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
+from incrowd.workflow.weighted_regression import error_ratio, weighted_fit
 
 METHODS: tuple[Method, ...] = get_args(Method)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
@@ -43,6 +46,7 @@ def regress(
     family: Family | None = None,
     scores: Sequence[float] | None = None,
     method: Method | None = None,
+    margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> Regression:
@@ -56,18 +60,26 @@ def regress(
     predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
     where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
     sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+    margins: what is known of all people, as for `estimate`: the model is then that of people who
+    have these margins (method "table" alone).
 
     Left out are people who did not answer, and strata that were released as one but differ in a
     predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
     model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
     """
     model = plan_model(plan, outcome, on, reference, family, scores)
-    method = _method(plan, model, method, noise_only)
+    known = () if margins is None else known_margins(plan.survey, margins)
+    method = _method(plan, model, _weighted_method(method, known), noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     ids = model.ids[:1] if method == "pairs" else model.ids
-    counted = count(plan, parts, tables=[ids], kind="pairs")
+    together = (counted_for(plan, ids, Change(known, answered=False)),) if known else ()
+    counted = count(plan, parts, tables=[ids, *together], kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
     found, missing = _FITS[method](plan, model, parts, counted, noise_only)
+    ratio = None
+    if known:
+        plain, (found, missing) = found, weighted_fit(plan, model, counted, known, noise_only)
+        ratio = error_ratio(found, plain)
     return Regression(
         family=model.family,
         outcome=model.explained,
@@ -80,6 +92,8 @@ def regress(
         guarantee=guarantee,
         left_out=missing,
         reason=found.reason,
+        margins=tuple(each.name for each in known),
+        error_ratio=ratio,
         seed=counted.seed,
     )
 
@@ -121,6 +135,14 @@ def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -
     if method != "pairs" and not _fits_a_table(model):
         raise too_large(model)
     return method
+
+
+def _weighted_method(method: Method | None, known: Sequence[Known]) -> Method | None:
+    """Weights are for the cells of a table. Raises UsageError for a method that makes none."""
+    if known and method in METHODS and method != "table":
+        allowed = "weights are for the table of all questions; use method='table', or no margins"
+        raise UsageError.of("method", method, allowed)
+    return (method or "table") if known else method
 
 
 def _only_pairs(model: Model) -> bool:

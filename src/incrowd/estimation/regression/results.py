@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd import views
+from incrowd.estimation.margins import weights_words
 from incrowd.estimation.regression.model import Family
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee
@@ -59,7 +60,9 @@ class Regression(views.Notebook, views.Tabular):
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
-    coefficients. expected: whether nothing was collected yet and this is what to expect.
+    coefficients. expected: whether nothing was collected yet and this is what to expect. margins:
+    the names of the known margins that it is weighted to; error_ratio: its standard errors over
+    those without weights, in the mean square, if there are both.
     """
 
     family: Family
@@ -74,6 +77,8 @@ class Regression(views.Notebook, views.Tabular):
     left_out: float = 0.0
     reason: str = ""
     expected: bool = False
+    margins: tuple[str, ...] = ()
+    error_ratio: float | None = None
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -85,6 +90,11 @@ class Regression(views.Notebook, views.Tabular):
     def estimable(self) -> bool:
         """Whether there are coefficients."""
         return bool(self.coefficients)
+
+    @property
+    def weights_words(self) -> str:
+        """To what it is weighted, and what that does to its errors; "" if it is not."""
+        return weights_words(self.margins, self.error_ratio)
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:
