@@ -98,7 +98,7 @@ def averaged_table(
         noise_error=np.sqrt(sum((w * part.noise_error) ** 2 for w, part in pairs)),
         people=own.people,
         errors=own.errors,
-        influence=max(w * part.influence for w, part in pairs),
+        influence=float(max(w * part.influence for w, part in pairs)),
         whole_error=errors,
         margins=margins,
         error_ratio=_error_ratio(errors, own),

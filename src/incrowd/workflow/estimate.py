@@ -20,6 +20,7 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.reports.collection import Collection
 from incrowd.tally.consistency import nothing_of, people_of
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
+from incrowd.tally.subtables import with_tables
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
 
@@ -160,8 +161,9 @@ def _to_read(
         held = tables is None and change is None
         wanted = _held(plan, reports) if held else check_tables(plan, tables)
         counted = _counted_for(plan, _to_count(plan, wanted, change))
-        _check_counted(plan, reports, counted, joined)
-        return reports, wanted
+        found = with_tables(plan, reports, counted)
+        _check_counted(found, counted, joined)
+        return found, wanted
     wanted, counting = check_tables(plan, tables), _to_count(plan, tables, change)
     kind: Kind = "pairs" if joined else "singles"
     return count(plan, reports, tables=counting, kind=kind), wanted
@@ -199,16 +201,21 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
             raise UsageError.of("candidates", id, allowed)
 
 
-def _check_counted(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
+def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     """Raises TableError if a tally does not hold what is asked of it."""
     if joined and counted.kind != "pairs":
-        allowed = "it counts single bits; for errors of cells together, name the reports"
+        allowed = (
+            "it counts single bits; for weights, and errors of cells together, count the reports "
+            "with `incrowd tally --pairs`, or name them"
+        )
         raise TableError.of("tally", counted.kind, allowed)
     for ids in wanted:
         if ids not in counted.tables:
-            known = "; ".join(map(",".join, counted.tables))
-            allowed = f"it was not counted; use {known}, or count again"
-            raise TableError.of("table", ",".join(ids), allowed)
+            known, name = "; ".join(map(",".join, counted.tables)), ",".join(ids)
+            allowed = (
+                f"it was not counted; use {known}, or count it: `incrowd tally --table {name}`"
+            )
+            raise TableError.of("table", name, allowed)
 
 
 def check_arrived(
