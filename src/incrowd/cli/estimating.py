@@ -286,6 +286,7 @@ def compare(
     reference: Annotated[
         str | None, typer.Option(help="Group that others are compared with; else the first.")
     ] = None,
+    margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
@@ -295,6 +296,7 @@ def compare(
     \b
     Example:
       incrowd compare plan.json reports.parquet smoker health --reference no
+      incrowd compare plan.json reports.parquet smoker health --margins margins.toml
     """
     check_reports(reports)
     made = certified(plan)
@@ -305,6 +307,7 @@ def compare(
             first,
             second,
             reference=reference,
+            margins=incrowd.load_margins(margins) if margins else None,
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
         )

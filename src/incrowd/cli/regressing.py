@@ -115,8 +115,7 @@ def regress(
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
-    files = reports or []
-    _check_files(plan, files, forecast, output, margins)
+    _check_files(plan, files := reports or [], forecast, output, margins)
     made = certified(plan)
     asked: dict[str, Any] = {
         "outcome": outcome,
@@ -130,8 +129,8 @@ def regress(
         asked["shares"] = _shares(made, share or [])
         found = incrowd.forecast_regression(made, **asked)
     else:
-        asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
-        asked["margins"] = incrowd.load_margins(margins) if margins else None
+        known = incrowd.load_margins(margins) if margins else None
+        asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd, "margins": known}
         found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))

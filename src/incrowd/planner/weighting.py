@@ -86,7 +86,7 @@ def _check_alone(question: AnyQuestion, among: Ids, answered: bool) -> None:
     if among:
         allowed = (
             f"no report holds it with {', '.join(among)}, since words and unlinked bits travel by "
-            "themselves; weight it to margins of open questions alone"
+            "themselves; use margins of open questions alone"
         )
         raise TableError.of("table", question.id, allowed)
     if answered and question.optional:

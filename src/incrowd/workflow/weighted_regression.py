@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,13 +26,28 @@ from incrowd.workflow.regression_strata import strata_by_answers
 CLOSE = 1e-9
 
 
-def weighted_fit(
-    plan: Plan, model: Model, counted: Tally, known: Sequence[Known], noise_only: bool
-) -> tuple[Fit, float]:
-    """A fit, and the weighted share of people who are no part of the model.
+class Found(NamedTuple):
+    """A fit, the share of the people who are no part of the model, and, of weights, standard errors
+    over those without them."""
 
-    counted: the joint table of the model and the margins. Raises TableError for margins that do
-    not fit the releases or are not clear of the noise, ReportsError as `strata_by_answers`.
+    fit: Fit
+    left_out: float
+    error_ratio: float | None = None
+
+
+def weighted_fit(
+    plan: Plan,
+    model: Model,
+    counted: Tally,
+    known: Sequence[Known],
+    noise_only: bool = False,
+    plain: Fit | None = None,
+) -> Found:
+    """A fit to people who have known margins.
+
+    counted: the joint table of the model and the margins. plain: the fit without weights. Raises
+    TableError for margins that do not fit the releases or are not clear of the noise, ReportsError
+    as `strata_by_answers`.
     """
     strata = strata_by_answers(plan, model, counted)
     apart = any(each.question.id in model.open for each in model.predictors)
@@ -41,10 +57,12 @@ def weighted_fit(
         joint = replace(joint, covariance=joint.noise_covariance, errors=NOISE_ONLY)
     levels = [each.levels for each in strata]
     missing = 1 - counted_share(model, levels, joint)
-    return fit_together(model, levels, joint), missing if abs(missing) > CLOSE else 0.0
+    found = fit_together(model, levels, joint)
+    ratio = None if plain is None else _error_ratio(found, plain)
+    return Found(found, missing if abs(missing) > CLOSE else 0.0, ratio)
 
 
-def error_ratio(found: Fit, plain: Fit) -> float | None:
-    """Standard errors over those without weights, in the mean square; None if one has none."""
+def _error_ratio(found: Fit, plain: Fit) -> float | None:
+    """In the mean square; None if one of them has no coefficients."""
     errors = [np.trace(each.covariance) for each in (found, plain) if each.coefficients]
     return float(np.sqrt(errors[0] / errors[1])) if len(errors) == 2 and errors[1] else None

@@ -126,7 +126,7 @@ def tally(made, counts, counted):
 def fits(made, tallies, margins=MARGINS, on=ON):
     model = plan_model(made, "ill", on, None, None, None)
     known = known_margins(made.survey, margins) if margins else ()
-    return [weighted_fit(made, model, each, known, False)[0] for each in tallies]
+    return [weighted_fit(made, model, each, known).fit for each in tallies]
 
 
 def without_errors_of_the_weights(monkeypatch):
