@@ -121,9 +121,7 @@ def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     joint = None
     if (asked.covariance or asked.simultaneous) and not plan.survey.question(ids[0]).unlinked:
         joint = joint_table(plan, counted, ids, asked.noise_only)
-    question = _number(plan.survey, ids)
-    spread = amounts(evidence(question, readings(plan, counted, ids))) if question else None
-    return _Item(made, joint, spread)
+    return _Item(made, joint, _amounts(plan, counted, ids))
 
 
 def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
@@ -135,7 +133,15 @@ def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
         made = weighted_options(plan, counted, ids, known, asked.noise_only, asked.places)
         return _Item(made, None, None)
     found = derived(plan, counted, ids, asked.change, asked.noise_only, asked.places)
+    if not asked.change.margins:  # amounts are of those who answered anyway
+        return _Item(found.table, found.cells, _amounts(plan, counted, ids))
     return _item(plan, ids, found)
+
+
+def _amounts(plan: Plan, counted: Tally, ids: Ids) -> Amounts | None:
+    """Of a table of one question of numbers."""
+    question = _number(plan.survey, ids)
+    return amounts(evidence(question, readings(plan, counted, ids))) if question else None
 
 
 def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
