@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
-from incrowd.estimation import margins
+from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
@@ -264,9 +264,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     facts = finite(dataclasses.asdict(found)) | guarantee
     if not found.wording:
         del facts["wording"]
-    weights = {"weighted_to": margins.listed(facts.pop("margins"))}
-    weights["error_ratio"] = facts.pop("error_ratio")
-    facts |= weights if found.margins else {}
+    facts |= weights_facts(facts.pop("margins"), facts.pop("error_ratio"))
     if printed_as_json(json, facts, found.seed):
         return
     for line in found.wording:

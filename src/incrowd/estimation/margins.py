@@ -115,6 +115,11 @@ def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
     return f"weighted to known margins of {listed(names)}{effects.get(error_ratio, shown)}"
 
 
+def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, str | float | None]:
+    """The same for programs; nothing where figures are not weighted."""
+    return {"weighted_to": listed(names), "error_ratio": error_ratio} if names else {}
+
+
 def _check_clear(joint: JointEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
     """Raises TableError for a category whose share is not well above its error: weights divide by
     it, and the error of a quotient is known only if what is divided by is far from zero."""

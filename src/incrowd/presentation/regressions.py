@@ -13,7 +13,7 @@ import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
-from incrowd.estimation.margins import listed
+from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.results import Regression
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
@@ -89,7 +89,6 @@ def facts(found: Regression) -> dict[str, Any]:
     coefficients = [asdict(each) for each in found.coefficients]
     for each, odds in zip(coefficients, found.odds_ratios, strict=False):
         each["odds_ratio"] = finite(asdict(odds))
-    weights = {"weighted_to": listed(found.margins), "error_ratio": found.error_ratio}
     return {
         "family": found.family,
         "outcome": found.outcome,
@@ -104,7 +103,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "left_out": found.left_out,
         "expected": found.expected,
         "guarantee": guarantee_facts(found.guarantee),
-        **(weights if found.margins else {}),
+        **weights_facts(found.margins, found.error_ratio),
     }
 
 
