@@ -214,6 +214,19 @@ def test_strata_need_no_weights_where_all_their_people_have_the_same():
     assert len(estimate(BOTH, tables=[["faculty"]]).strata) == 3
 
 
+def test_a_survey_without_open_questions_has_no_strata():
+    raw = {"name": "D", "crowd": 500, "privacy": {"epsilon": 60.0, "analysis": "local"}}
+    made = incrowd.plan(incrowd.Survey.of(raw | {"question": DRAWN[1:]}))
+    people = drawn(np.random.default_rng(6))
+    sent = incrowd.randomize(made, people, simulation_seed=1)
+    found = incrowd.estimate(made, sent, margins={"sex": HALVES["sex"]}, tables=[["sick"]])
+    sick, sex = np.array(people["sick"]) == "yes", np.array(people["sex"])
+    rate = np.mean([sick[sex == each].mean() for each in "fm"])
+    assert found.strata == () and found.tables[0].estimate[1] == pytest.approx(rate, abs=1e-3)
+    weighted = {"outcome": "sick", "on": ["sex"], "margins": {"sex": HALVES["sex"]}}
+    assert incrowd.regress(made, sent, **weighted).estimable
+
+
 # --- words and unlinked bits ---------------------------------------------------------------------
 
 

@@ -71,6 +71,8 @@ def strata_figures(
     Where weights are for answers to randomized questions, people of one release have several, and
     its tables are weighted as well; else all of them have the same.
     """
+    if not counted.strata:
+        return
     closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
     if asked.change is not None and asked.change.closed(plan.survey):
         yield from _weighted_strata(plan, counted, closed, asked, asked.change)
