@@ -19,15 +19,17 @@ import statsmodels.api as sm
 from scipy.special import expit
 
 import incrowd
+from incrowd.cli.app import app
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation import readings
+from incrowd.estimation.two_way import two_way
 from incrowd.planner.margins import known_margins
+from incrowd.planner.weighting import Change, derived
 from incrowd.presentation.regressions import notes
 from incrowd.tally.subtables import with_tables
 from incrowd.tally.tally import MessageTally, Tally
 from incrowd.workflow.regress import plan_model
 from incrowd.workflow.weighted_regression import weighted_fit
-from tests.conftest import run
 from tests.estimation.conftest import Setting, covered, nominal, numeric_gradient, with_pairs
 
 TOWNS = ("north", "south")
@@ -165,6 +167,34 @@ def test_weights_that_are_taken_as_known_do_not_cover(monkeypatch):
     assert not nominal(covered(fits(made, found, **asked), truth))
 
 
+def comparisons(made, tallies, margins):
+    """Ends of the intervals: of a share, of a difference, of odds ratios."""
+    change = Change(known_margins(made.survey, margins) if margins else (), answered=False)
+    for each in tallies:
+        held = with_tables(made, each, [("smokes", "ill", "sex")])
+        found = two_way(derived(made, held, ("smokes", "ill"), change).weighted, made.guarantee, 1)
+        figures = (found.shares[1], found.differences[1], found.odds_ratios[1])
+        yield [(figure.low, figure.high) for figure in figures]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [1000])
+def test_comparisons_of_weighted_people_cover(trials):
+    """Of the ill among those who do not smoke and those who do. Wrong: without weights."""
+    made = plan()
+    tallies = [
+        with_tables(made, each, [("smokes", "ill")]) for each in collections(made, 15, trials)
+    ]
+    ill = population().sum(axis=(0, 3))
+    first, second = ill[1] / ill.sum(axis=0)
+    truth = first, first - second, first / (1 - first) / (second / (1 - second))
+    slack = 4 * np.sqrt(0.05 * 0.95 / trials)
+    for margins, right in ((MARGINS, True), (None, False)):
+        ends = np.array(list(comparisons(made, tallies, margins)))
+        off = np.abs(np.mean((ends[..., 0] <= truth) & (truth <= ends[..., 1]), axis=0) - 0.95)
+        assert (off.max() < slack) if right else (off[0] > slack)
+
+
 # --- from whole reports, with next to no noise ---------------------------------------------------
 
 
@@ -266,13 +296,15 @@ def test_a_margin_that_no_report_holds_with_the_model_is_refused():
         incrowd.regress(made, [], outcome="ill", on=["smokes"], margins=MARGINS)
 
 
-def test_the_command_says_what_a_model_is_weighted_to(tmp_path):
+def test_the_command_says_what_a_model_is_weighted_to(tmp_path, capsys):
     (tmp_path / "plan.json").write_text(plan().dumps())
     incrowd.save_reports(reports(8.0), tmp_path / "r")
     (tmp_path / "m.toml").write_text("[town]\nnorth = 1\nsouth = 1\n[sex]\nf = 50\nm = 50\n")
     command = ["regress", tmp_path / "plan.json", tmp_path / "r", "--outcome", "ill"]
     command += ["--on", "smokes,town", "--margins", tmp_path / "m.toml"]
-    data = json.loads(run(*command, "--json", "-o", tmp_path / "o.csv").stdout)
+    command += ["--json", "-o", tmp_path / "o.csv"]
+    app(args=list(map(str, command)), standalone_mode=False)
+    data = json.loads(capsys.readouterr().out)
     assert data["weighted_to"] == "town and sex" and data["error_ratio"] > 0
     rows = pa.csv.read_csv(tmp_path / "o.csv").to_pylist()
     assert {row["weighted_to"] for row in rows} == {"town and sex"}

@@ -116,7 +116,7 @@ def estimate(
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
     tally: all it counts). margins: what is known of all people, for each question (or several, as
-    "faculty | sex") the share or number of people of each answer: tables are weighted to them.
+    "faculty | sex") the share or number of people of each answer: all figures are weighted to them.
     of_those_who_answered: "no answer" is left out, shares are of those who answered all questions
     of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
     sampling. candidates: for each text question the words to look for; without them it is left out.
