@@ -106,6 +106,9 @@ CASES = {
     "an outcome of many answers": model("b", ["a"]),
     "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
     "scores that are too few": model("b", ["a"], scores=[0, 1]),
+    "weights for a model of pairs": model(
+        "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
+    ),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
     "a forecast of likelihood": lambda _: incrowd.forecast_regression(
         incrowd.plan(SMALL), outcome="a", on=["b"], method="likelihood"
@@ -129,6 +132,9 @@ CASES = {
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),
     "reports and a forecast": regress("--outcome", "a", "--on", "b", "--forecast"),
+    "a forecast with margins": regress(
+        "--outcome", "a", "--on", "b", "--forecast", "--margins", "m.toml", with_reports=False
+    ),
     "a reference without a question": regress("--outcome", "a", "--on", "b", "--reference", "x"),
     "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
     "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),

@@ -15,6 +15,7 @@ from incrowd.cli.console import counting, printed_as_json, say
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
+    Margins,
     NoiseOnly,
     Output,
     PlanFile,
@@ -92,6 +93,7 @@ def regress(
     family: Chosen = None,
     scores: Scores = None,
     method: By = None,
+    margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     forecast: Forecast = False,
@@ -106,13 +108,12 @@ def regress(
     \b
     Example:
       incrowd regress plan.json reports.parquet
-      incrowd regress plan.json reports.parquet --outcome smoker --on sex,age
+      incrowd regress plan.json reports.parquet --outcome smoker --on sex,age --margins known.toml
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
-    files = reports or []
-    _check_files(plan, files, forecast, output)
+    _check_files(plan, files := reports or [], forecast, output, margins)
     made = certified(plan)
     asked: dict[str, Any] = {
         "outcome": outcome,
@@ -127,7 +128,8 @@ def regress(
         asked["shares"] = _shares(made, share or [])
         found = incrowd.forecast_regression(made, **asked)
     else:
-        asked["accept_smaller_crowd"] = accept_smaller_crowd
+        known = incrowd.load_margins(margins) if margins else None
+        asked |= {"accept_smaller_crowd": accept_smaller_crowd, "margins": known}
         found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
@@ -144,11 +146,16 @@ def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
         _show(found, json)
 
 
-def _check_files(plan: Path, reports: list[Path], forecast: bool, output: Path | None) -> None:
+def _check_files(
+    plan: Path, reports: list[Path], forecast: bool, output: Path | None, margins: Path | None
+) -> None:
     """Raises UsageError before any work is done."""
     if output:
         regressions.check_regression_ending(output)
-        keep(output, plan, *reports)
+        keep(output, plan, *reports, *([margins] if margins else []))
+    if forecast and margins:
+        allowed = "a forecast has no people to weight; leave it out, or leave --forecast out"
+        raise UsageError.of("--margins", str(margins), allowed)
     check_reports(*reports)
     if bool(reports) == forecast:
         allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"

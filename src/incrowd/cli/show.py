@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
@@ -281,6 +282,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     facts = finite(dataclasses.asdict(found)) | guarantee
     if not found.wording:
         del facts["wording"]
+    facts |= weights_facts(facts.pop("margins"), facts.pop("error_ratio"))
     if printed_as_json(json, facts, found.seed):
         return
     for line in found.wording:
@@ -288,7 +290,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
     out.print(comparison_table(found))
-    for note in comparisons.notes(found.figures):
+    for note in comparisons.said_below(found):
         say(note)
 
 

@@ -62,6 +62,11 @@ def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     )
 
 
+def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
+    """The counts of a table in the message that tells most of it, by the plan."""
+    return max(readings(plan, counted, ids), key=lambda reading: reading.weight)
+
+
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:
     """The wanted tables.
 

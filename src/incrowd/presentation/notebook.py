@@ -90,7 +90,7 @@ def two_way_html(found: TwoWay) -> str:
         ],
         headings=comparisons.HEADINGS,
         rows=comparisons.rows(found),
-        notes=comparisons.notes(found.figures),
+        notes=comparisons.said_below(found),
     )
 
 

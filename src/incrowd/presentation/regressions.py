@@ -14,6 +14,7 @@ import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
+from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.results import Regression
 from incrowd.presentation.advice import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
@@ -89,6 +90,8 @@ def notes(found: Regression) -> list[str]:
     if not found.estimable:
         return [f"cannot be estimated: {found.reason}{_enough(found)}", *_assumed(found)]
     said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
+    if found.weights_words:
+        said.append(found.weights_words)
     if found.expected:
         seen = f"detectable {EFFECT[found.family]}: found in half of all surveys (5% false alarms)"
         return [*said, *_assumed(found), seen]
@@ -134,6 +137,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "expected": found.expected,
         **({"shares": _shares(found), "enough": found.enough} if found.expected else {}),
         "guarantee": guarantee_facts(found.guarantee),
+        **weights_facts(found.margins, found.error_ratio),
     }
 
 
@@ -159,6 +163,8 @@ def regression_table(found: Regression) -> pa.Table:
     """A row for each coefficient."""
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
+    if found.margins:
+        columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)
 
 

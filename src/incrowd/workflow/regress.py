@@ -16,10 +16,12 @@ from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
 from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
-from incrowd.estimation.regression.results import Fit, Method, Regression
+from incrowd.estimation.regression.results import Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.planner.sources import Source, pair_weight, readings, sources
+from incrowd.planner.margins import Given, Known, known_margins
+from incrowd.planner.sources import Ids, Source, pair_weight, readings, sources
+from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
 from incrowd.survey.formulas import Family
@@ -29,6 +31,7 @@ from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
 from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
+from incrowd.workflow.weighted_regression import Found, weighted_fit
 
 METHODS: tuple[Method, ...] = get_args(Method)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
@@ -44,6 +47,7 @@ def regress(
     family: Family | None = None,
     scores: Sequence[float] | None = None,
     method: Method | None = None,
+    margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> Regression:
@@ -58,31 +62,45 @@ def regress(
     questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
     not unbiased); by default the table, or pairs where it is too large.
 
+    margins: what is known of all people, as for `estimate`: the model is then that of people who
+    have these margins (method "table" alone).
+
     Left out are people who did not answer, and strata released as one that differ in a predictor.
     `reason` says what reports are too few for. Raises UsageError for what no model can be,
-    TableError for questions that do not travel together, ReportsError as `estimate`.
+    TableError for questions that do not travel together or cannot be weighted, ReportsError as
+    `estimate`.
     """
     formula = formula_of(plan.survey, outcome, on, reference, family, scores)
     model = model_of(plan.survey, formula)
-    method = chosen_method(plan, model, method, noise_only)
+    known = () if margins is None else known_margins(plan.survey, margins)
+    method = chosen_method(plan, model, _weighted_method(method, known), noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
-    ids = model.ids[:1] if method == "pairs" else model.ids
-    counted = count(plan, parts, tables=[ids], kind="pairs")
+    counted = count(plan, parts, tables=_tables_for(plan, model, method, known), kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    found, missing = _FITS[method](plan, model, parts, counted, noise_only)
-    return Regression(
+    found = _FITS[method](plan, model, parts, counted, noise_only)
+    if known:
+        found = weighted_fit(plan, model, counted, known, noise_only, plain=found.fit)
+    made = _regression(model, found, method, noise_only)
+    people, names = min(each.people for each in arrived), tuple(each.name for each in known)
+    return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+
+
+def _regression(
+    model: Model, found: Found, method: Method, noise_only: bool
+) -> Callable[..., Regression]:
+    """What a fit says; of whom is left open."""
+    return partial(
+        Regression,
         family=model.family,
         outcome=model.explained,
-        people=min(each.people for each in arrived),
-        coefficients=found.coefficients,
-        covariance=found.covariance,
+        coefficients=found.fit.coefficients,
+        covariance=found.fit.covariance,
         method=method,
         references=model.references,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        guarantee=guarantee,
-        left_out=missing,
-        reason=found.reason,
-        seed=counted.seed,
+        left_out=found.left_out,
+        reason=found.fit.reason,
+        error_ratio=found.error_ratio,
     )
 
 
@@ -108,6 +126,14 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     return method
 
 
+def _weighted_method(method: Method | None, known: Sequence[Known]) -> Method | None:
+    """Weights are for the cells of a table. Raises UsageError for a method that makes none."""
+    if known and method in METHODS and method != "table":
+        allowed = "weights are for the table of all questions; use method='table', or no margins"
+        raise UsageError.of("method", method, allowed)
+    return (method or "table") if known else method
+
+
 def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that has no likelihood here."""
     held = sources(plan, model.ids)
@@ -123,7 +149,12 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
 
 # --- the three methods -----------------------------------------------------------------------
 
-Found = tuple[Fit, float]  # and the share of people who are left out
+
+def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ...]) -> list[Ids]:
+    """What is counted: the table of the model, and the same with the margins' questions."""
+    ids = model.ids[:1] if method == "pairs" else model.ids
+    together = [counted_for(plan, ids, Change(known, answered=False))] if known else []
+    return [ids, *together]
 
 
 def _tables(
@@ -143,7 +174,7 @@ def _by_table(
     tables = _tables(plan, model, strata, noise_only)
     silent = left_out(model, tables)
     there = present(plan, strata, counted)
-    return fit_tables(model, tables), 1 - there * (1 - silent)
+    return Found(fit_tables(model, tables), 1 - there * (1 - silent))
 
 
 def _by_pairs(
@@ -155,25 +186,26 @@ def _by_pairs(
         own = [part for part in parts if not part.strata or part.strata in stratum.names]
         sent = [_sent(plan, model, source, own) for source in found]
         each.append(pairs_of_stratum(model, stratum.levels, sent, not noise_only))
-    return fit(model, Strata(each, not noise_only)), 1 - present(plan, strata, counted)
+    made = fit(model, Strata(each, not noise_only))
+    return Found(made, 1 - present(plan, strata, counted))
 
 
 def _by_likelihood(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
     """From where the table leads, which also says whether there is enough to go on."""
-    first, missing = _by_table(plan, model, parts, counted, noise_only)
-    if first.reason:
-        return first, missing
+    first = _by_table(plan, model, parts, counted, noise_only)
+    if first.fit.reason:
+        return first
     patterns = count(plan, parts, tables=[model.ids], kind="patterns")
     (source,) = sources(plan, model.ids)
     histograms = [
         (each.levels, readings(plan, each.counted, model.ids)[0].counts)
         for each in strata_by_answers(plan, model, patterns)
     ]
-    start = np.array([each.estimate for each in first.coefficients])
+    start = np.array([each.estimate for each in first.fit.coefficients])
     found = strata_of(model, histograms, source.message.channels)
-    return fit_likelihood(model, found, start), missing
+    return Found(fit_likelihood(model, found, start), first.left_out)
 
 
 _FITS: Mapping[Method, Callable[..., Found]] = {

@@ -124,8 +124,18 @@ class Design:
     counted: np.ndarray
 
 
-def design(model: Model, stratum: Levels) -> Design:
-    """The predictors and the outcome in each cell of the table of a stratum, in C order."""
+def design(model: Model, *strata: Levels) -> Design:
+    """The predictors and the outcome in each cell of the tables of some strata, one table after
+    the other, each in C order."""
+    each = [_design(model, stratum) for stratum in strata]
+    return Design(
+        np.hstack([found.x for found in each]),
+        np.hstack([found.y for found in each]),
+        np.hstack([found.counted for found in each]),
+    )
+
+
+def _design(model: Model, stratum: Levels) -> Design:
     places = _places(model)
     counted = np.ones(len(next(iter(places.values()))), bool)
     for variable in (model.outcome, *model.predictors):
@@ -135,13 +145,14 @@ def design(model: Model, stratum: Levels) -> Design:
     return Design(np.array(rows, float), scores, counted)
 
 
-def holding(model: Model, term: Term, stratum: Levels) -> np.ndarray:
-    """Whether the people of each cell of the table are on the levels of a term."""
+def holding(model: Model, term: Term, *strata: Levels) -> np.ndarray:
+    """Whether the people of each cell of the tables are on the levels of a term."""
     places = _places(model)
-    held = np.ones(len(next(iter(places.values()))), bool)
-    for variable, level in term.levels:
-        held &= _level(variable, places, stratum) == variable.levels.index(level)
-    return held
+    held = np.ones((len(strata), len(next(iter(places.values())))), bool)
+    for row, stratum in zip(held, strata, strict=True):
+        for variable, level in term.levels:
+            row &= _level(variable, places, stratum) == variable.levels.index(level)
+    return held.ravel()
 
 
 def _places(model: Model) -> dict[str, np.ndarray]:

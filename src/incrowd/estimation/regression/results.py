@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd import views
+from incrowd.estimation.margins import weights_words
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee
 from incrowd.survey.formulas import Family
@@ -62,7 +63,9 @@ class Regression(views.Notebook, views.Tabular):
     compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
     coefficients. expected: whether nothing was collected yet and this is what to expect; then
     shares: those of answers that were stated, all answers to other questions being alike; enough:
-    if there are no coefficients, the crowd that would be large enough for the same noise.
+    if there are no coefficients, the crowd that would be large enough for the same noise. margins:
+    the names of the known margins that it is weighted to; error_ratio: its standard errors over
+    those without weights, in the mean square, if there are both.
     """
 
     family: Family
@@ -79,6 +82,8 @@ class Regression(views.Notebook, views.Tabular):
     expected: bool = False
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
     enough: int | None = None
+    margins: tuple[str, ...] = ()
+    error_ratio: float | None = None
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -90,6 +95,11 @@ class Regression(views.Notebook, views.Tabular):
     def estimable(self) -> bool:
         """Whether there are coefficients."""
         return bool(self.coefficients)
+
+    @property
+    def weights_words(self) -> str:
+        """To what it is weighted, and what that does to its errors; "" if it is not."""
+        return weights_words(self.margins, self.error_ratio)
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:
