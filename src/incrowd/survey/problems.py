@@ -34,6 +34,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
             field, names = f"{kind}[{number}].questions", _names(part)
             yield from _name_problems(field, names, ids)
             yield from _alone_problems(kind, field, names, questions)
+    yield from _copies_problems(raw, questions)
     yield from _grouping_problems(raw, Counter(q["id"] for q in questions if not is_open(q)))
     messages = enumerate(_mappings(raw.get("message")), 1)
     yield from open_problems(questions, [(f"message[{n}]", _names(part)) for n, part in messages])
@@ -101,7 +102,25 @@ def _alone_problems(
 
 def _remembered(question: Mapping[str, Any]) -> bool:
     randomizer = question.get("randomizer")
-    return isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    inside = isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    return inside or question.get("memoised") is True
+
+
+def _copies_problems(
+    raw: Mapping[str, Any], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """What is drawn once, and by nothing again, is the same in all copies."""
+    once = [q["id"] for q in questions if q.get("memoised") is True]
+    sent = [("copies", once, raw)]
+    for number, group in enumerate(_mappings(raw.get("message")), 1):
+        sent.append((f"message[{number}].copies", [i for i in _names(group) if i in once], group))
+    for field, ids, part in sent:
+        if ids and part.get("copies", 1) != 1:
+            allowed = (
+                f"{ids[0]!r} is memoised, and all its copies would be the same; leave copies out, "
+                "or give them only to a [[message]] of other questions"
+            )
+            yield Problem(field, part["copies"], allowed)
 
 
 def _unlinked(question: Mapping[str, Any]) -> bool:
