@@ -123,7 +123,8 @@ class _Question(Frozen):
             return self
         if self.asked_memoised:
             allowed = (
-                "it is for the planner's noise; leave out the randomizer, or write memoised into it"
+                "it is for the planner's noise; leave out the randomizer, or take the kind "
+                "'rappor' and write memoised into it"
             )
             raise Mistake("memoised", True, allowed)
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
