@@ -80,6 +80,9 @@ CASES = {
     "copies of a message of what is drawn once": lambda _: survey(
         YESNO, ONCE, message=[{"questions": ["a"]}, {"questions": ["o"], "copies": 2}]
     ),
+    "two messages of what is drawn once": lambda _: survey(
+        ONCE, message=[{"questions": ["o"]}, {"questions": ["o"]}]
+    ),
     "a message of what is drawn once and other questions": lambda _: survey(
         YESNO, ONCE, message=[{"questions": ["a", "o"]}]
     ),

@@ -111,16 +111,19 @@ def _copies_problems(
 ) -> Iterator[Problem]:
     """What is drawn once, and by nothing again, is the same in all copies."""
     once = [q["id"] for q in questions if q.get("memoised") is True]
-    sent = [("copies", once, raw)]
-    for number, group in enumerate(_mappings(raw.get("message")), 1):
-        sent.append((f"message[{number}].copies", [i for i in _names(group) if i in once], group))
-    for field, ids, part in sent:
-        if ids and part.get("copies", 1) != 1:
+    groups = _mappings(raw.get("message"))
+    sent = [("", once, raw), *((f"message[{n}].", _names(g), g) for n, g in enumerate(groups, 1))]
+    for field, names, part in sent:
+        kept = [name for name in names if name in once]
+        if kept and part.get("copies", 1) != 1:
             allowed = (
-                f"{ids[0]!r} is memoised, and all its copies would be the same; leave copies out, "
+                f"{kept[0]!r} is memoised, and all its copies would be the same; leave copies out, "
                 "or give them only to a [[message]] of other questions"
             )
-            yield Problem(field, part["copies"], allowed)
+            yield Problem(f"{field}copies", part["copies"], allowed)
+        if kept and field and names in [_names(group) for group in groups if group is not part]:
+            allowed = "another message has the same, which is memoised; leave one of both out"
+            yield Problem(f"{field}questions", names, allowed)
 
 
 def _unlinked(question: Mapping[str, Any]) -> bool:

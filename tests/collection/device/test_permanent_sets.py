@@ -74,7 +74,11 @@ class Tight:
 
 def weekly(**changes):
     asked = {"type": "choice", "options": OPTIONS, "apart": True, "memoised": True}
-    raw = {"name": "w", "crowd": 200, "privacy": {"epsilon": 2.0, "delta": 0.05}}
+    raw = {
+        "name": "w",
+        "crowd": 200,
+        "privacy": {"epsilon": 2.0, "delta": 0.05, "analysis": "blanket"},
+    }
     return incrowd.plan(incrowd.Survey.of(raw | {"question": [{"id": "m", **asked}]} | changes))
 
 
@@ -82,7 +86,7 @@ def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path
     """Whoever sees who sends in which weeks can match that with what is repeated."""
     once, planned = weekly(), weekly(rounds=3)
     bundle, memory = bundle_of(once), Memory(tmp_path)
-    assert promised(bundle).guarantee.analysis == "shuffle"
+    assert promised(bundle).guarantee.analysis == "blanket"
     assert "Permanent responses" in dict(terms(bundle, promised(bundle)))
     memory.note(bundle)
     assert memory.has_round(bundle_of(once, period="next week"))
