@@ -15,7 +15,7 @@ from incrowd.plans import UnlinkedBits
 from incrowd.sampling.memory import remembering
 from incrowd.workflow.amounts import rounded
 from incrowd.workflow.randomize import randomize_message
-from tests.oracles import device_vectors
+from tests.oracles import device_vectors, permanent_vectors
 from tests.oracles.flips import rates_fit
 from tests.oracles.make_vectors import PLAN
 from tests.oracles.node import BROWSER, has_browser
@@ -75,7 +75,7 @@ def cases(plan, key, number):
         table = pa.table({id: [value] for id, value in answers.items()})
         people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
-            if isinstance(message, UnlinkedBits):
+            if isinstance(message, UnlinkedBits) and not message.question.memoised:
                 continue
             stream = Recorded(f"replayed {person}/{at}")
             made = randomize_message(plan, message, rounded(people, stream), stream, memory)
@@ -86,7 +86,12 @@ def cases(plan, key, number):
 
 @pytest.mark.parametrize(
     ("plan", "key"),
-    [(PLAN, None), (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY), (AMOUNTS, None)],
+    [
+        (PLAN, None),
+        (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY),
+        (permanent_vectors.PERMANENT_PLAN, permanent_vectors.PERMANENT_KEY),
+        (AMOUNTS, None),
+    ],
 )
 def test_the_same_words_give_the_same_reports(javascript, plan, key):
     """Every message of 60 people, byte for byte, and no word is left or missing."""

@@ -6,6 +6,7 @@ from tests.messages.shared import YESNO, file, options, question, survey
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "apart": True}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+ONCE = YESNO | {"id": "o", "memoised": True}
 REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
 
 
@@ -81,6 +82,23 @@ CASES = {
         {"id": "d", "type": "amount", "edges": [-1.7e308, 1.7e308]}
     ),
     "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
+    "an amount drawn once": lambda _: question(type="amount", edges=[0, 1], memoised=True),
+    "a text drawn once": lambda _: survey(TEXT | {"memoised": True}),
+    "memoised as text": lambda _: question(memoised="yes"),
+    "a randomizer beside memoised": lambda _: question(
+        randomizer={"kind": "warner", "spinner": 0.8}, memoised=True
+    ),
+    "an open question drawn once": lambda _: survey(YESNO, ONCE | {"open": True}),
+    "copies of what is drawn once": lambda _: survey(ONCE, copies=3),
+    "copies of a message of what is drawn once": lambda _: survey(
+        YESNO, ONCE, message=[{"questions": ["a"]}, {"questions": ["o"], "copies": 2}]
+    ),
+    "two messages of what is drawn once": lambda _: survey(
+        ONCE, message=[{"questions": ["o"]}, {"questions": ["o"]}]
+    ),
+    "a message of what is drawn once and other questions": lambda _: survey(
+        YESNO, ONCE, message=[{"questions": ["a", "o"]}]
+    ),
     "edges as words": lambda _: survey({"id": "d", "type": "number", "edges": ["a", "b"]}),
     "blocks of 15": lambda _: survey(TEXT | {"block": 15}),
     "text with another device": lambda _: survey(

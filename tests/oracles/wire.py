@@ -12,10 +12,34 @@ import struct
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEM_SUITE = b"KEM" + struct.pack(">H", 0x20)
 HPKE_SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+
+
+# --- permanent responses of set bits that travel unlinked ----------------------------------------
+
+
+def framed(*parts):
+    return b"".join(struct.pack(">Q", len(part)) + part for part in parts)
+
+
+def permanent_set(secret, series, question, chosen, bits, noise, slots):
+    """Of the first draw that fits: its number, and the numbers of the bits that are set."""
+    attempt = 0
+    while True:
+        answer = ",".join(str(number) for number in sorted(chosen))
+        said = ("incrowd permanent set 1", series, question, answer, str(attempt))
+        name = framed(*[part.encode() for part in said])
+        key = hmac.new(secret, name, hashlib.sha256).digest()
+        aes = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        numbers = struct.unpack(f">{bits}I", aes.update(bytes(4 * bits)))
+        found = [i for i in range(bits) if (i in chosen) != (numbers[i] < noise)]
+        if len(found) <= slots:
+            return attempt, found
+        attempt += 1
 
 
 # --- HPKE, base mode (RFC 9180, sections 4, 5.1, 5.2) --------------------------------------------

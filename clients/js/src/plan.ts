@@ -8,6 +8,8 @@ interface Common {
   readonly id: string
   readonly optional: boolean
   readonly randomizer: Randomizer | null
+  /** Whether the noise of the plan is drawn once for each device and answer, and repeated in every round. */
+  readonly memoised?: boolean
   /** Whether the answer travels in clear: it makes the person's stratum, and stands in no message. */
   readonly open?: boolean
   /** What people read, where the survey says it; labels by the answers. */
@@ -135,7 +137,7 @@ export function reportBits(plan: Plan, message: Message): number {
 export const plaintextBytes = (plan: Plan): number =>
   3 + Math.max(...plan.messages.map((message) => Math.ceil(reportBits(plan, message) / 8)))
 
-export const isMemoised = (question: Question): boolean => question.randomizer?.memoised === true
+export const isMemoised = (question: Question): boolean => Boolean(question.memoised || question.randomizer?.memoised)
 
 /** Refuses a plan that this client would not carry out as it says. */
 export function checkPlan(plan: Plan): void {
@@ -154,9 +156,10 @@ export function checkPlan(plan: Plan): void {
 }
 
 /** Whether the questions of a message can travel as it says: a device for each, memoised ones by themselves. */
-function fits(plan: Plan, { questions, noise_numerator: noise, apart }: Message): boolean {
+function fits(plan: Plan, { questions, noise_numerator: noise, apart, copies }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
   if (all.some(({ open }) => open)) return false
+  if (all.some(({ memoised, randomizer, type }) => memoised && (randomizer || copies > 1 || type === "text"))) return false
   const alike = all.every((question) => isMemoised(question) === isMemoised(all[0]))
   if (apart) return all.length === 1 && noise !== null && !all[0].randomizer && all[0].type !== "text"
   return alike && (noise !== null || all.every(({ randomizer }) => randomizer))

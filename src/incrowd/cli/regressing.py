@@ -107,7 +107,6 @@ def regress(
 
     \b
     Example:
-      incrowd regress plan.json reports.parquet
       incrowd regress plan.json reports.parquet --outcome smoker --on sex,age --margins known.toml
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 

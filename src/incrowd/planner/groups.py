@@ -134,12 +134,13 @@ class Search(NamedTuple):
         tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
         rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
         times = self.survey.rows_per_person * rounds
+        if any(q.unlinked or q.asked_memoised for q in questions):
+            copies = copies[:1]  # more buy nothing for one bit, nor if all are the same
         load = Load(distance, fixed, times, copies, tuple(sorted(tables, key=repr)))
         if not any(q.unlinked for q in questions):
             return load
-        once = copies[:1]  # for one bit copies buy nothing
-        most_v = _most_v(self.survey, questions[0], once[0])
-        return load._replace(distance=1, times=distance * load.times, copies=once, most_v=most_v)
+        most_v = _most_v(self.survey, questions[0], copies[0])
+        return load._replace(distance=1, times=distance * load.times, most_v=most_v)
 
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)

@@ -37,6 +37,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
             yield from _alone_problems(kind, field, names, questions)
     regressions = list(wanted_regressions(questions, _mappings(raw.get("regression"))))
     yield from _regression_problems(regressions, questions)
+    yield from _copies_problems(raw, questions)
     closed = Counter(q["id"] for q in questions if not is_open(q))
     yield from _grouping_problems(raw, closed, [found.closed for found in regressions])
     messages = enumerate(_mappings(raw.get("message")), 1)
@@ -121,7 +122,28 @@ def _regression_problems(
 
 def _remembered(question: Mapping[str, Any]) -> bool:
     randomizer = question.get("randomizer")
-    return isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    inside = isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    return inside or question.get("memoised") is True
+
+
+def _copies_problems(
+    raw: Mapping[str, Any], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """What is drawn once, and by nothing again, is the same in all copies."""
+    once = [q["id"] for q in questions if q.get("memoised") is True]
+    groups = _mappings(raw.get("message"))
+    sent = [("", once, raw), *((f"message[{n}].", _names(g), g) for n, g in enumerate(groups, 1))]
+    for field, names, part in sent:
+        kept = [name for name in names if name in once]
+        if kept and part.get("copies", 1) != 1:
+            allowed = (
+                f"{kept[0]!r} is memoised, and all its copies would be the same; leave copies out, "
+                "or give them only to a [[message]] of other questions"
+            )
+            yield Problem(f"{field}copies", part["copies"], allowed)
+        if kept and field and names in [_names(group) for group in groups if group is not part]:
+            allowed = "another message has the same, which is memoised; leave one of both out"
+            yield Problem(f"{field}questions", names, allowed)
 
 
 def _unlinked(question: Mapping[str, Any]) -> bool:

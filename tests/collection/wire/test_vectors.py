@@ -138,6 +138,28 @@ def test_no_edges_of_an_amount(edges):
         Amount(id="q", edges=edges)
 
 
+@pytest.mark.parametrize("person", parameters("permanent", "people"))
+def test_permanent_sets(person):
+    """By the other reader: the first draw that fits, and how many did not."""
+    plan = Plan.load(make_vectors.VECTORS / "permanent-plan.json")
+    secret, again = hexed(vectors("permanent")["key"]), 0
+    for message, given in zip(plan.messages, person["messages"], strict=True):
+        for draw in given.get("draws", ()):
+            found = wire.permanent_set(
+                secret,
+                given["series"],
+                message.ids[0],
+                given["chosen"],
+                message.record_bits,
+                message.noise_numerator,
+                draw["slots"],
+            )
+            reports = [int.from_bytes(hexed(each), "little") for each in draw["reports"]]
+            assert found == (draw["attempt"], reports)
+            again += draw["attempt"] > 0
+    assert again
+
+
 @pytest.mark.parametrize("person", parameters("reports", "people"))
 def test_plaintexts(person):
     read = READ[INVITED.digest.hex()]
