@@ -81,7 +81,7 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The inverse noise variance of a table's largest expected cell, of one person's reports."""
     v = 0.0 if message.noise is None else 1 / message.noise.excess
-    return message.copies / float(noise_variance(table_axes(survey, ids), v))
+    return message.independent_copies / float(noise_variance(table_axes(survey, ids), v))
 
 
 def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:

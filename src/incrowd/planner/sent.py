@@ -40,13 +40,8 @@ def _sent(survey: Survey, messages: Sequence[Message], rounds: int) -> Sent:
     reports = [
         Sent.of(
             Schema.of([Part(*part) for part in message.parts]),
-            message.repeats * (1 if repeated(message) else rounds),
+            message.repeats * (1 if message.memoised else rounds),
         )
         for message in messages
     ]
     return reduce(Sent.also, reports * survey.rows_per_person)
-
-
-def repeated(message: Message) -> bool:
-    """Whether all rounds of a message have the same permanent responses."""
-    return all(question.memoised for question in message.questions)

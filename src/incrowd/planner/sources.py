@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from incrowd.errors import TableError, likely
 from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.readings import Reading
@@ -57,9 +59,18 @@ def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
 def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     """The counts of a table in every message that holds it."""
     return tuple(
-        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
+        _reading(source, counted.messages[source.number].tables[ids])
         for source in sources(plan, ids)
     )
+
+
+def _reading(source: Source, counts: np.ndarray) -> Reading:
+    """Copies of permanent responses are read as the one report that they share the noise of: their
+    mean has at most its variance."""
+    message, copies = source.message, source.message.copies
+    if message.independent_copies < copies:
+        message, counts = message.model_copy(update={"copies": 1}), counts / copies
+    return Reading(message, source.weight, counts)
 
 
 def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:

@@ -219,7 +219,8 @@ def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection])
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
-    return Sent(rows, source.message.copies, pair_weight(plan.survey, source.message, model.ids))
+    message, weight = source.message, pair_weight(plan.survey, source.message, model.ids)
+    return Sent(rows, message.copies, message.independent_copies, weight)
 
 
 def _rows(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

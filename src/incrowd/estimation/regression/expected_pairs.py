@@ -71,7 +71,7 @@ def expected_message(
         said_of(each, message.channels[each.question.id], shares.get(each.question.id))
         for each in model.randomized
     ]
-    return ExpectedMessage(said, message.copies, weight)
+    return ExpectedMessage(said, message.independent_copies, weight)
 
 
 @dataclass(frozen=True)
