@@ -190,7 +190,7 @@ def test_a_page_speaks_the_words_of_the_survey():
     found, shown = worded(outcome="ill")
     assert "<h1>health</h1>" in shown and "<h2>Were you &lt;ill&gt; last year?</h2>" in shown
     assert "How old are you?" in shown and ">above 60</th>" in shown
-    assert "against below 30" in shown and "age=old" not in shown
+    assert "age, against below 30" in shown and "age=old" not in shown
     assert found.plan.digest in shown and "12,000; 12,000 planned" in shown
 
 

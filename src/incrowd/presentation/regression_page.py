@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from incrowd.estimation.regression.results import Coefficient, Regression
 from incrowd.presentation import guarantees, regressions
+from incrowd.presentation.regressions import times
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked, simulation_warning
 from incrowd.reports.files import checked_ending, replaced
@@ -188,9 +189,9 @@ def _ratio(found: Regression, place: int, who: str, against: str) -> str:
     said = found.plan.survey.label_of(id, answer)
     return (
         f"The odds of “{said}” are the people who answered so for each one who did not. An odds "
-        f"ratio of {each.ratio:.3g} at {who} says that there these odds are {each.ratio:.3g} times "
-        f"those {against}; by the interval, {each.low:.3g} to {each.high:.3g} times. A ratio of 1 "
-        "says that nothing differs."
+        f"ratio of {times(each.ratio)} at {who} says that there these odds are "
+        f"{times(each.ratio)} times those {against}; by the interval, {times(each.low)} to "
+        f"{times(each.high)} times. A ratio of 1 says that nothing differs."
     )
 
 

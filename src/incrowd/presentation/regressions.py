@@ -57,7 +57,8 @@ def rows(found: Regression) -> list[tuple[str, ...]]:
         for each in found.coefficients
     ]
     odds = [
-        (f"{each.ratio:.3g}", f"{each.low:.3g} to {each.high:.3g}") for each in found.odds_ratios
+        (times(each.ratio), f"{times(each.low)} to {times(each.high)}")
+        for each in found.odds_ratios
     ]
     return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
 
@@ -73,6 +74,11 @@ def detectable(found: Regression) -> list[float | None]:
 
 def _text(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def times(ratio: float) -> str:
+    """How many times: three digits, or all of those before the point."""
+    return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
 
 
 def _between(low: float, high: float) -> str:
@@ -117,9 +123,9 @@ def _left_out(found: Regression) -> Iterator[str]:
     """Levels and people that are no part of the model, and why."""
     if found.absent:
         levels = ", ".join(found.absent)
-        yield f"no coefficient for {levels}: nobody was released who is known to be there"
+        yield f"no coefficient for {levels}: nobody was released who is known to have said so"
     reasons = {
-        "were released as one with people of other levels": found.merged,
+        "were released as one with people who answered otherwise": found.merged,
         "did not answer": found.left_out - found.merged,
     }
     for why, share in reasons.items():
