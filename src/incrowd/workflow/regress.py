@@ -70,10 +70,11 @@ def regress(
     margins: what is known of all people, as for `estimate`: the model is then that of people who
     have these margins (method "table" alone).
 
-    Left out are people who did not answer, and strata released as one that differ in a predictor.
-    `reason` says what reports are too few for. Raises UsageError for what no model can be,
-    TableError for questions that do not travel together or cannot be weighted, ReportsError as
-    `estimate`.
+    Left out are people who did not answer, and strata released as one that differ in a predictor;
+    answers in clear that no others gave have no coefficient (`absent`). `reason` says what reports
+    are too few for. Raises UsageError for what no model can be, TableError for questions that do
+    not travel together or cannot be weighted, ReportsError as `estimate`, and for a predictor of
+    which one answer is left.
     """
     formula = formula_of(plan.survey, outcome, on, reference, family, scores)
     model = model_of(plan.survey, formula)
