@@ -125,8 +125,7 @@ def regress(
         "noise_only": noise_only,
     }
     if forecast:
-        asked["shares"] = _shares(made, share or [])
-        found = incrowd.forecast_regression(made, **asked)
+        found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
     else:
         asked["margins"] = incrowd.load_margins(margins) if margins else None
         asked["accept_smaller_crowd"] = accept_smaller_crowd
