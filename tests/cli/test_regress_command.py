@@ -95,10 +95,16 @@ def test_a_forecast_takes_the_method_that_is_named(regress):
     assert regress(*linear, "--method", "likelihood")[0] == 2
 
 
-def test_what_cannot_be_estimated_ends_with_1(regress):
+def test_what_cannot_be_estimated_ends_with_1_and_writes_no_empty_table(regress, folder):
     model = ("healthy.parquet", "--outcome", "ill", "--on", "age=old")
     code, _, err = regress(*model)
     assert code == 1 and "cannot be estimated" in err
+    code, _, err = regress(*model, "-o", "none.csv")
+    assert code == 1 and "none.csv is not written" in err and "separation" in err
+    assert not (folder / "none.csv").exists()
+    assert regress(*model, "-o", "why.html")[0] == regress(*model, "-o", "why.json")[0] == 1
+    assert "Cannot be estimated" in (folder / "why.html").read_text()
+    assert "separation" in json.loads((folder / "why.json").read_text())["reason"]
     code, out, _ = regress(*model, "--json")
     found = json.loads(out)
     assert code == 1 and not found["estimable"] and found["coefficients"] == []
@@ -110,6 +116,26 @@ def test_wrong_use_ends_with_2(regress):
     assert code == 2 and "more than once" in err
     assert regress(*MODEL)[0] == 2
     assert regress("reports.parquet", *MODEL, "-o", "model.txt")[0] == 2
+    code, _, err = regress("reports.parquet", *MODEL, "--share", ILL)
+    assert code == 2 and "use it with --forecast" in err
+
+
+def test_what_is_missing_is_named_and_nothing_is_said_to_be_empty(regress):
+    code, _, err = regress("reports.parquet", "--outcome", "ill", "--on", "age:smokes")
+    assert code == 2 and "'age' should stand among the predictors by itself as well" in err
+    assert "name at least one" not in err
+    linear = ("--outcome", "age", "--on", "smokes", "--family", "linear")
+    code, _, err = regress("reports.parquet", *linear)
+    assert code == 2 and "--scores: is missing; should be a number for each of young, old" in err
+
+
+def test_the_scores_of_answers_are_shown(regress):
+    linear = ("--outcome", "age", "--on", "smokes", "--scores", "0,2,5")
+    _, _, err = regress("reports.parquet", *linear)
+    assert "answers to age count as young = 0, old = 2, yes, very = 5" in err
+    _, out, _ = regress("reports.parquet", *linear, "--json")
+    assert json.loads(out)["scores"] == {"young": 0, "old": 2, "yes, very": 5}
+    assert json.loads(regress("reports.parquet", *MODEL, "--json")[1])["scores"] == {}
 
 
 # --- regressions that the survey wants -------------------------------------------------------

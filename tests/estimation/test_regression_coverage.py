@@ -120,6 +120,54 @@ def test_the_average_coefficient_is_the_true_one():
     assert np.all(np.abs(wrong.mean(axis=0) - BETA)[1:] > limit[1:])
 
 
+# --- next to what cannot be estimated --------------------------------------------------------
+
+RARE = Model("logistic", whole(ILL), (0.0, 1.0), (whole(SMOKES),))
+FEW = 2  # people, and no noise
+LIMITS = [(1e-6, 2000, 3), (0.001, 2000, 5), (0.02, 2000, 20), (0.2, 9000, 200)]
+
+
+def rare(flips, people, expected, seed, trials):
+    """Collections in which so many smokers are ill, a fifth of all smoke; and the coefficients."""
+    ill = np.array([0.27, expected / (0.2 * people)])
+    shares = np.stack([1 - ill, ill]) * [0.8, 0.2]
+    flip = BitFlip.at_least(flips)
+    found = Crowd(RARE, (Stratum({}, shares, people),), (Mailing((flip, flip)),))
+    odds = np.log(ill / (1 - ill))
+    return found.collections(seed, trials), np.array([odds[0], odds[1] - odds[0]])
+
+
+def told(collections):
+    found = [fit_tables(RARE, tables) for tables in collections]
+    return [fit for fit in found if fit.coefficients]
+
+
+def as_if_drawn_by_noise(collections):
+    """Wrong: who was drawn counts among the doubts whether anybody is there."""
+    for tables in collections:
+        yield [(clear, replace(t, noise_covariance=t.covariance)) for clear, t in tables]
+
+
+def test_few_people_without_noise_are_told_and_covered():
+    """A count has one chance in 7 to be zero. Wrong: the share has to be two standard errors above
+    zero. Then a seventh is told, those whose count is high by chance, and these are not covered."""
+    found, truth = rare(1e-6, 2000, FEW, seed=71, trials=500)
+    right, wrong = told(found), told(as_if_drawn_by_noise(found))
+    assert len(right) > 400 and near(covered(right, truth))
+    assert len(wrong) < 120 and not near(covered(wrong, truth))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flips", "people", "expected"), LIMITS)
+def test_intervals_next_to_the_limit_cover_in_4000_collections(flips, people, expected):
+    """Where nine of ten collections are told. Intervals of logarithms of few people are wide."""
+    found, truth = rare(flips, people, expected, seed=81, trials=4000)
+    right = told(found)
+    assert 0.88 < len(right) / 4000 < 1
+    coverage = covered(right, truth)
+    assert np.all((coverage >= 0.935) & (coverage <= 0.975))
+
+
 # --- linear, from pairs ----------------------------------------------------------------------
 
 SCORES = (1.0, 2.0, 4.0)

@@ -124,6 +124,7 @@ def test_people_who_did_not_answer_are_left_out():
 TWO = model_of(SURVEY, "ill", ["age=old"])
 CHANNELS = (BitFlip.at_least(0.25), BitFlip.at_least(0.25))
 AGE = Choice(id="age", options=("young", "middle", "old"))
+RNG = np.random.default_rng(6)
 
 
 def test_separation_is_said_and_not_estimated():
@@ -134,6 +135,39 @@ def test_separation_is_said_and_not_estimated():
     assert len(refused) >= 38  # a share of zero is two errors above zero once in 44
     assert "age=old without ill=yes" in refused[0].reason and "separation" in refused[0].reason
     assert not refused[0].coefficients
+
+
+LITTLE = (BitFlip.at_least(1e-9), BitFlip.at_least(1e-9))
+
+
+def counted(cells):
+    """The fit to these people, one for one: without and with the outcome, young and old."""
+    people = np.array(cells)
+    shares = np.stack([people[:, 0], 0 * people[:, 0], people[:, 1]], axis=1) / people.sum()
+    setting = Setting((YesNo(id="ill"), AGE), LITTLE, shares, int(people.sum()))
+    cells = np.rint(setting.people * shares).astype(int).reshape(1, -1)
+    histograms = setting.reports_of(cells, RNG)
+    decoders = [level_decoder(*each) for each in zip(TWO.randomized, LITTLE, strict=True)]
+    (table,) = [
+        estimate_joint(setting.ids, decoders, c) for c in setting.counts(histograms, with_pairs)
+    ]
+    return fit_tables(TWO, [({}, table)])
+
+
+@pytest.mark.parametrize("few", [1, 3])
+def test_a_few_people_are_people_where_there_is_no_noise(few):
+    """Log odds and errors of people who are counted, as textbooks have them. Before, three of them
+    were taken for none, since three have a sampling error of 1.7."""
+    found = counted([[400, 200], [344, few]]).coefficients
+    odds = np.log([344 / 400, few / 200])
+    assert [c.estimate for c in found] == pytest.approx([odds[0], odds[1] - odds[0]], rel=1e-5)
+    error = np.sqrt(1 / 400 + 1 / 344 + 1 / 200 + 1 / few)
+    assert found[1].standard_error == pytest.approx(error, rel=1e-5)
+
+
+def test_nobody_is_nobody_where_there_is_no_noise():
+    reason = counted([[400, 200], [344, 0]]).reason
+    assert "age=old with ill=yes" in reason and "separation" in reason
 
 
 def test_too_little_information_is_said():

@@ -1,5 +1,7 @@
 """What is said of regressions that cannot be meant, or that reports do not tell."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 
@@ -79,6 +81,25 @@ def released_as_one(_):
     incrowd.regress(plan, sent, outcome="a", on=["t"])
 
 
+def released(on, *letters):
+    """People who say one letter to each of some open questions."""
+    answers = {id: list(said) for id, said in zip("tu", letters, strict=False)}
+    clear = [
+        {"id": id, "type": "choice", "options": sorted(set(said)), "open": True}
+        for id, said in answers.items()
+    ]
+    plan = incrowd.plan(survey(YESNO, *clear, crowd=50))
+    answers["a"] = ["yes", "no"] * (len(letters[0]) // 2)
+
+    def run(_):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sent = incrowd.randomize(plan, pa.table(answers), simulation_seed=1)
+        incrowd.regress(plan, sent, outcome="a", on=on)
+
+    return run
+
+
 def regress(*words, with_reports=True):
     def run(folder):
         files = [reports_file(folder)] if with_reports else []
@@ -105,6 +126,8 @@ CASES = {
     "an unknown way to fit": model("a", ["b"], method="magic"),
     "an outcome of many answers": model("b", ["a"]),
     "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
+    "no scores of answers that are no numbers": model("b", ["a"], family="linear"),
+    "an interaction alone": model("a", ["b:d"]),
     "scores that are too few": model("b", ["a"], scores=[0, 1]),
     "weights for a model of pairs": model(
         "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
@@ -120,6 +143,10 @@ CASES = {
     "a forecast of many answers": lambda _: incrowd.forecast_regression(wide(), **MANY),
     "an outcome whose bits travel unlinked": of("apart", "b", "b=x"),
     "towns that were released as one": released_as_one,
+    "a town that alone was released": released(["t"], "x" * 100 + "y" * 10),
+    "two towns and years that nobody was released of": released(
+        ["t", "u", "t:u"], "x" * 200 + "y" * 100, "v" * 100 + "w" * 100 + "v" * 100
+    ),
     "a text question in a model": of("text", "a", "t"),
     "a model of questions that travel apart": of("messages", "a", "b"),
     "shares of what is no question": expected({"z": [0.5, 0.5]}),
@@ -137,5 +164,8 @@ COMMANDS = {
     ),
     "a reference without a question": regress("--outcome", "a", "--on", "b", "--reference", "x"),
     "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
+    "shares that are expected of reports": regress(
+        "--outcome", "a", "--on", "b", "--share", "b=0.5,0.3,0.2"
+    ),
     "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),
 }

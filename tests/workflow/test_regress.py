@@ -8,7 +8,8 @@ import pytest
 
 import incrowd
 from incrowd.errors import ReportsError
-from incrowd.presentation.regressions import forest_plot, notes, page, rows, title
+from incrowd.presentation.regression_page import forest_plot, page
+from incrowd.presentation.regressions import notes, rows, title
 
 AGES = ("young", "middle", "old")
 BETA = np.array([-0.5, 0.9, 0.3, 0.7])  # 1, smokes, middle, old
@@ -114,6 +115,8 @@ def test_a_number_is_explained_in_its_own_units():
     plan, reports = collected("one message")
     found = incrowd.regress(plan, reports, outcome="visits", on=["ill"])
     assert found.family == "linear" and found.outcome == "visits"
+    said = "answers to visits count as 0 to <2 = 1, 2 to <6 = 4, 6 or more = 8: the middle of each"
+    assert any(text.startswith(said) and "the last taken" in text for text in notes(found))
     visits = np.array([float(v) for v in people()["visits"].to_pylist()])
     score = np.array([1.0, 4.0, 8.0])[np.digitize(visits, [2, 6])]
     ill = np.array(people()["ill"].to_pylist()) == "yes"
@@ -163,4 +166,71 @@ def test_people_see_odds_ratios_and_machines_the_same_numbers():
     assert found.to_arrow().num_rows == 4 and "simulation" in found.to_arrow().column_names
     assert "odds ratio" in page(found) and "<svg" in found._repr_html_()
     drawn = str(forest_plot(found))
-    assert all(term in drawn for term in ("smokes=yes", "age=old")) and "(intercept)" not in drawn
+    assert all(f">{text}<" in drawn for text in ("smokes", "yes", "age", "middle", "old"))
+    assert ">young<" not in drawn and "(intercept)" not in drawn
+
+
+# --- the page --------------------------------------------------------------------------------
+
+ASK = "Were you <ill> last year?"
+LABELS = {"middle": "30 to 60", "old": "above 60", "young": "below 30"}
+
+
+@cache
+def worded(outcome, crossed=()):
+    """A model of a survey with wordings, as people read it, and as its page shows it."""
+    more = {"ill": {"text": ASK}, "age": {"text": "How old are you?", "labels": LABELS}}
+    plan = incrowd.plan(survey(question=[q | more.get(q["id"], {}) for q in QUESTIONS]))
+    reports = incrowd.randomize(plan, people(), simulation_seed=6)
+    found = incrowd.regress(plan, reports, outcome=outcome, on=["smokes", "age", *crossed])
+    return found, page(found)
+
+
+def test_a_page_speaks_the_words_of_the_survey():
+    found, shown = worded(outcome="ill")
+    assert "<h1>health</h1>" in shown and "<h2>Were you &lt;ill&gt; last year?</h2>" in shown
+    assert "How old are you?" in shown and ">above 60</th>" in shown
+    assert "age, against below 30" in shown and "age=old" not in shown
+    assert found.plan.digest in shown and "12,000; 12,000 planned" in shown
+
+
+def test_a_page_says_what_its_clearest_odds_ratio_is():
+    found, shown = worded(outcome="ill")
+    first = found.odds_ratios[1]
+    said = (
+        f"ratio of {first.ratio:.3g} at “yes” (smokes) says that there these odds are "
+        f"{first.ratio:.3g} times those at “no”, among people whose other answers are the same"
+    )
+    assert said in shown and f"{first.low:.3g} to {first.high:.3g} times" in shown
+
+
+def test_a_page_says_what_a_difference_is_and_of_interactions_whose():
+    _, shown = worded(outcome="visits")
+    assert "says that the mean of “visits” is" in shown and "count as 0 to &lt;2 = 1" in shown
+    _, crossed = worded(outcome="visits", crossed=("smokes:age",))
+    assert "whose other answers are those that others are set against" in crossed
+    assert "smokes × How old are you?" in crossed and ">yes × above 60</th>" in crossed
+
+
+def test_a_page_has_the_banner_first_and_technical_words_last():
+    _, shown = worded(outcome="ill")
+    place = shown.index
+    assert place('<p class="banner" role="note">Simulation.') < place('<div class="promise')
+    assert place("How to read this page") < place("In symbols") < place("nbiased estimating")
+    assert "did not answer" not in shown and "released as one" not in shown
+
+
+def test_figures_stand_under_their_headings_and_charts_are_as_wide_as_their_screens():
+    """Headings of figures to the right, as the figures; a second chart for narrow screens; the
+    table scrolls in its own box. (Looked at in a browser, 380 and 1,100 pixels wide.)"""
+    _, shown = worded(outcome="ill")
+    assert '<th scope="col" class="figure">odds ratio</th>' in shown
+    assert '<div class="numbers"><table>' in shown
+    assert [shown.count(f'<div class="{size}"><svg') for size in ("wide", "narrow")] == [1, 1]
+
+
+def test_a_forecast_has_a_page_as_well():
+    plan, _ = collected("one message")
+    shown = page(incrowd.forecast_regression(plan, **ASKED))
+    assert "detectable odds ratio" in shown and "People planned for" in shown
+    assert "How to read" not in shown and "<svg" not in shown

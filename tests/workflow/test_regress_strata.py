@@ -5,10 +5,13 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 import incrowd
 from incrowd.errors import IncrowdWarning, ReportsError
+from incrowd.presentation.regression_page import page
+from incrowd.presentation.regressions import facts, notes
 
 TOWNS = ("north", "south", "east", "west")
 SIZES = (5000, 4000, 300, 250)
@@ -33,13 +36,15 @@ def answers():
 
 
 @cache
-def collected(crowd=200, rule="delete", copies=2):
+def collected(crowd=200, rule="delete", copies=2, towns=TOWNS):
     raw = {"name": "towns", "crowd": crowd, "privacy": {"epsilon": 6.0, "analysis": "local"}}
-    raw |= {"question": QUESTIONS, "small_strata": rule, "copies": copies}
+    asked = [q | {"options": list(towns)} if q["id"] == "town" else q for q in QUESTIONS]
+    said = answers().filter(pa.compute.is_in(answers()["town"], pa.array(towns)))
+    raw |= {"question": asked, "small_strata": rule, "copies": copies}
     plan = incrowd.plan(incrowd.Survey.of(raw))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IncrowdWarning)
-        return plan, list(incrowd.randomize(plan, answers(), simulation_seed=3))
+        return plan, list(incrowd.randomize(plan, said, simulation_seed=3))
 
 
 def figures(found):
@@ -87,13 +92,67 @@ def test_likelihood_over_strata_is_near_the_table():
     assert all(abs(table[t][0] - likely[t][0]) < table[t][1] for t in table)
 
 
-def test_strata_released_as_one_are_left_out_and_that_is_said():
-    """East and west are below the crowd: merged they tell no town, but that it is not the south."""
+LARGE = {"(intercept)", "smokes=yes", "town=south"}
+METHODS = [
+    {"method": "table"},
+    {"family": "linear", "method": "pairs"},
+    {"method": "likelihood"},
+    {"margins": {"smokes": {"no": 0.5, "yes": 0.5}}},
+]
+
+
+@pytest.mark.parametrize("rule", ["merge", "delete"])
+@pytest.mark.parametrize("asked", METHODS, ids=["table", "pairs", "likelihood", "margins"])
+def test_towns_that_nobody_was_released_of_have_no_coefficient(rule, asked):
+    """East and west are below the crowd. The other coefficients are those of a survey that has
+    never heard of these two towns; merged, their people are left out, and that is said."""
+    plan, reports = collected(500, rule, copies=1)
+    found = incrowd.regress(plan, reports, outcome="ill", on=BOTH, **asked)
+    assert set(values := figures(found)) == LARGE
+    assert found.absent == ("town=east", "town=west")
+    merged = 550 / sum(SIZES) if rule == "merge" else 0
+    assert found.merged == found.left_out == pytest.approx(merged, rel=0.05)  # weighted: nearly
+    if rule == "delete":
+        other, kept = collected(500, rule, 1, TOWNS[:2])
+        told = figures(incrowd.regress(other, kept, outcome="ill", on=BOTH, **asked))
+        assert all(values[term] == pytest.approx(told[term], rel=1e-4) for term in LARGE)
+
+
+def test_what_became_of_such_towns_is_said_everywhere():
     plan, reports = collected(500, "merge")
     found = incrowd.regress(plan, reports, outcome="ill", on=BOTH)
-    assert found.left_out == pytest.approx(550 / sum(SIZES))
-    with pytest.raises(AssertionError):  # a level that nobody is left on
-        figures(found)
+    said = " ".join(notes(found))
+    assert (
+        "no coefficient for town=east, town=west: nobody was released who is known to have" in said
+    )
+    assert "5.8% of the people are left out: they were released as one with people who" in said
+    assert "did not answer" not in said
+    assert facts(found)["absent"] == ["town=east", "town=west"]
+    assert facts(found)["merged"] == found.merged
+    assert "No coefficient for town=east" in page(found)
+
+
+def test_a_reference_that_nobody_was_released_of_is_the_first_that_is_left():
+    plan, reports = collected(500, "merge")
+    asked = {"outcome": "ill", "on": BOTH, "reference": {"town": "west"}}
+    found = incrowd.regress(plan, reports, **asked)
+    assert set(figures(found)) == LARGE and "town=north" in found.references
+
+
+def test_interactions_have_no_such_towns_either():
+    plan, reports = collected(500, "merge")
+    found = incrowd.regress(plan, reports, outcome="ill", on=[*BOTH, "smokes:town"])
+    assert set(figures(found)) == LARGE | {"smokes=yes:town=south"}
+
+
+def test_one_town_alone_explains_nothing():
+    plan, reports = collected(4500, "delete")
+    with pytest.raises(ReportsError, match="town: north alone was released"):
+        incrowd.regress(plan, reports, outcome="ill", on=BOTH)
+
+
+def test_a_town_that_is_not_named_may_be_merged():
+    plan, reports = collected(500, "merge")
     south = incrowd.regress(plan, reports, outcome="ill", on=["smokes", "town=south"])
     assert set(figures(south)) == {"(intercept)", "smokes=yes", "town=south"}
     assert south.left_out == 0

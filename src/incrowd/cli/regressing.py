@@ -28,7 +28,7 @@ from incrowd.cli.options import (
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.errors import MISSING, UsageError
 from incrowd.estimation.regression.results import Method
-from incrowd.presentation import regressions
+from incrowd.presentation import regression_page, regressions
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, Family
 from incrowd.survey.questions import TABLE_SEPARATOR
@@ -112,7 +112,7 @@ def regress(
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
-    _check_files(plan, files := reports or [], forecast, output, margins)
+    _check_files(plan, files := reports or [], forecast, output, margins, share or [])
     made = certified(plan)
     asked: dict[str, Any] = {
         "outcome": outcome,
@@ -124,14 +124,18 @@ def regress(
         "noise_only": noise_only,
     }
     if forecast:
-        asked["shares"] = _shares(made, share or [])
-        found = incrowd.forecast_regression(made, **asked)
+        found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
     else:
-        known = incrowd.load_margins(margins) if margins else None
-        asked |= {"accept_smaller_crowd": accept_smaller_crowd, "margins": known}
+        asked["margins"] = incrowd.load_margins(margins) if margins else None
+        asked["accept_smaller_crowd"] = accept_smaller_crowd
         found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
+    _end(found)
+
+
+def _end(found: incrowd.Regression) -> None:
+    """Without coefficients, with exit code 1."""
     if not found.estimable:
         raise typer.Exit(1)
 
@@ -139,22 +143,30 @@ def regress(
 def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
     """Write what was found, if wanted, and show it."""
     if output:
-        regressions.save_regression(found, output)
-        say(f"wrote {output}")
+        wrote = regression_page.save_regression(found, output)
+        say(f"wrote {output}" if wrote else f"{output} is not written: there are no coefficients")
     with beside(output):
         _show(found, json)
 
 
 def _check_files(
-    plan: Path, reports: list[Path], forecast: bool, output: Path | None, margins: Path | None
+    plan: Path,
+    reports: list[Path],
+    forecast: bool,
+    output: Path | None,
+    margins: Path | None,
+    share: list[str],
 ) -> None:
     """Raises UsageError before any work is done."""
     if output:
-        regressions.check_regression_ending(output)
+        regression_page.check_regression_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
         allowed = "a forecast has no people to weight; leave it out, or leave --forecast out"
         raise UsageError.of("--margins", str(margins), allowed)
+    if share and not forecast:
+        allowed = "it is what to expect of answers before there are any; use it with --forecast"
+        raise UsageError.of("--share", share[0], allowed)
     check_reports(*reports)
     if bool(reports) == forecast:
         allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"

@@ -11,7 +11,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import comparisons, guarantees, regressions
+from incrowd.presentation import comparisons, guarantees, regression_page, regressions
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import answers, message_texts, wording
 from incrowd.presentation.shell import rendered
@@ -105,7 +105,7 @@ def two_way_table(found: TwoWay) -> pa.Table:
 def regression_html(found: Regression) -> str:
     """The forest plot and the numbers."""
     shown = rendered("comparison.html", **regressions.parts(found))
-    return shown + regressions.chart(found)
+    return shown + regression_page.chart(found)
 
 
 views.as_arrow.register(regressions.regression_table)

@@ -1,37 +1,31 @@
-"""Regressions for people: words, rows, a forest plot; and for machines."""
+"""Regressions for people: words and rows; and for machines."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-from markupsafe import Markup
-from rich.cells import cell_len
 
 from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.results import Regression
+from incrowd.estimation.regression.variables import midpoints
 from incrowd.presentation.advice import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.shell import rendered
-from incrowd.presentation.simulated import marked, marked_table, simulation_warning
-from incrowd.reports.files import checked_ending, replaced
+from incrowd.presentation.simulated import marked_table, simulation_warning
+from incrowd.survey import Number
 
 WAYS = {
     "table": "unbiased estimating equations, from the table of all questions",
     "pairs": "unbiased estimating equations, from pairs of questions",
     "likelihood": "maximum likelihood: consistent, not unbiased",
 }
-WIDTH = 560  # pixels of a forest plot, 7 of them for a roomy character of the names at its side
-MOST_LABELS = 240
 EFFECT = {"logistic": "odds ratio", "linear": "difference"}
+SEEN = 0.0005  # of people, that a tenth of a percent shows
 MOST = 700.0  # of which e^x is still a number
 OTHERS_ALIKE = "all other answers are taken to be equally common, and nothing to depend on anything"
 
@@ -63,7 +57,8 @@ def rows(found: Regression) -> list[tuple[str, ...]]:
         for each in found.coefficients
     ]
     odds = [
-        (f"{each.ratio:.3g}", f"{each.low:.3g} to {each.high:.3g}") for each in found.odds_ratios
+        (times(each.ratio), f"{times(each.low)} to {times(each.high)}")
+        for each in found.odds_ratios
     ]
     return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
 
@@ -81,24 +76,61 @@ def _text(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
+def times(ratio: float) -> str:
+    """How many times: three digits, or all of those before the point."""
+    return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
+
+
 def _between(low: float, high: float) -> str:
     return f"{_text(low)} to {_text(high)}"
 
 
 def notes(found: Regression) -> list[str]:
-    """What has to be said below."""
+    """What has to be said below: at last, of what was found, how."""
+    if not found.estimable:
+        return said_below(found)
+    way = [] if found.expected else [WAYS[found.method]]
+    return [f"compared with {', '.join(found.references)}", *said_below(found), *way]
+
+
+def said_below(found: Regression) -> list[str]:
+    """What has to be said below a table that shows what is compared, in plain words."""
     if not found.estimable:
         return [f"cannot be estimated: {found.reason}{_enough(found)}", *_assumed(found)]
-    said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
+    said = [f"standard errors: {found.errors}"]
     if found.weights_words:
         said.append(found.weights_words)
     if found.expected:
         seen = f"detectable {EFFECT[found.family]}: found in half of all surveys (5% false alarms)"
-        return [*said, *_assumed(found), seen]
-    if found.left_out:
-        why = "did not answer, or are in strata that were released as one"
-        said.append(f"{found.left_out:.1%} of the people are left out: they {why}")
-    return [*said, WAYS[found.method]]
+        return [*said, *_scores(found), *_assumed(found), seen]
+    return [*said, *_scores(found), *_left_out(found)]
+
+
+def _scores(found: Regression) -> Iterator[str]:
+    """What the answers to the outcome count, if they are not numbers themselves."""
+    if not found.scores:
+        return
+    each = ", ".join(f"{answer} = {score:g}" for answer, score in found.scores)
+    question = found.plan.survey.question(found.outcome_level[0])
+    middles = isinstance(question, Number) and found.scores == tuple(
+        zip(question.substantive, midpoints(question), strict=True)
+    )
+    how = ": the middle of each bin, the last taken to be as wide as the one before"
+    yield f"answers to {question.id} count as {each}{how if middles else ''}"
+
+
+def _left_out(found: Regression) -> Iterator[str]:
+    """Levels and people that are no part of the model, and why."""
+    if found.absent:
+        levels = ", ".join(found.absent)
+        yield f"no coefficient for {levels}: nobody was released who is known to have said so"
+    reasons = {
+        "were released as one with people who answered otherwise": found.merged,
+        "did not answer": found.left_out - found.merged,
+    }
+    for why, share in reasons.items():
+        if share >= SEEN:
+            yield f"{share:.1%} of the people are left out: they {why}"
 
 
 def _enough(found: Regression) -> str:
@@ -134,6 +166,9 @@ def facts(found: Regression) -> dict[str, Any]:
         "method": found.method,
         "errors": found.errors,
         "left_out": found.left_out,
+        "merged": found.merged,
+        "absent": list(found.absent),
+        "scores": dict(found.scores),
         "expected": found.expected,
         **({"shares": _shares(found), "enough": found.enough} if found.expected else {}),
         "guarantee": guarantee_facts(found.guarantee),
@@ -168,53 +203,6 @@ def regression_table(found: Regression) -> pa.Table:
     return marked_table(pa.table(columns), found.seed)
 
 
-def forest_plot(found: Regression) -> Markup:
-    """Point and interval of each coefficient as an <svg> element; odds ratios on their own scale.
-
-    The intercept, which comes first, is left out: it is compared with nothing.
-    """
-    from incrowd.presentation.charts import drawn  # drawing is slow to import
-
-    odds, shown = found.odds_ratios[1:], found.coefficients[1:]
-    ends = [(o.ratio, o.low, o.high) for o in odds] or [(c.estimate, c.low, c.high) for c in shown]
-    values = [
-        {"term": each.term, "estimate": middle, "low": low, "high": high}
-        for each, (middle, low, high) in zip(shown, ends, strict=True)
-    ]
-    labels = min(max(cell_len(str(each["term"])) for each in values) * 7 + 26, MOST_LABELS)
-    return drawn(
-        "forest.json",
-        f"{title(found)}, drawn",
-        values=values,
-        labels=labels,
-        plot=WIDTH - labels,
-        domain=_domain([value for each in ends for value in each], bool(odds)),
-        across="odds ratio" if odds else f"difference of {found.outcome}",
-        nothing=1 if odds else 0,
-        ticks=[step * 10.0**power for power in range(-12, 12) for step in (1, 2, 5)],
-        scale="log" if odds else "linear",
-    )
-
-
-def _domain(ends: Sequence[float], log: bool) -> list[float]:
-    """All that is drawn, and where nothing differs, with a little room at both ends."""
-    low, high = min(ends), max(ends)
-    if log:
-        return [min(low, 1.0) / 1.1, max(high, 1.0) * 1.1]
-    room = 0.03 * (max(high, 0.0) - min(low, 0.0)) or 0.01
-    return [min(low, 0.0) - room, max(high, 0.0) + room]
-
-
-def page(found: Regression) -> str:
-    """A self-contained page: the forest plot and the numbers."""
-    return rendered("regression.html", **parts(found), chart=chart(found))
-
-
-def chart(found: Regression) -> str:
-    """The forest plot, if there is something to draw."""
-    return forest_plot(found) if found.estimable and not found.expected else Markup("")
-
-
 def parts(found: Regression) -> dict[str, Any]:
     """What its page and a notebook show beside the chart."""
     warned = [] if found.seed is None else [simulation_warning(found.seed)]
@@ -225,27 +213,3 @@ def parts(found: Regression) -> dict[str, Any]:
         "rows": rows(found),
         "notes": notes(found),
     }
-
-
-def _write_json(found: Regression, path: Path) -> None:
-    text = json.dumps(marked(facts(found), found.seed), indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-_WRITERS: Mapping[str, Any] = {
-    ".html": lambda found, path: path.write_text(page(found), encoding="utf-8"),
-    ".csv": lambda found, path: pyarrow.csv.write_csv(regression_table(found), path),
-    ".json": _write_json,
-}
-
-
-def check_regression_ending(path: Path) -> None:
-    """Raises UsageError if a regression cannot be written with that ending."""
-    checked_ending(path, _WRITERS)
-
-
-def save_regression(found: Regression, path: Path) -> None:
-    """Write a regression as .html, .csv or .json, whole or not at all."""
-    writer = _WRITERS[checked_ending(path, _WRITERS)]
-    with replaced(path) as temporary:
-        writer(found, temporary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from incrowd.errors import Problem, likely
+from incrowd.errors import MISSING, Problem, likely
 from incrowd.survey.formulas import (
     FAMILIES,
     IS,
@@ -29,6 +29,8 @@ def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem
     if unknown:
         yield from unknown
         return
+    if not formula.on:
+        yield Problem("on", MISSING, "name at least one predictor")
     found = meant(formula, questions)
     yield from _twice_problems(found, singles)
     yield from _reference_problems(formula, found)
@@ -59,9 +61,7 @@ def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Prob
 
 
 def _twice_problems(found: Meant, singles: Sequence[str]) -> Iterator[Problem]:
-    """A question stands in a model once, and something explains."""
-    if not singles:
-        yield Problem("on", (), "name at least one predictor")
+    """A question stands in a model once."""
     ids = [found.outcome.question.id, *(found.singles[text].question.id for text in singles)]
     for id in dict.fromkeys(id for id in ids if ids.count(id) > 1):
         allowed = "it stands in the model more than once; use each question once"
@@ -135,7 +135,7 @@ def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
     valued = outcome.is_number or len(outcome.levels) == 2
     if len(formula.scores) != len(outcome.levels) and (formula.scores or not valued):
         allowed = f"should be a number for each of {', '.join(outcome.levels)}"
-        yield Problem("scores", list(formula.scores), allowed)
+        yield Problem("scores", list(formula.scores) or MISSING, allowed)
 
 
 def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
+from incrowd.estimation.regression.fitting import fit, fit_tables, silent_share
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
@@ -30,7 +30,12 @@ from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
 from incrowd.workflow.formulas import formula_of
-from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
+from incrowd.workflow.regression_strata import (
+    Stratum,
+    of_the_released,
+    present,
+    strata_by_answers,
+)
 from incrowd.workflow.weighted_regression import Found, weighted_fit
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -65,10 +70,11 @@ def regress(
     margins: what is known of all people, as for `estimate`: the model is then that of people who
     have these margins (method "table" alone).
 
-    Left out are people who did not answer, and strata released as one that differ in a predictor.
-    `reason` says what reports are too few for. Raises UsageError for what no model can be,
-    TableError for questions that do not travel together or cannot be weighted, ReportsError as
-    `estimate`.
+    Left out are people who did not answer, and strata released as one that differ in a predictor;
+    answers in clear that no others gave have no coefficient (`absent`). `reason` says what reports
+    are too few for. Raises UsageError for what no model can be, TableError for questions that do
+    not travel together or cannot be weighted, ReportsError as `estimate`, and for a predictor of
+    which one answer is left.
     """
     formula = formula_of(plan.survey, outcome, on, reference, family, scores)
     model = model_of(plan.survey, formula)
@@ -77,16 +83,17 @@ def regress(
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     counted = count(plan, parts, tables=_tables_for(plan, model, method, known), kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    model = of_the_released(plan, model, counted)
     found = _FITS[method](plan, model, parts, counted, noise_only)
     if known:
         found = weighted_fit(plan, model, counted, known, noise_only, plain=found.fit)
-    made = _regression(model, found, method, noise_only)
+    made = _regression(plan, model, found, method, noise_only)
     people, names = min(each.people for each in arrived), tuple(each.name for each in known)
     return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
 
 
 def _regression(
-    model: Model, found: Found, method: Method, noise_only: bool
+    plan: Plan, model: Model, found: Found, method: Method, noise_only: bool
 ) -> Callable[..., Regression]:
     """What a fit says; of whom is left open."""
     return partial(
@@ -99,6 +106,12 @@ def _regression(
         references=model.references,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=found.left_out,
+        merged=found.merged,
+        plan=plan,
+        outcome_level=model.outcome_level,
+        terms=model.term_levels,
+        scores=model.shown_scores,
+        absent=model.absent,
         reason=found.fit.reason,
         error_ratio=found.error_ratio,
     )
@@ -172,9 +185,9 @@ def _by_table(
 ) -> Found:
     strata = strata_by_answers(plan, model, counted)
     tables = _tables(plan, model, strata, noise_only)
-    silent = left_out(model, tables)
+    silent = silent_share(model, tables)
     there = present(plan, strata, counted)
-    return Found(fit_tables(model, tables), 1 - there * (1 - silent))
+    return Found(fit_tables(model, tables), 1 - there * (1 - silent), merged=1 - there)
 
 
 def _by_pairs(
@@ -187,7 +200,8 @@ def _by_pairs(
         sent = [_sent(plan, model, source, own) for source in found]
         each.append(pairs_of_stratum(model, stratum.levels, sent, not noise_only))
     made = fit(model, Strata(each, not noise_only))
-    return Found(made, 1 - present(plan, strata, counted))
+    merged = 1 - present(plan, strata, counted)
+    return Found(made, merged, merged=merged)
 
 
 def _by_likelihood(
@@ -205,7 +219,7 @@ def _by_likelihood(
     ]
     start = np.array([each.estimate for each in first.fit.coefficients])
     found = strata_of(model, histograms, source.message.channels)
-    return Found(fit_likelihood(model, found, start), first.left_out)
+    return first._replace(fit=fit_likelihood(model, found, start))
 
 
 _FITS: Mapping[Method, Callable[..., Found]] = {

@@ -16,7 +16,7 @@ from incrowd.errors import TableError, UsageError
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import Shares, expected_counts
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
-from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
+from incrowd.estimation.regression.fitting import fit, fit_tables, silent_share
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
@@ -108,6 +108,10 @@ def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
         references=model.references,
         errors=NOISE_AND_SAMPLING,
         guarantee=plan.guarantee,
+        plan=plan,
+        outcome_level=model.outcome_level,
+        terms=model.term_levels,
+        scores=model.shown_scores,
         reason=found.reason,
         expected=True,
         shares=formula.shares,
@@ -130,10 +134,15 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     table = level_table(model.randomized, found, noise_only)
 
     def fitted(times: float) -> Fit:
-        more = replace(table, people=table.people * times, covariance=table.covariance / times)
+        more = replace(
+            table,
+            people=table.people * times,
+            covariance=table.covariance / times,
+            noise_covariance=table.noise_covariance / times,
+        )
         return fit_tables(model, [(levels, more) for levels in _strata(model)])
 
-    return _Expected(fitted, left_out(model, [(levels, table) for levels in _strata(model)]))
+    return _Expected(fitted, silent_share(model, [(levels, table) for levels in _strata(model)]))
 
 
 def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.estimation.regression.fitting import counted_share, fit_together
+from incrowd.estimation.regression.fitting import counted_shares, fit_together
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.results import Fit
 from incrowd.estimation.tables import NOISE_ONLY
@@ -27,12 +27,13 @@ CLOSE = 1e-9
 
 
 class Found(NamedTuple):
-    """A fit, the share of the people who are no part of the model, and, of weights, standard errors
-    over those without them."""
+    """A fit, the share of the people who are no part of the model, of weights standard errors over
+    those without them, and the share of people in strata that were released as one."""
 
     fit: Fit
     left_out: float
     error_ratio: float | None = None
+    merged: float = 0.0
 
 
 def weighted_fit(
@@ -56,10 +57,15 @@ def weighted_fit(
     if noise_only:
         joint = replace(joint, covariance=joint.noise_covariance, errors=NOISE_ONLY)
     levels = [each.levels for each in strata]
-    missing = 1 - counted_share(model, levels, joint)
+    missing, merged = (_clear(1 - each) for each in reversed(counted_shares(model, levels, joint)))
     found = fit_together(model, levels, joint)
     ratio = None if plain is None else _error_ratio(found, plain)
-    return Found(found, missing if abs(missing) > CLOSE else 0.0, ratio)
+    return Found(found, missing, ratio, merged)
+
+
+def _clear(share: float) -> float:
+    """Without what rounding leaves of nothing."""
+    return share if abs(share) > CLOSE else 0.0
 
 
 def _error_ratio(found: Fit, plain: Fit) -> float | None:

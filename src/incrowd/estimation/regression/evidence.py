@@ -97,5 +97,5 @@ class Table(Evidence):
         return float(each @ self.shares)
 
     def share(self, along: np.ndarray) -> tuple[float, float]:
-        """The share of the people of some cells, weighted, and its variance."""
-        return float(along @ self.shares), float(along @ self.joint.covariance @ along)
+        """The share of the people of some cells, weighted, and its variance by the noise."""
+        return float(along @ self.shares), float(along @ self.joint.noise_covariance @ along)

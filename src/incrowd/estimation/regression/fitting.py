@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from incrowd.estimation.regression.solving import (
 )
 from incrowd.estimation.tables import NOISE_ONLY
 
+LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
 MORE = "collect more reports, or put answers together"
 NOT_FOUND = (
     "the coefficients run away: some of the predictors together leave hardly a doubt of {outcome} "
@@ -83,8 +85,8 @@ def fit(model: Model, strata: Strata) -> Fit:
     return Fit(coefficients(names, beta, covariance), covariance)
 
 
-def left_out(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> float:
-    """The share of people who are no part of the model, for they did not answer."""
+def silent_share(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> float:
+    """The share of the people of these strata who did not answer."""
     if not model.optional:
         return 0.0
     parts = _tables(model, _apart(strata))
@@ -93,10 +95,13 @@ def left_out(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> fl
     return 1 - sum(each) / people
 
 
-def counted_share(model: Model, strata: Sequence[Levels], joint: JointEstimate) -> float:
-    """Of one table of all strata, the share of people who are part of the model."""
+def counted_shares(
+    model: Model, strata: Sequence[Levels], joint: JointEstimate
+) -> tuple[float, float]:
+    """Of one table of strata, in shares of all people: those in it, and those in the model."""
     (table,) = _tables(model, [(strata, joint)])
-    return table.share(table.design.counted * 1.0)[0]
+    counted = table.design.counted * 1.0
+    return table.share(np.ones_like(counted))[0], table.share(counted)[0]
 
 
 def no_fit(reason: str) -> Fit:
@@ -114,29 +119,48 @@ def _groups(model: Model) -> Iterator[Term]:
         yield from (Term(tuple(zip(variables, each, strict=True))) for each in product(*levels))
 
 
+class _Told(NamedTuple):
+    """What is told of the people of a group with or without the outcome: their share of all, and
+    its error by the noise."""
+
+    who: str
+    share: float
+    noise: float
+
+
 def _separated(model: Model, strata: Sequence[Part], parts: Sequence[Table]) -> str:
     """Which group has an outcome of which nobody knows whether anybody is there; "" if none.
 
-    Its log odds are those of two shares, and both have to be above zero beyond noise.
+    Its log odds are those of two shares, and both have to be above zero beyond the noise, and be at
+    least half a person. Who was drawn needs no such limit: its error shrinks with the share, that
+    of the noise does not. Proof: docs/regression.md#what-cannot-be-estimated.
     """
+    least = LEAST_PEOPLE / sum(part.people for part in parts)
+    told = (_told(model, group, strata, parts) for group in _groups(model))
+    unseen = [
+        each
+        for each in chain.from_iterable(told)
+        if each.share <= max(BEYOND_NOISE * each.noise, least)
+    ]
+    if not unseen:
+        return ""
+    who, share, noise = min(unseen, key=lambda each: each.share / max(each.noise, 1e-300))
+    return (
+        f"the share of people {who} is {share:.4g} with an error of {noise:.2g} by the noise, and "
+        f"cannot be told from zero (separation); {MORE}"
+    )
+
+
+def _told(
+    model: Model, group: Term, strata: Sequence[Part], parts: Sequence[Table]
+) -> Iterator[_Told]:
+    """Of those in a group who have the outcome, and of those who do not."""
     people = sum(part.people for part in parts)
-    weakest = (np.inf, "")
-    for group in _groups(model):
-        where = [holding(model, group, *levels) for levels, _ in strata]
-        for score, said in ((1.0, "with"), (0.0, "without")):
-            each = [
-                part.share(here * part.design.counted * (part.design.y == score))
-                for here, part in zip(where, parts, strict=True)
-            ]
-            weights = [part.people / people for part in parts]
-            share = sum(w * value for w, (value, _) in zip(weights, each, strict=True))
-            variance = sum(w**2 * v for w, (_, v) in zip(weights, each, strict=True))
-            error = float(np.sqrt(max(variance, 0.0)))
-            if share <= BEYOND_NOISE * error:
-                found = f"{group.name} {said} {model.explained}"
-                reason = (
-                    f"the share of people {found} is {share:.4g} with a standard error of "
-                    f"{error:.2g}, and cannot be told from zero (separation); {MORE}"
-                )
-                weakest = min(weakest, (share / max(error, 1e-300), reason))
-    return weakest[1]
+    for score, said in ((1.0, "with"), (0.0, "without")):
+        share = variance = 0.0
+        for (levels, _), part in zip(strata, parts, strict=True):
+            here = holding(model, group, *levels) & part.design.counted & (part.design.y == score)
+            value, noise = part.share(here * 1.0)
+            weight = part.people / people
+            share, variance = share + weight * value, variance + weight**2 * noise
+        yield _Told(f"{group.name} {said} {model.explained}", share, max(variance, 0.0) ** 0.5)

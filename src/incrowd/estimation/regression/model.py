@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS
 from incrowd.estimation.regression.variables import Variable
+from incrowd.survey import Amount
 from incrowd.survey.formulas import Family
 
 INTERCEPT = "(intercept)"
@@ -91,6 +92,25 @@ class Model:
         return (Term(), *found)
 
     @property
+    def outcome_level(self) -> tuple[str, str]:
+        """The question that is explained, by id, and its answer; "" if it is the whole of it."""
+        whole = self.outcome.name == self.outcome.question.id and self.family == "linear"
+        return self.outcome.question.id, "" if whole else self.outcome.levels[1]
+
+    @property
+    def term_levels(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """For each term the questions of its levels, by id, and these."""
+        return tuple(tuple((v.question.id, level) for v, level in t.levels) for t in self.terms)
+
+    @property
+    def shown_scores(self) -> tuple[tuple[str, float], ...]:
+        """What each answer counts in a linear model; of an amount all numbers count as they are."""
+        if self.family != "linear" or isinstance(self.outcome.question, Amount):
+            return ()
+        each = zip(self.outcome.levels, self.scores, self.outcome.counted, strict=True)
+        return tuple((level, score) for level, score, counted in each if counted)
+
+    @property
     def explained(self) -> str:
         """The outcome as people read it: of a logistic model what the odds are of."""
         named = self.outcome.name == self.outcome.question.id and self.family == "logistic"
@@ -104,7 +124,18 @@ class Model:
     @property
     def optional(self) -> bool:
         """Whether some people are left out, for they did not answer."""
-        return not all(each.counted.all() for each in (self.outcome, *self.predictors))
+        return not all(each.answered.all() for each in (self.outcome, *self.predictors))
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Levels of questions in clear that none of the released people are known to be on."""
+        return tuple(each.term(level) for each in self.predictors for level in each.absent)
+
+    def without(self, absent: Mapping[str, tuple[str, ...]]) -> Model:
+        """Some levels of some predictors, by name, left out: in interactions as well."""
+        left = {v.name: v.without(absent.get(v.name, ())) for v in self.predictors}
+        crossed = tuple(tuple(left[v.name] for v in among) for among in self.interactions)
+        return replace(self, predictors=tuple(left.values()), interactions=crossed)
 
 
 def too_large(model: Model) -> IncrowdError:

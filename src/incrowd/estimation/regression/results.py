@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from incrowd import views
 from incrowd.estimation.margins import weights_words
 from incrowd.estimation.tables import LEVEL
-from incrowd.plans import Guarantee
+from incrowd.plans import Guarantee, Plan
 from incrowd.survey.formulas import Family
 
 Method = Literal["table", "pairs", "likelihood"]
@@ -60,12 +60,18 @@ class Regression(views.Notebook, views.Tabular):
     whose answers these are; left_out: the share of them who are no part of the model: they did not
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
-    compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
-    coefficients. expected: whether nothing was collected yet and this is what to expect; then
-    shares: those of answers that were stated, all answers to other questions being alike; enough:
-    if there are no coefficients, the crowd that would be large enough for the same noise. margins:
-    the names of the known margins that it is weighted to; error_ratio: its standard errors over
-    those without weights, in the mean square, if there are both.
+    compared with. outcome_level: the question of the outcome and its answer, "" if it is the whole
+    question. terms: for each coefficient of the model the questions and answers that it is
+    for; of the intercept none. scores: what each answer to the outcome counts in a linear model;
+    of an amount none, which counts as it is. absent: levels in clear without a coefficient, since
+    none of the released people are known to be on them. merged: the share of the people who were
+    released with others on another level, a part of left_out. errors: of the noise alone, or noise
+    plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
+    yet and this is what to expect; then shares: those of answers that were stated, all answers to
+    other questions being alike; enough: if there are no coefficients, the crowd that would be large
+    enough for the same noise. margins: the names of the known margins that it is weighted to;
+    error_ratio: its standard errors over those without weights, in the mean square, if there are
+    both.
     """
 
     family: Family
@@ -77,6 +83,12 @@ class Regression(views.Notebook, views.Tabular):
     references: tuple[str, ...]
     errors: str
     guarantee: Guarantee
+    plan: Plan
+    outcome_level: tuple[str, str]
+    terms: tuple[tuple[tuple[str, str], ...], ...]
+    scores: tuple[tuple[str, float], ...] = ()
+    absent: tuple[str, ...] = ()
+    merged: float = 0.0
     left_out: float = 0.0
     reason: str = ""
     expected: bool = False

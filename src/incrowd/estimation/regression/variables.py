@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,8 +19,8 @@ class Variable:
     name: as the model names it: `health`, or `health=poor` for one answer against all others.
     matrix: shape (levels, answers + 1), the shares of the levels out of those of the answers and
     of "any answer", which is read without noise. reference: the place of the level that the
-    others are compared with. counted: for each level whether people on it are part of the model;
-    those who did not answer are not.
+    others are compared with. absent: levels of a question in clear that none of the released people
+    are known to be on.
     """
 
     name: str
@@ -28,12 +28,19 @@ class Variable:
     levels: tuple[str, ...]
     matrix: np.ndarray
     reference: int = 0
+    absent: tuple[str, ...] = ()
 
     @property
-    def counted(self) -> np.ndarray:
+    def answered(self) -> np.ndarray:
         """Which levels are answers. "No answer" is one only if it was asked for by name."""
         asked = self.name == f"{self.question.id}={NO_ANSWER}"
         return np.array([asked or level != NO_ANSWER for level in self.levels])
+
+    @property
+    def counted(self) -> np.ndarray:
+        """For each level whether people on it are part of the model."""
+        there = [level not in self.absent for level in self.levels]
+        return np.asarray(self.answered & there)
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -43,6 +50,13 @@ class Variable:
             for place, (level, counted) in enumerate(zip(self.levels, self.counted, strict=True))
             if counted and place != self.reference
         )
+
+    def without(self, absent: tuple[str, ...]) -> Variable:
+        """Some levels left out; if one of them was the reference, it is the first that is left."""
+        left = replace(self, absent=absent)
+        if self.levels[self.reference] not in absent:
+            return left
+        return replace(left, reference=int(np.argmax(left.counted)))
 
     def level_of(self, answer: str) -> str:
         """The level of somebody who gave that answer."""

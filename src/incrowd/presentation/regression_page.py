@@ -1,0 +1,238 @@
+"""A regression as a page: the promise, the forest plot, the numbers, and how to read them."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.csv
+from markupsafe import Markup
+from rich.cells import cell_len
+
+from incrowd.estimation.regression.results import Coefficient, Regression
+from incrowd.presentation import guarantees, regressions
+from incrowd.presentation.regressions import times
+from incrowd.presentation.shell import rendered
+from incrowd.presentation.simulated import marked, simulation_warning
+from incrowd.reports.files import checked_ending, replaced
+from incrowd.survey.formulas import OTHERS
+
+TOGETHER = " × "
+ENDS = ("estimate", "low", "high")
+LETTERS = 7  # pixels of a roomy character of the names at the side of a plot
+
+
+class Group(NamedTuple):
+    """The coefficients of one predictor, or of an interaction.
+
+    ids: of its questions. against: the answers that its own are compared with. answers: for each
+    coefficient. places: of its coefficients among all.
+    """
+
+    ids: tuple[str, ...]
+    question: str
+    against: str
+    answers: tuple[str, ...]
+    places: range
+
+
+def groups(found: Regression) -> list[Group]:
+    """The predictors of a model in the survey's words; the intercept is no part of them."""
+    survey, made, start = found.plan.survey, [], 1
+    for ids, terms in groupby(found.terms[1:], lambda term: tuple(id for id, _ in term)):
+        answers = tuple(TOGETHER.join(survey.label_of(*level) for level in term) for term in terms)
+        references = (_label(found, id, _reference(found, id)) for id in ids)
+        places = range(start, start := start + len(answers))
+        question = TOGETHER.join(map(survey.text_of, ids))
+        made.append(Group(ids, question, TOGETHER.join(references), answers, places))
+    return made
+
+
+def _reference(found: Regression, id: str) -> str:
+    """The answer to a predictor that others are compared with."""
+    levels = (*found.plan.survey.question(id).answers, OTHERS)
+    return next(level for level in levels if f"{id}={level}" in found.references)
+
+
+def _label(found: Regression, id: str, level: str) -> str:
+    return level if level == OTHERS else found.plan.survey.label_of(id, level)
+
+
+def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> Markup:
+    """Point and interval of each coefficient as an <svg> element; odds ratios on their own scale.
+
+    The intercept, which comes first, is left out: it is compared with nothing.
+    """
+    from incrowd.presentation.charts import drawn  # drawing is slow to import
+
+    odds = [(each.ratio, each.low, each.high) for each in found.odds_ratios]
+    ends = odds or [(each.estimate, each.low, each.high) for each in found.coefficients]
+    shown = groups(found)
+    values = [
+        {"group": number, "answer": answer, **dict(zip(ENDS, ends[place], strict=True))}
+        for number, group in enumerate(shown)
+        for answer, place in zip(group.answers, group.places, strict=True)
+    ]
+    labels = min(max(cell_len(str(v["answer"])) for v in values) * LETTERS + 26, most_labels)
+    plot = width - labels
+    headings = [_heading(found, group, plot // (LETTERS + 1)) for group in shown]  # they are bold
+    return drawn(
+        "forest.json",
+        f"{regressions.title(found)}, drawn",
+        values=values,
+        headings=f"{json.dumps(headings)}[datum.value]",
+        labels=labels,
+        plot=plot,
+        domain=_domain([value for each in ends[1:] for value in each], bool(odds)),
+        across="odds ratio" if odds else "difference",
+        nothing=1 if odds else 0,
+        ticks=[step * 10.0**power for power in range(-12, 12) for step in (1, 2, 5)],
+        scale="log" if odds else "linear",
+    )
+
+
+def _heading(found: Regression, group: Group, letters: int) -> str:
+    """The wordings of its questions, or how they begin."""
+    texts, most = map(found.plan.survey.text_of, group.ids), letters // len(group.ids)
+    return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)
+
+
+def _domain(ends: Sequence[float], log: bool) -> list[float]:
+    """All that is drawn, and where nothing differs, with a little room at both ends."""
+    low, high = min(ends), max(ends)
+    if log:
+        return [min(low, 1.0) / 1.1, max(high, 1.0) * 1.1]
+    room = 0.03 * (max(high, 0.0) - min(low, 0.0)) or 0.01
+    return [min(low, 0.0) - room, max(high, 0.0) + room]
+
+
+def page(found: Regression) -> str:
+    """A self-contained page."""
+    drawn = found.estimable and not found.expected
+    sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
+    return rendered(
+        "regression.html",
+        title=found.plan.survey.name,
+        found=found,
+        guarantees=guarantees,
+        simulated="" if found.seed is None else simulation_warning(found.seed),
+        outcome=_outcome(found),
+        what=f"{_odds_of(found)}{regressions.title(found)}",
+        charts=[forest_plot(found, *size) for size in sizes] if drawn else [],
+        headings=_figures(found)[0],
+        rows=_figures(found)[1],
+        groups=groups(found),
+        intercept="mean" if found.family == "linear" else "odds",
+        notes=regressions.said_below(found),
+        reading=list(reading(found)) if drawn else [],
+        way=regressions.WAYS[found.method],
+    )
+
+
+def chart(found: Regression) -> Markup:
+    """The forest plot, if there is something to draw."""
+    return forest_plot(found) if found.estimable and not found.expected else Markup("")
+
+
+def _outcome(found: Regression) -> str:
+    """The question that is explained, in the survey's words."""
+    return found.plan.survey.text_of(found.outcome_level[0])
+
+
+def _odds_of(found: Regression) -> str:
+    """The answer to it, if it is one that is explained."""
+    id, answer = found.outcome_level
+    what = "Odds of" if found.family == "logistic" else "Share of"
+    return f"{what} “{found.plan.survey.label_of(id, answer)}”: " if answer else ""
+
+
+def _figures(found: Regression) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Headings and rows; of odds first the ratios, which people read."""
+    names = regressions.headings(found)[1:]
+    lines = [[text.replace("-", "−") for text in row[1:]] for row in regressions.rows(found)]
+    if found.family == "linear" or found.expected:
+        return names, lines
+    headings = ("odds ratio", "95% interval", "log odds", "error")
+    return headings, [[*line[3:], *line[:2]] for line in lines]
+
+
+# --- how to read it --------------------------------------------------------------------------
+
+
+def reading(found: Regression) -> Iterator[str]:
+    """What a figure of the table says, with the one that differs most clearly as an example."""
+    shown = groups(found)
+    single = [(group, place) for group in shown if len(group.ids) == 1 for place in group.places]
+    crossed = any(len(group.ids) > 1 for group in shown)
+    group, place = max(single, key=lambda each: _clearness(found.coefficients[each[1]]))
+    others = "are those that others are set against" if crossed else "are the same"
+    who = f"“{group.answers[place - group.places.start]}” ({group.question})"
+    against = f"at “{group.against}”, among people whose other answers {others}"
+    yield (_difference if found.family == "linear" else _ratio)(found, place, who, against)
+    if crossed:
+        yield (
+            "A line of two answers says how far people who gave both are from what each of the two "
+            "would make of them."
+        )
+
+
+def _clearness(found: Coefficient) -> float:
+    return abs(found.estimate) / max(found.standard_error, 1e-300)
+
+
+def _ratio(found: Regression, place: int, who: str, against: str) -> str:
+    each, (id, answer) = found.odds_ratios[place], found.outcome_level
+    said = found.plan.survey.label_of(id, answer)
+    return (
+        f"The odds of “{said}” are the people who answered so for each one who did not. An odds "
+        f"ratio of {times(each.ratio)} at {who} says that there these odds are "
+        f"{times(each.ratio)} times those {against}; by the interval, {times(each.low)} to "
+        f"{times(each.high)} times. A ratio of 1 says that nothing differs."
+    )
+
+
+def _difference(found: Regression, place: int, who: str, against: str) -> str:
+    each = found.coefficients[place]
+    side = "higher" if each.estimate >= 0 else "lower"
+    return (
+        f"A difference of {each.estimate:.3g} at {who} says that the mean of “{_outcome(found)}” "
+        f"is {abs(each.estimate):.3g} {side} there than {against}; by the interval, the difference "
+        f"is {each.low:.3g} to {each.high:.3g}. A difference of 0 says that nothing differs."
+    )
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def _write_json(found: Regression, path: Path) -> None:
+    facts = marked(regressions.facts(found), found.seed)
+    path.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+_WRITERS: Mapping[str, Any] = {
+    ".html": lambda found, path: path.write_text(page(found), encoding="utf-8"),
+    ".csv": lambda found, path: pyarrow.csv.write_csv(regressions.regression_table(found), path),
+    ".json": _write_json,
+}
+
+
+def check_regression_ending(path: Path) -> None:
+    """Raises UsageError if a regression cannot be written with that ending."""
+    checked_ending(path, _WRITERS)
+
+
+def save_regression(found: Regression, path: Path) -> bool:
+    """Write a regression as .html, .csv or .json, whole or not at all.
+
+    A .csv has a row for each coefficient: without any it is not written, and the answer is False.
+    """
+    ending = checked_ending(path, _WRITERS)
+    if ending == ".csv" and not found.estimable:
+        return False
+    with replaced(path) as temporary:
+        _WRITERS[ending](found, temporary)
+    return True
