@@ -152,6 +152,30 @@ def test_bins_tell_nobodys_number():
     assert shares.max() < 0.4
 
 
+def test_codes_among_words_stand_for_no_answer():
+    data = pandas.DataFrame(
+        {"land": ["north", "south", "-99", "999"] * 20, "n": [5, 70, 8, 9] * 20}
+    )
+    draft = incrowd.draft(data)
+    assert survey_of(draft).codes_of("land").missing == ("-99", "999")
+    assert "land: -99 was taken for no answer" in draft.undecided
+    assert 'type = "amount"' not in draft.toml  # of four whole numbers nobody knows what they are
+
+
+def test_a_name_of_two_columns_is_left_out(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,a\nyes,1,no\nno,0,yes\n")
+    table = pa.Table.from_arrays([pa.array(["yes", "no"])] * 3, names=["a", "b", "a"])
+    for data in (tmp_path / "a.csv", table):
+        draft = incrowd.draft(data)
+        assert [asked.id for asked in draft.asked] == ["b"]
+        assert "a: left out: 2 columns have this name: rename" in draft.undecided
+        assert People.of(survey_of(draft), incrowd.load_answers(data, survey_of(draft))).number == 2
+
+
+def test_a_draft_says_what_is_for_means():
+    assert 'that counts: type = "amount", edges from the least' in incrowd.draft(FRAME).toml
+
+
 NASTY = ['say "x"', "back\\slash", "# no comment", "new\nline", "tab\there", "\x7f", "{}", "'"]
 
 
@@ -295,7 +319,7 @@ def test_a_redcap_dictionary_becomes_a_survey(tmp_path, long):
     assert survey.question("health").options == ("Good, thanks", "Bad")
     assert survey.codes_of("health").values == {"1": "Good, thanks", "2": "Bad"}
     assert survey.question("age").edges == (20, 40, 60, 80)
-    assert {gone.id for gone in draft.left_out} == {"record_id", "mail", "story"}
+    assert {gone.id for gone in draft.left_out} == {"record_id", "mail", "total", "story"}
     assert not survey.question("smokes").optional and survey.question("health").optional
 
 

@@ -61,11 +61,30 @@ def by_hand():
     return found
 
 
+def categories():
+    """As polars has them: a dictionary whose places are unsigned."""
+    return polars.DataFrame(SAID).with_columns(polars.col("a", "b", "c").cast(polars.Categorical))
+
+
+def enums():
+    listed = {"a": ["yes", "no"], "b": ["x", "y", "z", "of nobody"]}
+    columns = [polars.col(name).cast(polars.Enum(options)) for name, options in listed.items()]
+    return polars.DataFrame(SAID).with_columns(columns)
+
+
+def enums_of_duckdb():
+    said = duckdb.from_arrow(pa.table(SAID))
+    return said.select("* REPLACE (b::ENUM ('x', 'y', 'z') AS b)")
+
+
 FRAMES = {
     "pandas": frame,
     "pandas with its own types": lambda: frame().convert_dtypes(),
     "pandas with categories": lambda: frame().astype({"b": "category"}),
     "polars": lambda: polars.DataFrame(SAID),
+    "polars with categories": categories,
+    "polars with enums": enums,
+    "duckdb with enums": enums_of_duckdb,
     "polars, lazy": lambda: polars.LazyFrame(SAID),
     "duckdb": lambda: duckdb.from_arrow(pa.table(SAID)),
     "an Arrow table": lambda: pa.table(SAID),
@@ -107,6 +126,8 @@ FILES = {
     "a.parquet": lambda path: pa.parquet.write_table(pa.table(SAID), path),
     "data": lambda path: pa.parquet.write_table(pa.table(SAID), path),
     "a.feather": lambda path: pa.feather.write_feather(pa.table(SAID), path),
+    "polars.arrow": lambda path: categories().write_ipc(path),
+    "polars.parquet": lambda path: categories().write_parquet(path),
     "a.sav": of_sav,
     "a.zsav": lambda path: pyreadstat.write_sav(frame(), path, compress=True),
     "a.dta": of_dta,
@@ -192,3 +213,23 @@ def test_every_route_is_randomised_alike(tmp_path):
             share.tolist() for share in incrowd.truth(plan, tmp_path / "a.csv")
         ]
     assert incrowd.simulate(SURVEY.model_copy(update={"crowd": 50}), frame(), trials=2).trials == 2
+
+
+def test_a_file_that_is_open_as_text_is_read(tmp_path):
+    frame().to_csv(tmp_path / "a.csv", index=False)
+    with (tmp_path / "a.csv").open() as file:
+        assert encoded(file) == by_hand()
+    options = [{"id": "a", "type": "choice", "options": ["é", "ß"]}]
+    survey = incrowd.Survey.of(GOOD | {"question": options, "table": []})
+    text = io.StringIO("a\né\nß\n")
+    assert encoded(text, survey, encoding="latin-1") == {"a": ([0, 1], [0, 1])}
+
+
+def test_nan_of_polars_is_no_answer_if_the_survey_says_so():
+    question = {"id": "d", "type": "number", "edges": [0, 5], "optional": True}
+    given = polars.DataFrame({"d": [7.5, float("nan"), None]})
+    survey = incrowd.Survey.of(GOOD | {"question": [question], "table": []})
+    with pytest.raises(incrowd.AnswersError, match=r'null, or add missing = \["nan"\]'):
+        encoded(given, survey)
+    told = incrowd.Survey.of(GOOD | {"question": [question | {"missing": ["nan"]}], "table": []})
+    assert encoded(given, told) == {"d": ([0, 1, 2], [1, 2, 2])}

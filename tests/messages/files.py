@@ -207,6 +207,31 @@ MISTAKES = {
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nyes\n")),
         "one row; at least two answered rows are needed",
     ),
+    "a draft of a header alone": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "a,b\n")),
+        "no rows; at least two answered rows are needed",
+    ),
+    "a draft of a dictionary without fields": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "field_name,field_type\n")),
+        "no column makes a question; name another file",
+    ),
+    "columns that are not there": (
+        of(pandas.DataFrame({"Smoker": ["yes"]}), {"id": "smoker", "type": "yesno"}, NUMBER),
+        "no column 'smoker'; did you mean Smoker? there should be exactly one\n"
+        "answers: no column 'd'; there should be exactly one; the columns are Smoker",
+    ),
+    "columns of a file of which many are not there": (
+        load("a.csv", "z\nyes\n", *(YESNO | {"id": f"q{n}"} for n in range(8))),
+        "3 more columns are not there, or twice; there should be exactly one of each; the columns",
+    ),
+    "a row with a cell too many": (
+        load("a.csv", "sep=;\na;b\nyes;1\nno;2;3\n"),
+        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, that of the header 2; put quotation",
+    ),
+    "a row with a cell too few": (
+        load("a.csv", "a,b\n" + 'yes,"1\n2"\n' * 3 + "no\n"),
+        "a.csv, row 4: got 'no'; its number of cells is 1, that of the header 2; write those",
+    ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),
         "no column makes a question; name another file: a all who answered say the same",

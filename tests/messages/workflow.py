@@ -44,6 +44,9 @@ def empty(collection):
 
 
 CASES = {
+    "people for an error below 0": lambda _: incrowd.people_needed(
+        asked(), ["a"], standard_error=-1
+    ),
     "a card of a plan that does not hold": lambda _: card(less_noise()),
     "a card of a smaller local epsilon": lambda _: card(
         made().model_copy(

@@ -55,9 +55,11 @@ class Source:
 
 
 def source_of(
-    data: str | Path | IO[bytes] | Source, format: str | None = None, encoding: str | None = None
+    data: str | Path | IO[bytes] | IO[str] | Source,
+    format: str | None = None,
+    encoding: str | None = None,
 ) -> Source:
-    """The source that a path, or a file open for reading bytes, stands for.
+    """The source that a path, or a file open for reading, stands for.
 
     Raises AnswersError if it cannot be read, or is of another kind than its name or `format` says.
     """
@@ -68,7 +70,7 @@ def source_of(
         raise UsageError.of("format", format, f"use one of {', '.join(FORMATS)}")
     name = _named(data)
     with readable(name):
-        content = _read_once(data)
+        content = _read_once(data, encoding)
         path = Path(name)
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
@@ -97,10 +99,11 @@ def _check_encoding(encoding: str | None) -> None:
         raise UsageError.of("encoding", encoding, allowed) from None
 
 
-def _read_once(data: Any) -> bytes | None:
-    """The bytes of what cannot be read twice; None of a file."""
+def _read_once(data: Any, encoding: str | None) -> bytes | None:
+    """The bytes of what cannot be read twice, also if it was opened as text; None of a file."""
     if hasattr(data, "read"):
-        return bytes(data.read())
+        content = data.read()
+        return content.encode(encoding or "utf-8") if isinstance(content, str) else bytes(content)
     mode = os.stat(data).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return None

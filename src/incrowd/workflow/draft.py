@@ -11,6 +11,7 @@ from incrowd.encoding.formats import excel
 from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.encoding.whole import load_data
+from incrowd.errors import AnswersError, InWords
 
 NAME = "Survey"
 
@@ -29,10 +30,19 @@ def draft(
     AnswersError if the file cannot be read, or nothing in it makes a question.
     """
     if is_frame(answers):
-        return data.draft_of(NAME, load_data(answers))
+        return _asking(data.draft_of(NAME, load_data(answers)))
     source = source_of(answers, format, encoding)
     name = source.path.name.split(".")[0] or NAME
-    return _form(name, source) or _data(name, source)
+    return _asking(_form(name, source) or _data(name, source))
+
+
+def _asking(made: Draft) -> Draft:
+    """The draft. Raises AnswersError if there is no question in it."""
+    if not made.asked:
+        reasons = "; ".join(f"{gone.id} {gone.reason}" for gone in made.left_out[:3])
+        works = f"name another file: {reasons}" if reasons else "name another file"
+        raise AnswersError.of("answers", InWords("no column makes a question"), works)
+    return made
 
 
 def _form(name: str, source: Source) -> Draft | None:

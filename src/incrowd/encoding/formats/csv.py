@@ -6,12 +6,14 @@ import csv
 import io
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
 
 from incrowd.encoding.sources import ROW_BYTES, Source
+from incrowd.errors import AnswersError
 
 SEPARATORS = ",;\t"
 EXCEL_SAYS = "sep="  # a first line that names the separator
@@ -51,26 +53,55 @@ def _header(text: str, separator: str) -> list[str]:
 
 
 def pieces(
-    source: Source, found: Layout, wanted: Sequence[str]
+    source: Source, found: Layout, wanted: Sequence[str] = ()
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The wanted columns, piece by piece, each with how many bytes were read up to its end."""
+    """The wanted columns, or all, piece by piece, each with how many bytes were read so far."""
     block = pa.csv.ReadOptions(
-        block_size=ROW_BYTES, encoding=source.encoding or "utf8", skip_rows=found.skipped
+        block_size=ROW_BYTES,
+        encoding=source.encoding or "utf8",
+        skip_rows=found.skipped,
+        use_threads=False,  # otherwise nobody knows the number of a row
     )
-    parsing = pa.csv.ParseOptions(delimiter=found.separator)
-    with source.open() as file:
+    ragged: list[Any] = []
+
+    def noted(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    parsing = pa.csv.ParseOptions(delimiter=found.separator, invalid_row_handler=noted)
+    with source.open() as file, _naming(source, found, ragged):
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
-            cells, read_options=block, parse_options=parsing, convert_options=_as_text(wanted)
+            cells,
+            read_options=block,
+            parse_options=parsing,
+            convert_options=_as_text(found, wanted),
         ):
             yield batch, file.tell()
 
 
-def _as_text(columns: Sequence[str]) -> pa.csv.ConvertOptions:
+@contextmanager
+def _naming(source: Source, found: Layout, ragged: Sequence[Any]) -> Iterator[None]:
+    """Raises AnswersError about the row that has too many cells, or too few, if one has."""
+    try:
+        yield
+    except pa.ArrowInvalid:
+        if not ragged:
+            raise
+        row = ragged[0]  # its number counts the header, and lines before it
+        number = row.number - 1 - found.skipped
+        cells, named = row.actual_columns, len(found.columns)
+        quote = f"put quotation marks around a cell that holds {found.separator!r}"
+        works = quote if cells > named else "write those that are missing"
+        said = f"its number of cells is {cells}, that of the header {named}; {works}"
+        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, said) from None
+
+
+def _as_text(found: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
     """Every cell as the text that it is: nobody guesses what it means."""
     return pa.csv.ConvertOptions(
-        include_columns=list(columns),
-        column_types=dict.fromkeys(columns, pa.string()),
+        include_columns=list(wanted),
+        column_types=dict.fromkeys(wanted or found.columns, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
