@@ -85,6 +85,16 @@ def options_file(content, **more):
     return call
 
 
+def options_and_more(folder):
+    """A survey with two lists that are not there, and other mistakes beside them."""
+    keys = ('id = "{}"', 'type = "choice"', 'options_file = "{}.txt"', 'values = {{ 1 = "x" }}')
+    asked = "\n".join(["[[question]]", *keys, ""])
+    head = 'name = "A"\ncrowd = 1\nprivacy = { epsilon = 2.0, analysis = "local" }\n'
+    table = '[[table]]\nquestions = ["c", "nobody"]\n'
+    text = head + asked.format("c", "c") + asked.format("d", "d") + table
+    return incrowd.Survey.load(file(folder, "s.toml", text))
+
+
 def too_many_options(folder):
     with mock.patch("incrowd.survey.options_files.MOST_BYTES", 10):
         options_file("aaaa\nbbbb\ncccc\ndddd\n")(folder)
@@ -201,6 +211,12 @@ MISTAKES = {
     "a file of options that is a number": (
         options_file("a\nb\n", options_file=3),
         "should be the name of a file in quotation marks",
+    ),
+    "files of options that are not there, and more": (
+        options_and_more,
+        "d.txt'; it cannot be read: No such file or directory; name a file with an option in each "
+        "line\ncrowd: got 1; should be at least 2\n"
+        "table[1].questions: got 'nobody'; no question has this id; use c, d",
     ),
     "a very long file of options": (too_many_options, "it is longer than 0 MiB; write a shorter"),
     "a draft of nothing": (
