@@ -351,15 +351,16 @@ def test_a_wording_and_labels_of_spss_are_what_the_card_shows(tmp_path):
 
 
 def test_numbers_with_a_decimal_comma_are_named(tmp_path):
-    """As a German or French export has them; with points they are amounts."""
+    """As a German or French export has them; beside semicolons, or with points, they are read."""
     data = pandas.DataFrame({"weight": np.linspace(50, 99.5, 100), "sex": ["f", "m"] * 50})
-    data.to_csv(tmp_path / "a.csv", sep=";", decimal=",", index=False)
+    data.to_csv(tmp_path / "a.csv", sep="\t", decimal=",", index=False)
     found = incrowd.draft(tmp_path / "a.csv")
     assert [asked.id for asked in found.asked] == ["sex"]
     (weight,) = found.left_out
     assert (weight.id, "decimal comma" in weight.reason) == ("weight", True)
-    data.to_csv(tmp_path / "b.csv", sep=";", index=False)
-    assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"
+    for decimal in ".,":
+        data.to_csv(tmp_path / "b.csv", sep=";", decimal=decimal, index=False)
+        assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"
 
 
 def test_a_dictionary_is_read_without_marks_of_a_web_page(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import tomllib
 
 import duckdb
 import numpy as np
@@ -233,3 +234,32 @@ def test_nan_of_polars_is_no_answer_if_the_survey_says_so():
         encoded(given, survey)
     told = incrowd.Survey.of(GOOD | {"question": [question | {"missing": ["nan"]}], "table": []})
     assert encoded(given, told) == {"d": ([0, 1, 2], [1, 2, 2])}
+
+
+def of_commas(text, tmp_path, **question):
+    """What is read of a column with semicolons beside it."""
+    asked = {"id": "d", "type": "number", "edges": [0, 3.5, 4], "optional": True} | question
+    survey = incrowd.Survey.of(GOOD | {"question": [asked], "table": []})
+    (tmp_path / "a.csv").write_text("d;e\n" + "".join(f"{cell};x\n" for cell in text.split()))
+    return encoded(tmp_path / "a.csv", survey)
+
+
+def test_decimals_after_a_comma_are_read_beside_semicolons(tmp_path):
+    wanted = {"d": ([0, 1, 2, 3, 4], [1, 2, 0, 1, 2])}
+    assert of_commas("3,75 4 0,5 3,500 4,25", tmp_path) == wanted
+    assert of_commas("3,75 4 0,5 k.A. 4,25", tmp_path, missing=["k.A."])["d"][1] == [1, 2, 0, 3, 2]
+
+
+@pytest.mark.parametrize("text", ["3,500 1,250", "3,5 1.234", "1.234,5 3,5", "1,234,567 3,5"])
+def test_what_may_be_thousands_is_not_guessed(text, tmp_path):
+    with pytest.raises(incrowd.AnswersError, match="with a point before the decimals"):
+        of_commas(text, tmp_path)
+
+
+def test_a_draft_of_decimals_after_a_comma_takes_them(tmp_path):
+    lines = [f"{row % 60},{row % 7};{'yes' if row % 3 else 'no'}" for row in range(200)]
+    (tmp_path / "a.csv").write_text("\n".join(["d;a", *lines]))
+    draft = incrowd.draft(tmp_path / "a.csv")
+    survey = incrowd.Survey.of(tomllib.loads(draft.toml))
+    assert [question.type for question in survey.questions] == ["number", "yesno"]
+    assert len(encoded(tmp_path / "a.csv", survey)["d"][0]) == 200

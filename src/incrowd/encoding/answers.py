@@ -14,7 +14,7 @@ from incrowd.encoding.formats import arrow, csv, excel, json_lines, labelled, pa
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords, Problem, likely
-from incrowd.survey import Survey
+from incrowd.survey import Amount, AnyQuestion, Number, Survey
 
 ONCE = "there should be exactly one"
 SHOWN = 5  # columns that are missing; the rest is counted
@@ -66,8 +66,13 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
         return parquet.pieces(source, names, rows, PIECE_BYTES)
     if source.kind == "csv":
         layout = csv.layout(source, wanted(survey, id))
-        return csv.pieces(source, layout, check_names(layout.columns, survey, id))
+        names = check_names(layout.columns, survey, id)
+        return csv.pieces(source, layout, names, [q.id for q in survey.questions if _is_number(q)])
     return _whole(_table(source, survey, id), rows)
+
+
+def _is_number(question: AnyQuestion) -> bool:
+    return isinstance(question, Number | Amount)
 
 
 def size(source: Source) -> tuple[int, str]:

@@ -41,7 +41,8 @@ def _table(source: Source) -> pa.Table:
         layout = csv.layout(source)
         pieces = [piece for piece, _ in csv.pieces(source, layout)]
         empty = pa.schema([(name, pa.string()) for name in layout.columns])
-        return pa.Table.from_batches(pieces, None if pieces else empty)
+        table = pa.Table.from_batches(pieces, None if pieces else empty)
+        return csv.with_points(table) if layout.separator == ";" else table
     if source.kind == "parquet":
         with source.open() as file:
             return pa.parquet.read_table(file)

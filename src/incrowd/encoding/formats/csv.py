@@ -10,12 +10,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
 SEPARATORS = ",;\t"
+_COMMA = r"^([+-]?\d+),(\d+)$"
+_NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
+_THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 EXCEL_SAYS = "sep="  # a first line that names the separator
 _log = logging.getLogger(__name__)
 
@@ -53,9 +57,12 @@ def _header(text: str, separator: str) -> list[str]:
 
 
 def pieces(
-    source: Source, found: Layout, wanted: Sequence[str] = ()
+    source: Source, found: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The wanted columns, or all, piece by piece, each with how many bytes were read so far."""
+    """The wanted columns, or all, piece by piece, each with how many bytes were read so far.
+
+    numbers: columns whose decimals may stand after a comma, where semicolons separate the cells.
+    """
     block = pa.csv.ReadOptions(
         block_size=ROW_BYTES,
         encoding=source.encoding or "utf8",
@@ -69,6 +76,7 @@ def pieces(
         return "error"
 
     parsing = pa.csv.ParseOptions(delimiter=found.separator, invalid_row_handler=noted)
+    comma = found.separator == ";" and numbers
     with source.open() as file, _naming(source, found, ragged):
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
@@ -77,7 +85,40 @@ def pieces(
             parse_options=parsing,
             convert_options=_as_text(found, wanted),
         ):
-            yield batch, file.tell()
+            yield _with_points(batch, numbers) if comma else batch, file.tell()
+
+
+def _with_points(batch: pa.RecordBatch, numbers: Sequence[str]) -> pa.RecordBatch:
+    """Decimals after a point in those columns in which it is sure that the comma is one."""
+    names = batch.schema.names
+    columns = [
+        pointed(column) if name in numbers else column
+        for name, column in zip(names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def with_points(table: pa.Table) -> pa.Table:
+    """The same of all columns in which nothing stands but numbers."""
+    for place, name in enumerate(table.column_names):
+        texts = pc.utf8_trim_whitespace(table.column(place))
+        if pc.all(pc.match_substring_regex(texts, _NUMBERS)).as_py():
+            table = table.set_column(place, name, pointed(texts))
+    return table
+
+
+def pointed(cells: pa.Array) -> pa.Array:
+    """Numbers with decimals after a comma, as 3,5, with a point in its place.
+
+    As they are if a number has a point, or if all could be thousands, as 3,500.
+    """
+    texts = pc.utf8_trim_whitespace(cells)
+    commas = pc.match_substring_regex(texts, _COMMA)
+    points = pc.match_substring_regex(texts, r"^[+-]?\d*\.\d")
+    decimals = pc.and_not(commas, pc.match_substring_regex(texts, _THOUSANDS))
+    if not pc.any(decimals).as_py() or pc.any(points).as_py():
+        return cells
+    return pc.replace_substring_regex(texts, _COMMA, r"\1.\2")
 
 
 @contextmanager
