@@ -81,7 +81,7 @@ KINDS = {
 
 @cache
 def plan_of(kind):
-    """Plans with a generous promise, so that few reports tell a lot, by an analysis that is quick."""
+    """Plans with a generous promise, so that few reports tell a lot; the analysis is quick."""
     privacy = {"epsilon": 8.0, "delta": 1e-3, "analysis": "blanket"}
     raw = {"name": kind, "crowd": 1000, "privacy": privacy}
     return incrowd.plan(incrowd.Survey.of(raw | KINDS[kind]))

@@ -155,3 +155,11 @@ def test_with_pandas_it_is_a_data_frame(made, name):
     frame = made[name].to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame["estimate"].tolist() == made[name].to_arrow()["estimate"].to_pylist()
+
+
+def test_a_survey_shows_the_regressions_that_it_wants(made):
+    wanted = {"outcome": "smokes", "on": ["drinks=a & b"]}
+    shown = incrowd.Survey.of(SURVEY | {"regression": [wanted]})._repr_html_()
+    parsed(shown)
+    assert "smokes on drinks=a & b" in unescape(shown) and "Wanted regressions" in shown
+    assert "Wanted regressions" not in made["survey"]._repr_html_()

@@ -47,7 +47,7 @@ _PUBLIC = {
     "workflow.postprocess": "postprocess",
     "workflow.randomize": "randomize",
     "workflow.regress": "regress",
-    "workflow.regression_forecast": "forecast_regression",
+    "workflow.regression_forecast": "forecast_regression forecast_regressions",
     "workflow.rounds": "new_ledger note",
     "workflow.simulate": "Simulation simulate",
     "workflow.truth": "truth",

@@ -56,6 +56,7 @@ from incrowd.workflow.postprocess import postprocess as postprocess
 from incrowd.workflow.randomize import randomize as randomize
 from incrowd.workflow.regress import regress as regress
 from incrowd.workflow.regression_forecast import forecast_regression as forecast_regression
+from incrowd.workflow.regression_forecast import forecast_regressions as forecast_regressions
 from incrowd.workflow.rounds import new_ledger as new_ledger
 from incrowd.workflow.rounds import note as note
 from incrowd.workflow.simulate import Simulation as Simulation

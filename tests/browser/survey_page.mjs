@@ -33,6 +33,10 @@ async function answer(page) {
     await keyboard.press("ArrowDown")
     await keyboard.press("Enter")
   }
+  await tabTo(page, "#q8")
+  await keyboard.type("12.5")
+  await tabTo(page, "#q9")
+  await keyboard.type("-3")
 }
 
 const press = async (page, selector) => {
@@ -79,6 +83,7 @@ async function whole() {
   seen.axeAsking = await violations(page)
   await answer(page)
   seen.range = await text(page, "#q4 + output")
+  seen.becomes = [await text(page, "#q8 + output"), await text(page, "#q9 + output")]
   await look(page)
   seen.axeReviewing = await violations(page)
   seen.answers = await page.locator("#review tbody td:nth-child(2)").allInnerTexts()
@@ -92,6 +97,7 @@ async function whole() {
   seen.examples = examples.size
   await press(page, '#languages [lang="de"]')
   seen.german = await text(page, "legend >> nth=0")
+  seen.germanAnswers = await page.locator("#review tbody td:nth-child(2)").allInnerTexts()
   seen.lang = await page.evaluate(() => document.documentElement.lang)
   seen.axeGerman = await violations(page)
   await press(page, '#languages [lang="en"]')
@@ -131,6 +137,7 @@ async function outcome(page) {
   await page.fill("#q5", "word")
   await page.fill("#q6", "place 7")
   await page.press("#q6", "Escape")
+  await page.fill("#q8", "10")
   await page.click("#all > button")
   await page.click("#review form button")
   await page.waitForSelector("#sent, #outcome:not(:empty)")
@@ -209,6 +216,7 @@ async function narrow() {
   await page.fill("#q5", "word")
   await page.fill("#q6", "place 7")
   await page.press("#q6", "Escape")
+  await page.fill("#q8", "10")
   await page.click("#all > button")
   await page.waitForSelector("#review td")
   seen.tooWide = await tooWide(page)

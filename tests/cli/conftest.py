@@ -96,6 +96,11 @@ edges = [0, 1.5]
 randomizer = { kind = "k-ary", epsilon = 1.5 }
 [[table]]
 questions = ["a", "b"]
+[[regression]]
+outcome = "a"
+on = ["b"]
+reference = { b = "7" }
+shares = { b = [0.5, 0.3, 0.2] }
 [[message]]
 questions = ["a", "b"]
 copies = 2

@@ -50,6 +50,8 @@ def offered(tmp_path, monkeypatch, capsys):
         ("compare plan.json r.parquet smoker", "sl", ["sleep"]),
         ("regress plan.json r.parquet --outcome", "a", ["age group"]),
         ("regress plan.json r.parquet --outcome smoker --on", "sleep,a", ["sleep,age group"]),
+        ("regress plan.json --outcome smoker --on", "sleep:a", ["sleep:age group"]),
+        ("regress plan.json --outcome smoker --on", "sleep,smoker:s", ["sleep,smoker:sleep"]),
         ("regress plan.json --outcome smoker --reference", "sl", ["sleep="]),
         ("regress plan.json --forecast --share", "sm", ["smoker="]),
         ("estimate plan.json r.parquet --engine", "s", ["spark"]),

@@ -8,6 +8,7 @@ import pytest
 
 import incrowd
 
+ILL = "ill=0.9,0.1"
 MODEL = ("--outcome", "ill", "--on", "smokes,age", "--reference", "age=old")
 
 
@@ -79,6 +80,21 @@ def test_what_to_expect_needs_no_reports(regress):
     assert regress("--forecast", *MODEL)[0] == 0
 
 
+def test_how_rare_answers_are_is_asked_of_nobody_who_said_so(regress):
+    alike, stated = (regress("--forecast", *MODEL, *more)[2] for more in ([], ["--share", ILL]))
+    assert "say how rare with shares" in alike and "equally common" in alike
+    assert "say how rare" not in stated and "the shares of ill are as stated" in stated
+
+
+def test_a_forecast_takes_the_method_that_is_named(regress):
+    linear = ("--forecast", *MODEL, "--family", "linear", "--json")
+    table, pairs = (json.loads(regress(*linear, "--method", m)[1]) for m in ("table", "pairs"))
+    assert (table["method"], pairs["method"]) == ("table", "pairs")
+    errors = [[c["standard_error"] for c in each["coefficients"]] for each in (table, pairs)]
+    assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+    assert regress(*linear, "--method", "likelihood")[0] == 2
+
+
 def test_what_cannot_be_estimated_ends_with_1(regress):
     model = ("healthy.parquet", "--outcome", "ill", "--on", "age=old")
     code, _, err = regress(*model)
@@ -94,3 +110,92 @@ def test_wrong_use_ends_with_2(regress):
     assert code == 2 and "more than once" in err
     assert regress(*MODEL)[0] == 2
     assert regress("reports.parquet", *MODEL, "-o", "model.txt")[0] == 2
+
+
+# --- regressions that the survey wants -------------------------------------------------------
+
+WANTED = """
+[[regression]]
+outcome = "ill"
+on = ["smokes", "age"]
+reference = { age = "old" }
+shares = { ill = [0.9, 0.1] }
+"""
+SURVEY = """name = "health"
+crowd = 4000
+privacy = { epsilon = 16.0, analysis = "local" }
+question = [
+    { id = "ill", type = "yesno" },
+    { id = "smokes", type = "yesno" },
+    { id = "age", type = "choice", options = ["young", "old", "yes, very"] },
+]
+"""
+
+
+@pytest.fixture
+def planned(folder, call, monkeypatch):
+    """Plan a survey that wants regressions, and say what the command said."""
+    monkeypatch.chdir(folder)
+
+    def plan(wanted, *options):
+        (folder / "wanted.toml").write_text(SURVEY + wanted)
+        return call("plan", "wanted.toml", "-o", "wanted.json", "--no-side-by-side", *options)
+
+    return plan
+
+
+def test_a_plan_shows_what_regress_forecasts(planned, call):
+    code, out, err = planned(WANTED)
+    assert code == 0 and "age=yes, very" in out and "detectable odds ratio" in out
+    assert "the shares of ill are as stated" in err
+    _, out, _ = planned(WANTED, "--json")
+    (found,) = json.loads(out)["regressions"]
+    assert (found["outcome"], found["family"], found["people"]) == ("ill=yes", "logistic", 4000)
+    assert found["shares"] == {"ill": [0.9, 0.1]} and "reason" not in found
+    for asked in ((), (*MODEL, "--share", ILL)):
+        _, out, _ = call("regress", "wanted.json", "--forecast", "--json", *asked)
+        expected = json.loads(out)["coefficients"]
+        names = ("term", "standard_error")
+        assert [[e[n] for n in names] for e in expected] == [
+            [c[n] for n in names] for c in found["coefficients"]
+        ]
+    slope = found["coefficients"][1]
+    assert slope["detectable"] == pytest.approx(np.exp(1.959964 * slope["standard_error"]))
+
+
+def test_reports_are_explained_as_the_survey_wants(planned, call, folder):
+    planned(WANTED)
+    plan = incrowd.Plan.load(folder / "wanted.json")
+    generator = np.random.default_rng(3)
+    said = {id: generator.choice(["yes", "no"], 4000) for id in ("ill", "smokes")}
+    said["age"] = generator.choice(["young", "old", "yes, very"], 4000)
+    reports = incrowd.randomize(plan, pa.table(said), simulation_seed=2)
+    incrowd.save_reports(reports, folder / "wanted.parquet")
+    written, named = (
+        json.loads(call("regress", "wanted.json", "wanted.parquet", *asked, "--json")[1])
+        for asked in ((), MODEL)
+    )
+    assert written == named
+    changed = call("regress", "wanted.json", "wanted.parquet", "--reference", "age=young", "--json")
+    assert json.loads(changed[1])["references"] == ["smokes=no", "age=young"]
+
+
+def test_of_several_regressions_one_is_named(planned, call):
+    planned(WANTED + '[[regression]]\noutcome = "smokes"\non = ["age=old"]\n')
+    code, _, err = call("regress", "wanted.json", "--forecast")
+    assert code == 2 and "'ill on smokes, age', 'smokes on age=old'" in err
+    code, out, _ = call("regress", "wanted.json", "--forecast", "--outcome", "smokes", "--json")
+    assert code == 0 and json.loads(out)["outcome"] == "smokes=yes"
+    code, _, err = call("regress", "wanted.json", "--forecast", "--on", "age")
+    assert code == 2 and err.startswith("error: --outcome: is missing")
+
+
+def test_a_plan_says_why_a_regression_will_tell_nothing(planned):
+    """And how many people with this noise would be enough."""
+    rare = WANTED.replace("0.9, 0.1", "0.9999, 0.0001")
+    code, _, err = planned(rare)
+    assert code == 0 and "cannot be estimated: the share of people" in err
+    (found,) = json.loads(planned(rare, "--json")[1])["regressions"]
+    assert found["coefficients"] == [] and "separation" in found["reason"]
+    assert f"with this noise {found['enough']:,} people would be enough" in err
+    assert json.loads(planned("", "--json")[1])["regressions"] == []

@@ -1,4 +1,5 @@
-// Makes reports from given words: of each case the reports of one message, and how many words were left.
+// Makes reports from given words, those of amounts first: of each case the reports of one message, and how many words
+// were left.
 import { readFileSync } from "node:fs"
 
 const client = await import(process.argv[2])
@@ -18,7 +19,8 @@ async function replay({ message, answers, words }) {
     const halves = words.slice(at, (at += count)).flatMap((word) => [word.slice(8), word.slice(0, 8)])
     return Uint32Array.from(halves, (half) => parseInt(half, 16))
   }
-  const encoded = new Map(plan.survey.question.map((q) => [q.id, client.encode(q, typed(q, answers[q.id]))]))
+  const given = Object.fromEntries(plan.survey.question.map((q) => [q.id, typed(q, answers[q.id])]))
+  const encoded = client.encodeAll(plan, given, draw)
   const reports = await client.reportsOf(plan, plan.messages[message], encoded, draw, deviceKey)
   return { reports: reports.map(client.toHex), left: words.length - at }
 }

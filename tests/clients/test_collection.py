@@ -24,20 +24,23 @@ from tests.clients.conftest import Javascript
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
 RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them
-TRUTH = {"smokes": [0.7, 0.3], "region": [0.5, 0.3, 0.15, 0.05]}
-OPTIONS = "abcd"
+OPTIONS, EDGES = "abcd", [0, 20]
+WITHIN, BELOW = 8.5, -5  # hours of 90% and 10%: rounded up with chance 0.425, and moved to 0
+TRUTH = {"smokes": [0.7, 0.3], "region": [0.5, 0.3, 0.15, 0.05], "hours": [0.6175, 0.3825]}
+MEAN, MEAN_OF_NEAREST = 0.9 * WITHIN, 0
 
 
 def survey(people):
-    """Answers that travel together, and one whose set bits travel unlinked."""
+    """A yes or no, options whose set bits travel unlinked, and numbers that chance rounds."""
     smokes = {"id": "smokes", "type": "yesno"}
     region = {"id": "region", "type": "choice", "options": list(OPTIONS), "apart": True}
+    hours = {"id": "hours", "type": "amount", "edges": EDGES}
     return {
         "name": "Two kinds of clients",
         "crowd": rehearsal.crowd_of(2 * people),
-        "privacy": {"epsilon": 2.0, "delta": 1e-6},
-        "question": [smokes, region],
-        "message": [{"questions": ["smokes"]}, {"questions": ["region"]}],
+        "privacy": {"epsilon": 4.0, "delta": 1e-6},
+        "question": [smokes, region, hours],
+        "message": [{"questions": [id]} for id in TRUTH],
     }
 
 
@@ -48,6 +51,7 @@ def answers(number):
     return {
         "smokes": [("no", "yes")[i % 10 >= 7] for i in range(number)],
         "region": [OPTIONS[each] for each in regions],
+        "hours": [WITHIN if i % 10 else BELOW for i in range(number)],
     }
 
 
@@ -78,6 +82,9 @@ def p_values(one, other, bundle):
     size = bundle.sealed_length
     kinds = [half.plaintexts.view(">u1").astype(int) @ _places(half) for half in (one, other)]
     values = {"what is inside": contingency(*(kind.ravel() for kind in kinds))}
+    for number in range(len(bundle.plan.messages)):
+        own = [half.plaintexts[:, :, 2] == number for half in (one, other)]  # 255 is a dummy
+        values[f"message {number}"] = contingency(*(k[o] for k, o in zip(kinds, own, strict=True)))
     for slot in range(bundle.places):
         values[f"slot {slot}"] = contingency(*(kind[:, slot] for kind in kinds))
     dummies = [(half.plaintexts[:, :, 1:3] == 255).all(axis=2).sum(axis=1) for half in (one, other)]
@@ -115,10 +122,10 @@ def apart(one, other, bundle):
 
 
 def people_for_node(said, codes):
-    return [
-        {"answers": {"smokes": smokes == "yes", "region": region}, "code": code}
-        for smokes, region, code in zip(said["smokes"], said["region"], codes, strict=True)
-    ]
+    given = said | {"smokes": [each == "yes" for each in said["smokes"]]}
+    rows = zip(*given.values(), strict=True)
+    answers = [dict(zip(given, row, strict=True)) for row in rows]
+    return [{"answers": a, "code": code} for a, code in zip(answers, codes, strict=True)]
 
 
 def split(data, length):
@@ -193,6 +200,14 @@ def test_the_estimates_cover_the_truth(collected):
         assert max(errors[0]) < 5 < max(errors[1])
 
 
+def test_the_mean_of_numbers_is_kept(collected):
+    """Within 5 standard errors (false alarms 5.7e-7); that of the nearest edges is another."""
+    reports = incrowd.load_reports(collected.opened)
+    mean = incrowd.estimate(collected.bundle.plan, reports).amounts["hours"].mean
+    assert abs(mean.estimate - MEAN) < 5 * mean.standard_error
+    assert abs(mean.estimate - MEAN_OF_NEAREST) > 5 * mean.standard_error
+
+
 def test_nothing_tells_which_client_sent_which(collected):
     assert apart(collected.node, collected.python, collected.bundle) == set()
 
@@ -218,6 +233,12 @@ WRONG = {
         "bernoulli(lanes, message.noise_numerator!, draw)",
         "bernoulli(lanes, message.noise_numerator! >> 3, draw)",
         "dummies of a person",
+    ),
+    "numbers rounded to the nearest edge": (
+        "amounts.ts",
+        "draw(1)[1] < chance",
+        "draw(1)[1] < 2 ** 32 && chance > 2 ** 31",
+        "message 2",
     ),
 }
 

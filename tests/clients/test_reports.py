@@ -8,19 +8,45 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import incrowd
 from incrowd.encoding.people import People
 from incrowd.errors import PrivacyError
 from incrowd.plans import UnlinkedBits
 from incrowd.sampling.memory import remembering
+from incrowd.workflow.amounts import rounded
 from incrowd.workflow.randomize import randomize_message
-from tests.oracles import device_vectors
+from tests.oracles import device_vectors, permanent_vectors
 from tests.oracles.flips import rates_fit
 from tests.oracles.make_vectors import PLAN
 from tests.oracles.node import BROWSER, has_browser
 from tests.oracles.recorded import Recorded, hexed
 
 BITS = 10_000_000
+K_ARY = {"kind": "k-ary", "epsilon": 1.0}
 WORDS = ["Größe", "a", " a\u030a ", "no answer", "𝔘", "x" * 200]
+
+
+AMOUNTS = incrowd.plan(
+    incrowd.Survey.of(
+        {
+            "name": "Amounts",
+            "crowd": 500,
+            "privacy": {"epsilon": 2.0, "analysis": "local"},
+            "question": [
+                {"id": "hours", "type": "amount", "edges": [0, 20, 40, 80], "optional": True},
+                {"id": "smokes", "type": "yesno"},
+                {"id": "cost", "type": "amount", "edges": [-1.5, 0.1]},
+                {"id": "age", "type": "amount", "edges": [0, 50, 100], "randomizer": K_ARY},
+                {"id": "paid", "type": "amount", "edges": [0, 1e6], "optional": True},
+            ],
+            "message": [
+                {"questions": ["paid", "smokes"], "copies": 3},
+                {"questions": ["age", "cost"]},
+                {"questions": ["hours"]},
+            ],
+        }
+    )
+)
 
 
 def an_answer(question, chance):
@@ -34,6 +60,8 @@ def an_answer(question, chance):
     if question.type == "multi":
         chosen = chance.sample(question.options, chance.randint(0, question.at_most))
         return ";".join(chosen) or "none"
+    if question.type == "amount":
+        return chance.uniform(question.edges[0] - 5, question.edges[-1] + 5)
     if question.type == "number":
         return chance.choice(question.edges) + chance.choice([0, 0.25, 1000])
     return chance.choice(WORDS)
@@ -47,17 +75,23 @@ def cases(plan, key, number):
         table = pa.table({id: [value] for id, value in answers.items()})
         people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
-            if isinstance(message, UnlinkedBits):
+            if isinstance(message, UnlinkedBits) and not message.question.memoised:
                 continue
             stream = Recorded(f"replayed {person}/{at}")
-            made = randomize_message(plan, message, people, stream, memory)
+            made = randomize_message(plan, message, rounded(people, stream), stream, memory)
             case = {"message": at, "answers": answers, "words": stream.text}
             found.append((case, hexed(report.tobytes() for report in made)))
     return found
 
 
 @pytest.mark.parametrize(
-    ("plan", "key"), [(PLAN, None), (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY)]
+    ("plan", "key"),
+    [
+        (PLAN, None),
+        (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY),
+        (permanent_vectors.PERMANENT_PLAN, permanent_vectors.PERMANENT_KEY),
+        (AMOUNTS, None),
+    ],
 )
 def test_the_same_words_give_the_same_reports(javascript, plan, key):
     """Every message of 60 people, byte for byte, and no word is left or missing."""

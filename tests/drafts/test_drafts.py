@@ -4,7 +4,6 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import openpyxl
 import pandas
 import polars
 import pyarrow as pa
@@ -208,64 +207,6 @@ def test_odd_columns_are_drafted_or_left_out(name):
     assert number == len(ODD[name])
 
 
-def xlsform(path):
-    book = openpyxl.Workbook()
-    form, choices = book.active, book.create_sheet("choices")
-    form.title = "survey"
-    for row in (
-        ("type", "name", "label::English (en)", "required", "constraint", "relevant"),
-        ("start", "start"),
-        ("note", "hello", "Welcome"),
-        ("select_one yn", "smokes", "Do you smoke?", "yes"),
-        ("select_one region", "region", "Where do you live?"),
-        (
-            "select_multiple tools or_other",
-            "tools",
-            "What do you use?",
-            "",
-            "count-selected(.) <= 2",
-        ),
-        ("integer", "age", "How old are you?", "yes", ". >= 16 and . <= 96"),
-        ("decimal", "wage", "What do you earn?", None, None, "${smokes} = '1'"),
-        ("text", "why", "Why?"),
-    ):
-        form.append(row)
-    for row in (
-        ("list_name", "name", "label::English (en)"),
-        ("yn", 1, "Yes"),
-        ("yn", 2, "No"),
-        ("region", "n", "North"),
-        ("region", "s", "South"),
-        ("tools", "a", "Axe"),
-        ("tools", "b", "Bow"),
-    ):
-        choices.append(row)
-    book.save(path)
-    return path
-
-
-def test_an_xlsform_becomes_a_survey(tmp_path):
-    draft = incrowd.draft(xlsform(tmp_path / "form.xlsx"))
-    survey = survey_of(draft)
-    assert {q.id: q.type for q in survey.questions} == {
-        "smokes": "yesno",
-        "region": "choice",
-        "tools": "multi",
-        "age": "number",
-        "wage": "number",
-    }
-    assert [q.optional for q in survey.questions] == [False, True, True, False, True]
-    assert survey.codes_of("smokes").values == {"1": "yes", "2": "no"}
-    assert survey.question("tools").options == ("Axe", "Bow", "other")
-    assert survey.question("tools").at_most == 2
-    assert survey.question("age").edges == (16, 36, 56, 76)
-    assert [gone.id for gone in draft.left_out] == ["why"]
-    assert "wage: nothing says what numbers there are: set the edges" in draft.undecided
-    answers = {"smokes": ["1", "2"], "region": ["n", None], "tools": ["a;other", "none"]}
-    table = pandas.DataFrame(answers | {"age": [16, 40], "wage": [3.5, None]})
-    assert People.of(survey, incrowd.load_answers(table, survey)).number == 2
-
-
 LONG = {
     "field_name": "Variable / Field Name",
     "field_type": "Field Type",
@@ -300,6 +241,17 @@ FIELDS = (
     ("total", "calc", "Sum", "[age]+1", "", "", "", "", "", ""),
     ("story", "notes", "Tell", "", "", "", "", "", "", ""),
 )
+
+
+@pytest.mark.parametrize("data", [EXAMPLE, FRAME], ids=["example", "frame"])
+def test_what_a_draft_proposes_can_be_wanted(data):
+    """The commented table and regression, with the marks of the comments taken off."""
+    text, marks = incrowd.draft(data).toml, ("[[", "questions =", "outcome =", "on =")
+    lines = text.splitlines()
+    wanted = [line[2:] if line[2:].startswith(marks) else line for line in lines]
+    survey = incrowd.Survey.of(tomllib.loads("\n".join(wanted)))
+    assert len(survey.tables) == len(survey.regressions) == 1
+    assert len(survey.regressed[0]) == 3
 
 
 @pytest.mark.parametrize("long", [True, False])

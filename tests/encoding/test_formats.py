@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import tomllib
+from itertools import permutations
 
 import duckdb
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 
 import incrowd
 from incrowd.encoding.batches import load_batches
+from incrowd.encoding.formats.csv import SEPARATORS
 from incrowd.encoding.people import People
 from tests.conftest import GOOD
 
@@ -117,6 +119,7 @@ FILES = {
         path, index=False, sep=";", quoting=csv.QUOTE_NONNUMERIC
     ),
     "a.tsv": lambda path: frame().to_csv(path, index=False, sep="\t"),
+    "bars.txt": lambda path: frame().to_csv(path, index=False, sep="|"),
     "sep.csv": lambda path: path.write_text("sep=;\n" + frame().to_csv(index=False, sep=";")),
     "a.csv.gz": lambda path: path.write_bytes(gzip.compress(frame().to_csv(index=False).encode())),
     "bom.csv": lambda path: frame().to_csv(path, index=False, encoding="utf-8-sig"),
@@ -171,9 +174,11 @@ def test_ids_keep_their_digits_in_every_format(tmp_path):
         assert texts(read, "id").to_pylist() == SAID["id"], name
 
 
-def test_the_separator_is_that_which_finds_the_questions(tmp_path):
-    """A header with more commas than semicolons, all of them inside of other names."""
-    (tmp_path / "a.csv").write_text("a;b;c;d;x,y,z,v,w,u,t\nyes;x;u;1;0\n")
+@pytest.mark.parametrize(("separator", "inside"), [*permutations(SEPARATORS, 2)])
+def test_the_separator_is_that_which_finds_the_questions(tmp_path, separator, inside):
+    """A header with more of another separator, all of them inside of a name."""
+    header, cells = ["a", "b", "c", "d", inside.join("xyzvwut")], ["yes", "x", "u", "1", "0"]
+    (tmp_path / "a.csv").write_text("\n".join(map(separator.join, [header, cells])) + "\n")
     assert incrowd.load_answers(tmp_path / "a.csv", SURVEY).num_rows == 1
 
 

@@ -238,7 +238,12 @@ class Crowd(NamedTuple):
             yield (
                 stratum.clear,
                 [
-                    Sent(partial(lambda r: iter(np.array_split(r, 3)), rows), m.copies, m.weight)
+                    Sent(
+                        partial(lambda r: iter(np.array_split(r, 3)), rows),
+                        m.copies,
+                        m.copies,
+                        m.weight,
+                    )
                     for rows, m in pairs
                 ],
             )

@@ -18,7 +18,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.encoding.amounts import between
 from incrowd.encoding.people import People
-from incrowd.estimation.amounts import Evidence, amounts, evidence, mean, quantile, total
+from incrowd.estimation.amounts import amounts, evidence, mean, of_a_sample, quantile, total
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.amounts import expected
 from incrowd.planner.sources import readings
@@ -45,7 +45,7 @@ def made(*questions, **survey):
 def of_shares(question, shares, people=1e4):
     """What is known if the shares of the answers were read without noise."""
     size = 1 + len(shares)
-    return Evidence(question, np.append(1.0, shares), np.zeros((size, size)), people)
+    return of_a_sample(question, np.append(1.0, shares), np.zeros((size, size)), people)
 
 
 def chances(edges, x):
@@ -309,7 +309,7 @@ def test_quantiles_rise_with_the_numbers(share):
     shares, before = np.array([0.7, 0.2, 0.05, 0.05]), None
     for place in (2, 1, 0):
         for _ in range(10):
-            found = quantile(Evidence(VISITS, np.append(1.0, shares), noise, 1e4), share)
+            found = quantile(of_a_sample(VISITS, np.append(1.0, shares), noise, 1e4), share)
             ends = np.array([found.estimate, found.low, found.high])
             assert before is None or (ends >= before - 1e-9).all()
             before = ends
@@ -325,7 +325,7 @@ def test_nobody_may_have_answered():
     """Then the mean is anything between the edges, and none is named."""
     asked = Amount(id="visits", edges=EDGES, optional=True)
     noise = np.pad(np.diag([1e-3] * 5), [(1, 0), (1, 0)])
-    found = mean(Evidence(asked, np.array([1, 0.01, -0.01, 0, 0, 1.02]), noise, 1e4))
+    found = mean(of_a_sample(asked, np.array([1, 0.01, -0.01, 0, 0, 1.02]), noise, 1e4))
     assert np.isnan(found.estimate) and (found.low, found.high) == (0.0, 40.0)
 
 

@@ -10,10 +10,11 @@ from incrowd.errors import UsageError
 from incrowd.estimation.covariance import estimate_joint
 from incrowd.estimation.regression.expected import expected_axis
 from incrowd.estimation.regression.fitting import fit_tables
-from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.formula import model_of as model_of_formula
 from incrowd.estimation.regression.levels import level_decoder
 from incrowd.estimation.regression.model import design
 from incrowd.survey import Choice, Multi, YesNo
+from incrowd.survey.formulas import Formula
 from tests.estimation.conftest import Setting, with_pairs
 
 QUESTIONS = [
@@ -24,14 +25,13 @@ QUESTIONS = [
     {"id": "visits", "type": "number", "edges": [0, 1, 5]},
     {"id": "a:b=c", "type": "yesno"},
 ]
-SURVEY = incrowd.Survey.of(
-    {
-        "name": "A",
-        "crowd": 100,
-        "privacy": {"epsilon": 2.0, "analysis": "local"},
-        "question": QUESTIONS,
-    }
-)
+PRIVACY = {"epsilon": 2.0, "analysis": "local"}
+RAW = {"name": "A", "crowd": 100, "privacy": PRIVACY, "question": QUESTIONS}
+SURVEY = incrowd.Survey.of(RAW)
+
+
+def model_of(survey, outcome, on, **options):
+    return model_of_formula(survey, Formula(outcome=outcome, on=on, **options))
 
 
 def terms(outcome, *on, **options):
@@ -77,7 +77,9 @@ def test_families_follow_the_outcome():
 
 
 def test_a_stratum_says_what_is_asked_in_clear():
-    model = model_of(SURVEY, "ill", ["sport", "age", "sport:age"], open=["age"])
+    questions = [q | {"open": True} if q["id"] == "age" else q for q in QUESTIONS]
+    survey = incrowd.Survey.of(RAW | {"question": questions})
+    model = model_of(survey, "ill", ["sport", "age", "sport:age"])
     assert model.ids == ("ill", "sport")
     old = design(model, {"age": "old"})
     names = [term.name for term in model.terms]

@@ -82,8 +82,14 @@ CASES = {
     "margins of another message": apart,
     "margins of three wide questions": lambda _: wide(WIDE | {"id": "d"}, WIDE | {"id": "e"}),
     "margins of two wide questions": lambda _: wide(WIDE | {"id": "d"}),
-    "weights of unlinked bits": lambda _: incrowd.estimate(
-        strata.plan(), strata.reports(), tables=[["drinks"]], margins={"faculty": LAW}
+    "weights of unlinked bits to a margin with noise": lambda _: incrowd.estimate(
+        strata.plan(), strata.reports(), tables=[["drinks"]], margins={"sick": {"no": 1, "yes": 1}}
+    ),
+    "unlinked bits of those who answered": lambda _: incrowd.estimate(
+        incrowd.plan(survey(YESNO, options(3, apart=True, optional=True))),
+        [],
+        tables=[["c"]],
+        of_those_who_answered=True,
     ),
     "a margin without an answer": weighted({"drinks": {"x": 1, "y": 1}}),
     "a margin of a stratum that was not released": weighted({"faculty": LAW | {"music": 1}}),

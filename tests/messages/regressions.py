@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.estimation.regression.formula import model_of
 from tests.messages.shared import (
     YESNO,
     command,
@@ -19,6 +18,7 @@ from tests.messages.shared import (
 COST = {"id": "cost", "type": "amount", "edges": [0, 10, 50]}
 SPENT = survey(YESNO, COST)
 SMALL = survey(YESNO, YESNO | {"id": "b"})
+CLEAR = survey(YESNO | {"open": True}, YESNO | {"id": "b"})
 
 
 def model(outcome="d", on=("a",), **options):
@@ -28,6 +28,15 @@ def model(outcome="d", on=("a",), **options):
 
 def expected(shares):
     return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
+
+
+def several():
+    wanted = [{"outcome": "a", "on": ["b"]}, {"outcome": "b", "on": ["a"]}]
+    return incrowd.plan(survey(YESNO, YESNO | {"id": "b"}, regression=wanted))
+
+
+def planned(asked, outcome, *on):
+    return lambda _: incrowd.forecast_regression(incrowd.plan(asked), outcome=outcome, on=on)
 
 
 def of(kind, outcome, *on, **options):
@@ -79,6 +88,9 @@ def regress(*words, with_reports=True):
 
 
 CASES = {
+    "no regression of a survey that wants none": lambda _: incrowd.regress(made(), reports()),
+    "one of several regressions": lambda _: incrowd.forecast_regression(several()),
+    "predictors without an outcome": lambda _: incrowd.regress(made(), reports(), on=["b"]),
     "an outcome of no question": model("z"),
     "a predictor that overlaps": model("a", ["c"]),
     "a predictor of an unknown answer": model("a", ["b=q"]),
@@ -94,7 +106,13 @@ CASES = {
     "an outcome of many answers": model("b", ["a"]),
     "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
     "scores that are too few": model("b", ["a"], scores=[0, 1]),
+    "weights for a model of pairs": model(
+        "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
+    ),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
+    "a forecast of likelihood": lambda _: incrowd.forecast_regression(
+        incrowd.plan(SMALL), outcome="a", on=["b"], method="likelihood"
+    ),
     "likelihood of copies": model("a", ["b"], method="likelihood"),
     "likelihood of many patterns": likelihood_of_many,
     "likelihood of the noise alone": of("k-ary", "a", "b", method="likelihood", noise_only=True),
@@ -107,13 +125,16 @@ CASES = {
     "shares of what is no question": expected({"z": [0.5, 0.5]}),
     "shares of answers that overlap": expected({"c": [0.5, 0.3, 0.2]}),
     "shares that do not sum to one": expected({"b": [0.5, 0.3, 0.3]}),
-    "an amount as a predictor": lambda _: model_of(SPENT, "a", ["cost"]),
-    "log odds of an amount": lambda _: model_of(SPENT, "cost=10", ["a"]),
-    "an outcome that is asked in clear": lambda _: model_of(SMALL, "a", ["b"], open=["a"]),
+    "an amount as a predictor": planned(SPENT, "a", "cost"),
+    "log odds of an amount": planned(SPENT, "cost=10", "a"),
+    "an outcome that is asked in clear": planned(CLEAR, "a", "b"),
 }
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),
     "reports and a forecast": regress("--outcome", "a", "--on", "b", "--forecast"),
+    "a forecast with margins": regress(
+        "--outcome", "a", "--on", "b", "--forecast", "--margins", "m.toml", with_reports=False
+    ),
     "a reference without a question": regress("--outcome", "a", "--on", "b", "--reference", "x"),
     "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
     "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),

@@ -6,7 +6,18 @@ from tests.messages.shared import YESNO, file, options, question, survey
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "apart": True}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+ONCE = YESNO | {"id": "o", "memoised": True}
 REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
+
+
+B, TOWN = YESNO | {"id": "b"}, {"id": "town", "type": "yesno", "open": True}
+
+
+def regression(*questions, outcome="a", on=("b",), **more):
+    """A survey that wants a regression; messages: a key of the survey."""
+    grouping = {"message": more.pop("message")} if "message" in more else {}
+    wanted = {"outcome": outcome, "on": on, **more}
+    return lambda _: survey(YESNO, B, *questions, regression=[wanted], **grouping)
 
 
 def load(text):
@@ -67,7 +78,27 @@ CASES = {
     "edges of one number": lambda _: survey(
         {"id": "d", "type": "amount", "edges": [1, 1 + 1e-14, 2]}
     ),
+    "edges too far apart": lambda _: survey(
+        {"id": "d", "type": "amount", "edges": [-1.7e308, 1.7e308]}
+    ),
     "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
+    "an amount drawn once": lambda _: question(type="amount", edges=[0, 1], memoised=True),
+    "a text drawn once": lambda _: survey(TEXT | {"memoised": True}),
+    "memoised as text": lambda _: question(memoised="yes"),
+    "a randomizer beside memoised": lambda _: question(
+        randomizer={"kind": "warner", "spinner": 0.8}, memoised=True
+    ),
+    "an open question drawn once": lambda _: survey(YESNO, ONCE | {"open": True}),
+    "copies of what is drawn once": lambda _: survey(ONCE, copies=3),
+    "copies of a message of what is drawn once": lambda _: survey(
+        YESNO, ONCE, message=[{"questions": ["a"]}, {"questions": ["o"], "copies": 2}]
+    ),
+    "two messages of what is drawn once": lambda _: survey(
+        ONCE, message=[{"questions": ["o"]}, {"questions": ["o"]}]
+    ),
+    "a message of what is drawn once and other questions": lambda _: survey(
+        YESNO, ONCE, message=[{"questions": ["a", "o"]}]
+    ),
     "edges as words": lambda _: survey({"id": "d", "type": "number", "edges": ["a", "b"]}),
     "blocks of 15": lambda _: survey(TEXT | {"block": 15}),
     "text with another device": lambda _: survey(
@@ -101,6 +132,24 @@ CASES = {
     ),
     "a message of memoised and other questions": lambda _: survey(
         YESNO, REMEMBERED, message=[{"questions": ["a", "m"]}]
+    ),
+    "regressions as text": lambda _: survey(regression="a on b"),
+    "a regression with a slip": regression(outcmoe="a"),
+    "a regression on nothing": regression(on=[]),
+    "a regression on text": regression(on="b"),
+    "a wanted regression of no question": regression(outcome="aa"),
+    "a wanted regression on itself": regression(on=["a", "b"]),
+    "a wanted regression on a text question": regression(TEXT, on=["t"]),
+    "a wanted regression on unlinked bits": regression(UNLINKED, on=["u=x"]),
+    "a wanted regression of what is open": regression(TOWN, outcome="town"),
+    "a wanted regression of an unknown family": regression(family="probit"),
+    "references as text": regression(reference="b"),
+    "a wanted reference that is no answer": regression(reference={"b": "maybe"}),
+    "scores as words": regression(scores=["few", "many"]),
+    "wanted shares that do not sum to one": regression(shares={"a": [0.5, 0.4]}),
+    "a regression of memoised and other questions": regression(REMEMBERED, on=["m"]),
+    "a regression across messages": regression(
+        message=[{"questions": ["a"]}, {"questions": ["b"]}]
     ),
     "two ways of grouping": lambda _: survey(copies=2, reports_per_person=3),
     "a question in no message": lambda _: survey(

@@ -14,6 +14,7 @@ from incrowd.sampling.memory import remembered, remembering
 from incrowd.sampling.permanent import DeviceKey
 from incrowd.survey import Choice, Text, YesNo
 from incrowd.workflow.randomize import randomize_message
+from tests.oracles.amount_vectors import amounts
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
 DEVICE_PLAN = Plan.load(VECTORS / "devices-plan.json")
@@ -80,6 +81,7 @@ def devices():
         "laws": {q.id: law(fixed_channel(q)) for q in questions if q.randomizer},
         "randomizers": [{"randomizer": r, "law": law(channel_of(r))} for r in RANDOMIZERS],
         "no_randomizers": NO_RANDOMIZERS,
+        "amounts": amounts(),
         "words": [word_case(q, w, c) for q, w, c in WORDS],
         "permanent": [permanent_case(number) for number in range(len(DEVICES))],
         "people": [

@@ -25,6 +25,7 @@ from incrowd.plans.slots import slots
 from incrowd.workflow.randomize import randomize_message
 from tests.oracles import strata, wire
 from tests.oracles.device_vectors import devices
+from tests.oracles.permanent_vectors import permanent
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 
 PEOPLE = 23
@@ -323,6 +324,7 @@ def problems():
 MADE = {
     "reports": reports,
     "devices": devices,
+    "permanent": permanent,
     "keys": keys,
     "sealed": sealed,
     "bundles": bundles,

@@ -3,7 +3,8 @@
 Written apart from the package, from the words of docs/questions.md. It reads a plan's JSON content
 and nothing else: for every crowd of N - 1 others and every ordered pair of answers of one more
 person, the exact law of all collections together. Collections are multisets of reports, one for
-each message; given everybody's answers the messages are independent.
+each message and round; given everybody's answers the messages are independent, and so are their
+rounds but for what a device remembers.
 """
 
 import math
@@ -30,6 +31,12 @@ def answers(question):
         return [(*r, 0) for r in records] + [(0,) * options + (1,)] if optional else records
     options += optional
     return [tuple(int(i == j) for i in range(options)) for j in range(options)]
+
+
+def is_memoised(question):
+    """Whether the device draws once what every round sends, or what that is made of."""
+    device = question.get("randomizer") or {}
+    return question.get("memoised", False) or device.get("memoised", False)
 
 
 def bit_chances(question, noise):
@@ -111,6 +118,7 @@ class Message:
         self.apart, self.copies = message["apart"], message["copies"]
         self.noise = (message["noise_numerator"] or 0) / WHOLE
         self.base = crowd * self.copies + 1
+        self.rounds = plan["survey"].get("rounds", 1)
         self.law = lru_cache(maxsize=None)(self._law)
         self.person = lru_cache(maxsize=None)(self._person)
         every = product(*map(answers, self.questions))
@@ -127,13 +135,17 @@ class Message:
 
     def size(self, crowd):
         """How many collections there can be."""
-        if self.apart:
-            return self.base ** len(self.kinds)
-        return math.comb(crowd * self.copies + len(self.kinds) - 1, len(self.kinds) - 1)
+        once = math.comb(crowd * self.copies + len(self.kinds) - 1, len(self.kinds) - 1)
+        return (self.of_a_round if self.apart else once) ** self.rounds
 
     @property
     def largest(self):
-        """The largest count vector, written as a number."""
+        """The largest count vectors of all rounds, written as a number."""
+        return self.of_a_round**self.rounds
+
+    @property
+    def of_a_round(self):
+        """The largest count vector of one round."""
         return self.base ** len(self.kinds)
 
     def _as_counts(self, law):
@@ -145,8 +157,8 @@ class Message:
         return np.array(list(keys), dtype=np.int64), np.array(list(keys.values()))
 
     def _person(self, answer):
-        """The law of what one person adds to the collection: all copies."""
-        memoised = [(q.get("randomizer") or {}).get("memoised", False) for q in self.questions]
+        """The law of what one person adds to the collections: all copies, all rounds."""
+        memoised = list(map(is_memoised, self.questions))
         if not any(memoised):
             return self._repeated(self._reports(answer))
         assert all(memoised)
@@ -161,7 +173,9 @@ class Message:
         return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
 
     def _repeated(self, law):
-        return reduce(convolved, [self._as_counts(law)] * self.copies)
+        keys, chances = reduce(convolved, [self._as_counts(law)] * self.copies)
+        rounds = [(keys * self.of_a_round**r, chances) for r in range(self.rounds)]
+        return reduce(convolved, rounds)
 
     def _law(self, held):
         """The law of the collection when these answers are held, as (keys, chances)."""

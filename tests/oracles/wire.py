@@ -12,10 +12,34 @@ import struct
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEM_SUITE = b"KEM" + struct.pack(">H", 0x20)
 HPKE_SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+
+
+# --- permanent responses of set bits that travel unlinked ----------------------------------------
+
+
+def framed(*parts):
+    return b"".join(struct.pack(">Q", len(part)) + part for part in parts)
+
+
+def permanent_set(secret, series, question, chosen, bits, noise, slots):
+    """Of the first draw that fits: its number, and the numbers of the bits that are set."""
+    attempt = 0
+    while True:
+        answer = ",".join(str(number) for number in sorted(chosen))
+        said = ("incrowd permanent set 1", series, question, answer, str(attempt))
+        name = framed(*[part.encode() for part in said])
+        key = hmac.new(secret, name, hashlib.sha256).digest()
+        aes = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        numbers = struct.unpack(f">{bits}I", aes.update(bytes(4 * bits)))
+        found = [i for i in range(bits) if (i in chosen) != (numbers[i] < noise)]
+        if len(found) <= slots:
+            return attempt, found
+        attempt += 1
 
 
 # --- HPKE, base mode (RFC 9180, sections 4, 5.1, 5.2) --------------------------------------------
@@ -194,6 +218,23 @@ def flips(numerator, bits, copies, words):
     """The bits that are flipped in each of the copies of a message, as numbers."""
     drawn = decide(numerator, bits * copies, words)
     return [drawn >> bits * copy & ((1 << bits) - 1) for copy in range(copies)]
+
+
+def chance(edges, answer):
+    """The edge below a number, from 0, and 2^32 times the chance of the next one, in doubles."""
+    inside = min(max(answer, edges[0]), edges[-1])
+    below = max(i for i, edge in enumerate(edges[:-1]) if edge <= inside)
+    low, high = edges[below : below + 2]
+    return below, round((inside - low) / (high - low) * 2.0**32)  # halfway the even one
+
+
+def amount(edges, optional, answer, word):
+    """The record of an amount alone, as a number, from one word."""
+    if answer is None:
+        return 1 << len(edges)
+    below, up = chance(edges, answer)
+    at = below + ((word >> 32) < up)
+    return at if len(edges) == 2 and not optional else 1 << at
 
 
 # --- strata --------------------------------------------------------------------------------------

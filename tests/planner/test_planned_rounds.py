@@ -14,7 +14,7 @@ from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import Sent
 from incrowd.cli.app import main
 from incrowd.errors import PlanError
-from incrowd.planner.sent import sent_by, sent_once
+from incrowd.planner.sent import sent_before, sent_by
 from incrowd.planner.spending import check_left, spent
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import repeats
@@ -133,7 +133,7 @@ def test_no_round_is_noted_beyond_the_last(weekly):
 def test_fewer_people_leave_fewer_rounds(weekly):
     """As many more as the certificate of all together says; tried one by one."""
     known = noted(weekly, 2000)
-    one = sent_once(known.asked[0])
+    one = sent_before(known.asked)
     kept = 0
     while kept < 3:
         more = Sent(tuple((schema, (kept + 2) * copies) for schema, copies in one.reports))

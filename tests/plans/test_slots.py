@@ -122,6 +122,35 @@ def test_drawing_again_costs_no_more_than_is_said():
     assert wrong > 5
 
 
+def independent(*laws):
+    """Of several collections together."""
+    return {
+        tuple(seen for seen, _ in each): math.prod(chance for _, chance in each)
+        for each in product(*(one.items() for one in laws))
+    }
+
+
+def test_what_is_drawn_once_costs_no_more_beside_what_is_drawn_again_in_every_round():
+    """Two people, two rounds of two questions: the set that is kept is drawn until it fits, once,
+    and the other one in each round. Wrong: as if nothing were drawn again."""
+    wrong = 0
+    for q, epsilon in product((0.2, 0.3, 0.4), (0.0, 0.5, 1.0)):
+        first, second, none = (law(2, chosen, q) for chosen in (0, 1, None))
+        t = 2 * max(one[True, True] for one in (first, second, none))
+        free, fitting = [], []
+        for own in (first, second):
+            free.append(independent(*[mixed(own, none)] * 3))
+            kept, other = conditioned(own, 1), conditioned(none, 1)
+            fitting.append(independent(*[mixed(kept, other)] * 3))
+        found = redrawn(epsilon, divergence(*free, epsilon), tail=t, crowd=2 * 2)
+        one, other = fitting
+        zero = dict.fromkeys(set(one) ^ set(other), 0.0)
+        one, other = zero | one, zero | other
+        assert divergence(one, other, found.epsilon) <= found.delta
+        wrong += divergence(one, other, epsilon) > divergence(*free, epsilon) * (1 + 1e-9)
+    assert wrong > 2
+
+
 def test_the_formula_in_many_digits():
     with mpmath.workdps(40):
         t, crowd = mpmath.mpf(10) ** -20, 10**7

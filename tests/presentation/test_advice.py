@@ -88,3 +88,37 @@ def test_what_was_solved_for_is_said_first():
     made = SimpleNamespace(survey=survey)
     assert advice.first_line(made, 0.01, solved="crowd").startswith("You need 168,411 people")
     assert "epsilon 0.701" in advice.first_line(made, 0.01, solved="epsilon")
+
+
+# --- regressions -----------------------------------------------------------------------------
+
+
+def explained(crowd, **changed):
+    raw = {"name": "A", "crowd": crowd, "privacy": {"epsilon": 8.0, "analysis": "local"}}
+    raw["question"] = [{"id": id, "type": "yesno"} for id in ("ill", "smokes", "moves")]
+    raw["regression"] = [{"outcome": "ill", "on": ["smokes", "moves"], **changed}]
+    return incrowd.plan(incrowd.Survey.of(raw))
+
+
+def test_how_many_people_tell_an_odds_ratio_is_enough_and_needed():
+    """With so many people and the same noise it is told; with a hundredth fewer it is not."""
+    plan = explained(400, shares={"moves": [0.8, 0.2]})
+    (line,) = advice.odds_seen(plan, incrowd.forecast_regressions(plan))
+    assert line.startswith("ill=yes: an odds ratio of ") and "for moves=yes, the least" in line
+    people = int(line.split(" takes ")[1].split()[0].replace(",", ""))
+    for crowd, told in ((people, True), (int(0.99 * people), False)):
+        survey = plan.survey.model_copy(update={"crowd": crowd})
+        (found,) = incrowd.forecast_regressions(plan.model_copy(update={"survey": survey}))
+        error = max(each.standard_error for each in found.coefficients[1:])
+        assert (norm.ppf(0.975) * error <= math.log(1.5)) == told
+
+
+@pytest.mark.parametrize("changed", [{"family": "linear"}, {"shares": {"ill": [1.0, 0.0]}}])
+def test_nothing_is_said_of_odds_where_there_are_none(changed):
+    plan = explained(2000, **changed)
+    assert list(advice.odds_seen(plan, incrowd.forecast_regressions(plan))) == []
+
+
+def test_nothing_is_said_of_odds_that_are_told():
+    plan = explained(10**6)
+    assert list(advice.odds_seen(plan, incrowd.forecast_regressions(plan))) == []

@@ -228,5 +228,6 @@ def test_the_command_says_what_tables_are_weighted_to(tmp_path):
     page = (tmp_path / "o.html").read_text()
     assert "Percent of those who answered" in page and "weighted to known margins" in page
     rows = pa.csv.read_csv(tmp_path / "o.csv").to_pylist()
-    assert {row["weighted_to"] for row in rows} == {"faculty"}
+    assert {row["weighted_to"] for row in rows if row["stratum"] == "all"} == {"faculty"}
+    assert {row["stratum"] for row in rows} == {"all", *FACULTIES}
     assert {row["shares_of"] for row in rows} == {"those who answered"}

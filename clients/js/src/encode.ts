@@ -1,8 +1,12 @@
+import { between, rounded, type Rounding } from "./amounts.js"
 import { IncrowdError } from "./errors.js"
-import { answersOf, bitsOf, cohortBits, type Multi, type NumberQuestion, type Question, type Text } from "./plan.js"
+import {
+  answersOf, bitsOf, cohortBits, type Amount, type Multi, type NumberQuestion, type Plan, type Question, type Text,
+} from "./plan.js"
+import type { Draw } from "./random.js"
 import { normalize, placesOfWord } from "./words.js"
 
-/** yesno: a boolean; choice: an option; multi: a list of options; number: a number; text: a word; none: null. */
+/** yesno: a boolean; choice: an option; multi: a list of options; number, amount: a number; text: a word; none: null. */
 export type Answer = boolean | string | number | readonly string[] | null | undefined
 
 /** An answer for each question, by its id. */
@@ -13,19 +17,32 @@ export interface Answers {
 /** The bits that an answer sets; of a text question its word, whose bits depend on the cohort. */
 export type Encoded = number[] | string
 
+/**
+ * What all answers of a person set, her amounts rounded at random: drawn once, before all messages, copies and slots.
+ * Nothing is drawn if an answer does not fit.
+ */
+export function encodeAll({ survey }: Plan, answers: Answers, draw: Draw): Map<string, Encoded> {
+  const found = survey.question.map((question) => [question.id, encode(question, answers[question.id])] as const)
+  return new Map(found.map(([id, each]) => [id, isRounding(each) ? rounded(each, draw) : each]))
+}
+
+const isRounding = (each: Encoded | Rounding): each is Rounding => typeof each === "object" && "chance" in each
+
 /** What the answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
-export function encode(question: Question, answer: Answer): Encoded {
+export function encode(question: Question, answer: Answer): Encoded | Rounding {
   if (answer === null || answer === undefined) return noAnswer(question)
   switch (question.type) {
     case "yesno":
       if (typeof answer !== "boolean") return wrong(question, "use true or false")
-      return question.optional ? [answer ? 1 : 0] : answer ? [0] : []
+      return setBits(question, answer ? 1 : 0)
     case "choice":
       return [place(question, question.options, answer)]
     case "multi":
       return someOf(question, answer)
     case "number":
       return [bin(question, answer)]
+    case "amount":
+      return rounding(question, answer)
     case "text":
       return word(question, answer)
   }
@@ -35,10 +52,16 @@ function wrong(question: Question, hint: string): never {
   throw new IncrowdError("answer", `The answer to "${question.id}" does not fit: ${hint}.`, false, question.id)
 }
 
-function noAnswer(question: Question): Encoded {
+function noAnswer(question: Question): Encoded | Rounding {
   if (!question.optional) return wrong(question, "it is missing, and the question is not optional")
-  return question.type === "text" ? "no answer" : [answersOf(question).length - 1]
+  if (question.type === "text") return "no answer"
+  const last = [answersOf(question).length - 1]
+  return question.type === "amount" ? { down: last, up: last, chance: 0 } : last
 }
+
+/** The bit of an answer; of two answers in one bit the second sets it. */
+const setBits = (question: Question, answer: number): number[] =>
+  bitsOf(question) > 1 ? [answer] : answer ? [0] : []
 
 function place(question: Question, options: readonly string[], answer: unknown): number {
   const at = options.indexOf(answer as string)
@@ -51,10 +74,19 @@ function someOf(question: Multi, answer: unknown): number[] {
   return places.length <= question.at_most ? places : wrong(question, `choose at most ${question.at_most}`)
 }
 
+function finite(question: Question, answer: unknown): number {
+  return typeof answer === "number" && Number.isFinite(answer) ? answer : wrong(question, "use a number")
+}
+
 function bin(question: NumberQuestion, answer: unknown): number {
-  if (typeof answer !== "number" || !Number.isFinite(answer)) return wrong(question, "use a number")
-  const notAbove = question.edges.filter((edge) => edge <= answer).length
+  const number = finite(question, answer)
+  const notAbove = question.edges.filter((edge) => edge <= number).length
   return notAbove > 0 ? notAbove - 1 : wrong(question, `it is below ${question.edges[0]}`)
+}
+
+function rounding(question: Amount, answer: unknown): Rounding {
+  const [below, chance] = between(question.edges, finite(question, answer))
+  return { down: setBits(question, below), up: setBits(question, below + 1), chance }
 }
 
 function word(question: Text, answer: unknown): string {

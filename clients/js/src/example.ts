@@ -1,5 +1,5 @@
 import type { Survey } from "./bundle.js"
-import { encode, type Answers } from "./encode.js"
+import { encodeAll, type Answers } from "./encode.js"
 import { keptKey } from "./permanent.js"
 import { answersOf, bitsOf, cohortBits, questionsOf, type Question } from "./plan.js"
 import { systemWords } from "./random.js"
@@ -17,7 +17,7 @@ export interface Said {
  * drawn again, since who looks before sending chooses.
  */
 export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Said[][]> {
-  const encoded = new Map(plan.survey.question.map((question) => [question.id, encode(question, answers[question.id])]))
+  const encoded = encodeAll(plan, answers, systemWords)
   const key = await keptKey(async (fresh) => fresh)
   const shown: Said[][] = []
   for (const message of plan.messages) {
@@ -49,6 +49,6 @@ function labels(question: Question, bits: number[]): string[] {
     const cohort = bits.slice(0, digits).reduceRight((number, bit) => 2 * number + bit, 0)
     return [`cohort ${cohort}`, ...set(digits).map((i) => `bit ${i}`)]
   }
-  if (question.type === "yesno" && !question.optional) return [bits[0] ? "yes" : "no"]
-  return set(0).map((i) => answersOf(question)[i])
+  const answers = answersOf(question)
+  return bits.length < answers.length ? [answers[bits[0]]] : set(0).map((i) => answers[i])
 }

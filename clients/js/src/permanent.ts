@@ -1,8 +1,10 @@
 import { concat, toHex, utf8, type Bytes } from "./bytes.js"
-import { answersOf, type Message, type Plan, type Question, questionsOf } from "./plan.js"
+import { channelOf } from "./channels.js"
+import { answersOf, bitsOf, type Message, type Plan, type Question, questionsOf } from "./plan.js"
 import { eightBytes, framed } from "./words.js"
 
 const DOMAIN = utf8("incrowd permanent response 1")
+const SET = "incrowd permanent set 1"
 
 /** The secret of a device: 32 bytes, or an HMAC-SHA256 key that cannot be read out. */
 export type DeviceKey = Bytes | CryptoKey
@@ -49,6 +51,31 @@ const done = <T>(request: IDBRequest<T>): Promise<T> =>
 export function seriesOf(plan: Plan, message: Message, numerator: number): string {
   const questions = questionsOf(plan, message).map((question) => `${question.id}: ${answersOf(question).join(", ")}`)
   return `${plan.survey.name}, noise ${numerator}, with ${questions.join("; ")}`
+}
+
+/** The noise that is drawn once, over 2^32: the first stage of a randomizer, or that of the plan. */
+export const permanentNoise = (message: Message, question: Question): number =>
+  question.randomizer
+    ? channelOf(question.randomizer, bitsOf(question), question.id).permanent!.flip
+    : message.noise_numerator!
+
+/** Which bits of an answer, of which those in `chosen` are 1, a draw flips; attempt: how many draws did not fit. */
+export async function permanentFlips(
+  key: CryptoKey,
+  series: string,
+  question: Question,
+  chosen: number[],
+  numerator: number,
+  attempt: number,
+): Promise<number[]> {
+  const answer = [...chosen].sort((a, b) => a - b).join()
+  const name = framed(...[SET, series, question.id, answer, `${attempt}`].map(utf8))
+  const secret = await crypto.subtle.sign("HMAC", key, name)
+  const cipher = await crypto.subtle.importKey("raw", secret, "AES-CTR", false, ["encrypt"])
+  const algorithm = { name: "AES-CTR", counter: new Uint8Array(16), length: 64 }
+  const stream = new DataView(await crypto.subtle.encrypt(algorithm, cipher, new Uint8Array(4 * bitsOf(question))))
+  const numbers = Array.from({ length: bitsOf(question) }, (_, i) => stream.getUint32(4 * i))
+  return numbers.flatMap((number, i) => (number < numerator ? [i] : []))
 }
 
 /** The bits of an answer, each flipped with probability numerator / 2^32, alike whenever the rest is. */

@@ -8,6 +8,8 @@ interface Common {
   readonly id: string
   readonly optional: boolean
   readonly randomizer: Randomizer | null
+  /** Whether the noise of the plan is drawn once for each device and answer, and repeated in every round. */
+  readonly memoised?: boolean
   /** Whether the answer travels in clear: it makes the person's stratum, and stands in no message. */
   readonly open?: boolean
   /** What people read, where the survey says it; labels by the answers. */
@@ -20,13 +22,14 @@ export type YesNo = Common & { readonly type: "yesno" }
 export type Choice = Common & { readonly type: "choice"; readonly options: readonly string[] }
 export type Multi = Common & { readonly type: "multi"; readonly options: readonly string[]; readonly at_most: number }
 export type NumberQuestion = Common & { readonly type: "number"; readonly edges: readonly number[] }
+export type Amount = Common & { readonly type: "amount"; readonly edges: readonly number[] }
 export type Text = Common & {
   readonly type: "text"
   readonly block: number
   readonly hashes: number
   readonly cohorts: number
 }
-export type Question = YesNo | Choice | Multi | NumberQuestion | Text
+export type Question = YesNo | Choice | Multi | NumberQuestion | Amount | Text
 
 /** A device with fixed probabilities, as a survey names it (docs/protocol.md, "Randomizers"). */
 export interface Randomizer {
@@ -77,6 +80,8 @@ export function answersOf(question: Question): string[] {
       return [...question.options, ...last]
     case "number":
       return [...bins(question.edges.map(twelveDigits)), ...last]
+    case "amount":
+      return [...question.edges.map(twelveDigits), ...last]
     default:
       return []
   }
@@ -112,7 +117,8 @@ export const cohortBits = (question: Text): number => 31 - Math.clz32(question.c
 /** The bits of a question in a record. */
 export function bitsOf(question: Question): number {
   if (question.type === "text") return cohortBits(question) + question.hashes * question.block
-  return question.type === "yesno" && !question.optional ? 1 : answersOf(question).length
+  const answers = answersOf(question).length
+  return answers === 2 && ["yesno", "amount"].includes(question.type) ? 1 : answers
 }
 
 export const questionsOf = (plan: Plan, message: Message): Question[] =>
@@ -131,7 +137,7 @@ export function reportBits(plan: Plan, message: Message): number {
 export const plaintextBytes = (plan: Plan): number =>
   3 + Math.max(...plan.messages.map((message) => Math.ceil(reportBits(plan, message) / 8)))
 
-export const isMemoised = (question: Question): boolean => question.randomizer?.memoised === true
+export const isMemoised = (question: Question): boolean => Boolean(question.memoised || question.randomizer?.memoised)
 
 /** Refuses a plan that this client would not carry out as it says. */
 export function checkPlan(plan: Plan): void {
@@ -150,9 +156,10 @@ export function checkPlan(plan: Plan): void {
 }
 
 /** Whether the questions of a message can travel as it says: a device for each, memoised ones by themselves. */
-function fits(plan: Plan, { questions, noise_numerator: noise, apart }: Message): boolean {
+function fits(plan: Plan, { questions, noise_numerator: noise, apart, copies }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
   if (all.some(({ open }) => open)) return false
+  if (all.some(({ memoised, randomizer, type }) => memoised && (randomizer || copies > 1 || type === "text"))) return false
   const alike = all.every((question) => isMemoised(question) === isMemoised(all[0]))
   if (apart) return all.length === 1 && noise !== null && !all[0].randomizer && all[0].type !== "text"
   return alike && (noise !== null || all.every(({ randomizer }) => randomizer))
@@ -160,7 +167,15 @@ function fits(plan: Plan, { questions, noise_numerator: noise, apart }: Message)
 
 function checkQuestion(question: Question): void {
   const { type, id, open } = question
-  if (!["yesno", "choice", ...(open ? [] : ["multi", "number", "text"])].includes(type))
+  if (!["yesno", "choice", ...(open ? [] : ["multi", "number", "amount", "text"])].includes(type))
     refuse(`question "${id}" is of type "${type}", which this client does not know`)
+  if (type === "amount" && !(areEdges(question.edges) && !isMemoised(question)))
+    refuse(`the amount "${id}" has no rising edges, or is memoised, so that every round would tell another edge`)
   if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
 }
+
+/** At least two that rise, by numbers that can be computed with, and differ when they are written with twelve digits. */
+const areEdges = (edges: readonly number[]): boolean =>
+  edges.length > 1 &&
+  edges.every((edge, i) => i === 0 || (edge > edges[i - 1] && edge - edges[i - 1] < Infinity)) &&
+  new Set(edges.map(twelveDigits)).size === edges.length

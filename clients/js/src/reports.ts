@@ -1,9 +1,8 @@
-import { channelOf } from "./channels.js"
 import { concat, twoBytes, type Bytes } from "./bytes.js"
-import { bitsFor, encode, type Answers, type Encoded } from "./encode.js"
+import { bitsFor, encodeAll, type Answers, type Encoded } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
-import { permanentBits, seriesOf } from "./permanent.js"
-import { bitsOf, isMemoised, plaintextBytes, questionsOf, recordBits, reportBits, type Message, type Plan } from "./plan.js"
+import { permanentBits, permanentFlips, permanentNoise, seriesOf } from "./permanent.js"
+import { isMemoised, plaintextBytes, questionsOf, recordBits, reportBits, type Message, type Plan } from "./plan.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
 
@@ -12,7 +11,8 @@ const DUMMY = 65535
 
 /**
  * What a person's device seals, before it is put in random order: reports of each message, and dummies in the slots
- * that they leave. If there are more reports than slots of any message, all is drawn again (docs/protocol.md, "Slots").
+ * that they leave. If there are more reports than slots of any message, all is drawn again, except
+ * for permanent responses, which keep to the slots by themselves (docs/protocol.md, "Slots").
  */
 export async function plaintexts(
   plan: Plan,
@@ -21,26 +21,29 @@ export async function plaintexts(
   draw: Draw,
   key: CryptoKey | null,
 ): Promise<Bytes[]> {
-  const encoded = new Map(plan.survey.question.map((question) => [question.id, encode(question, answers[question.id])]))
+  const encoded = encodeAll(plan, answers, draw)
   for (;;) {
     const reports: Bytes[][] = []
-    for (const message of plan.messages) reports.push(await reportsOf(plan, message, encoded, draw, key))
+    for (const [i, message] of plan.messages.entries())
+      reports.push(await reportsOf(plan, message, encoded, draw, key, slots[i]))
     if (reports.every((own, i) => own.length <= slots[i])) return padded(plan, slots, reports)
   }
 }
 
-/** The reports of one message, all its copies. */
+/** The reports of one message, all its copies. slots: how many of permanent responses there may be. */
 export async function reportsOf(
   plan: Plan,
   message: Message,
   encoded: ReadonlyMap<string, Encoded>,
   draw: Draw,
   key: CryptoKey | null,
+  slots = Infinity,
 ): Promise<Bytes[]> {
   const questions = questionsOf(plan, message)
   if (message.apart) {
     const lanes = recordBits(plan, message) * message.copies
     const chosen = encoded.get(questions[0].id) as number[]
+    if (isMemoised(questions[0])) return permanentlyUnlinked(plan, message, chosen, key!, slots)
     return unlinked(plan, message, chosen, lanesOf(bernoulli(lanes, message.noise_numerator!, draw)))
   }
   const copies = Array.from({ length: message.copies })
@@ -71,10 +74,22 @@ async function record(
   const parts = questions.map(async (question, i) => {
     const bits = await bitsFor(question, encoded.get(question.id)!, cohorts[i])
     if (!isMemoised(question)) return bits
-    const { flip } = channelOf(question.randomizer!, bitsOf(question), question.id).permanent!
-    return permanentBits(key!, seriesOf(plan, message, flip), question, bits, flip)
+    const noise = permanentNoise(message, question)
+    return permanentBits(key!, seriesOf(plan, message, noise), question, bits, noise)
   })
   return (await Promise.all(parts)).flat()
+}
+
+/** The same numbers whenever a device gives an answer: of the first draw that has room. */
+async function permanentlyUnlinked(plan: Plan, message: Message, chosen: number[], key: CryptoKey, slots: number) {
+  const [question] = questionsOf(plan, message)
+  const noise = permanentNoise(message, question)
+  const series = seriesOf(plan, message, noise)
+  for (let attempt = 0; ; attempt++) {
+    const flips = await permanentFlips(key, series, question, chosen, noise, attempt)
+    const reports = unlinked(plan, message, chosen, flips)
+    if (reports.length <= slots) return reports
+  }
 }
 
 /** The numbers of the bits that are set after flipping, copy after copy. chosen: set before; flips: of all copies. */

@@ -38,7 +38,7 @@ function segmentsOf(message: Message, questions: Question[]): Segment[] {
 
 /** What is left to be drawn of a question's randomness. */
 function left(message: Message, question: Question): Channel | null {
-  if (!question.randomizer) return { flip: message.noise_numerator! }
+  if (!question.randomizer) return isMemoised(question) ? null : { flip: message.noise_numerator! }
   const channel = channelOf(question.randomizer, bitsOf(question), question.id)
   return isMemoised(question) ? channel.again! : channel
 }

@@ -30,6 +30,19 @@ def questions(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{written}{comma}{id}" for id in one_of(rest)(last)]
 
 
+def questions_joined(sign: str) -> Callable[[typer.Context, str], list[str]]:
+    """As `questions`, and what stands behind a sign between two of them, as in a,b:c."""
+
+    def offered(context: typer.Context, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(TABLE_SEPARATOR)
+        joined, found, second = last.rpartition(sign)
+        others = [id for id in _ids(context) if found and id not in joined.split(sign)]
+        rest = [f"{before}{comma}{joined}{found}{id}" for id in one_of(others)(second)]
+        return questions(context, incomplete) + rest
+
+    return offered
+
+
 def question_is(context: typer.Context, incomplete: str) -> list[str]:
     """The questions of the plan, each with the sign that an answer follows."""
     return one_of(f"{id}=" for id in _ids(context))(incomplete)

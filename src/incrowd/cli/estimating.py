@@ -18,6 +18,7 @@ from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
     Engine,
+    Margins,
     Master,
     NoiseOnly,
     Output,
@@ -60,10 +61,6 @@ Simultaneous = Annotated[
         "Intervals for all cells at once: max-t or bonferroni.",
     ),
 ]
-Margins = Annotated[
-    Path | None,
-    typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
-]
 OfThoseWhoAnswered = Annotated[
     bool,
     typer.Option(
@@ -79,6 +76,10 @@ First = Annotated[
 Second = Annotated[
     str,
     typer.Argument(metavar="SECOND", help="Question that is compared.", autocompletion=question),
+]
+Pairs = Annotated[
+    bool,
+    typer.Option("--pairs", help="Count pairs of bits too: for weights, errors of cells together."),
 ]
 Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
 
@@ -126,6 +127,9 @@ def tally(
     reports: ReportsFiles,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .json.")],
     table: Tables = None,
+    pairs: Pairs = False,
+    margins: Margins = None,
+    of_those_who_answered: OfThoseWhoAnswered = False,
     json: AsJson = False,
 ) -> None:
     """Count reports where they lie. Tallies are small, and `estimate` adds them up.
@@ -134,14 +138,20 @@ def tally(
     Example:
       incrowd tally plan.json part-1.parquet -o part-1.json
       incrowd estimate plan.json part-1.json part-2.json
+      incrowd tally plan.json part-1.parquet --margins margins.toml -o part-1.json
+
+    With --margins and --of-those-who-answered it counts what `estimate` with them needs.
     """
-    keep(output, plan, *reports)
+    keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
     if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
     made = incrowd.Plan.load(plan)
     analysis_of(made)
-    counted = count_paths(made, reports, _asked(table))
+    changed = _Changed(incrowd.load_margins(margins) if margins else None, of_those_who_answered)
+    wanted = to_count(made, _asked(table), **changed._asdict())
+    kind: Kind = "pairs" if pairs or any(changed) else "singles"
+    counted = count_paths(made, reports, wanted, kind)
     save_tally(counted, output)
     with beside(output):
         show.counted(counted, output, json)
@@ -276,6 +286,7 @@ def compare(
     reference: Annotated[
         str | None, typer.Option(help="Group that others are compared with; else the first.")
     ] = None,
+    margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
@@ -285,6 +296,7 @@ def compare(
     \b
     Example:
       incrowd compare plan.json reports.parquet smoker health --reference no
+      incrowd compare plan.json reports.parquet smoker health --margins margins.toml
     """
     check_reports(reports)
     made = certified(plan)
@@ -295,6 +307,7 @@ def compare(
             first,
             second,
             reference=reference,
+            margins=incrowd.load_margins(margins) if margins else None,
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
         )

@@ -61,6 +61,10 @@ Tables = Annotated[
         autocompletion=questions,
     ),
 ]
+Margins = Annotated[
+    Path | None,
+    typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
+]
 NoiseOnly = Annotated[
     bool, typer.Option("--noise-only", help="Errors of the noise alone, the people being fixed.")
 ]

@@ -10,11 +10,12 @@ import typer
 
 import incrowd
 from incrowd.cli import show
-from incrowd.cli.completion import question, question_is, questions
-from incrowd.cli.console import counting, out, printed_as_json, say
+from incrowd.cli.completion import question, question_is, questions_joined
+from incrowd.cli.console import counting, printed_as_json, say
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
+    Margins,
     NoiseOnly,
     Output,
     PlanFile,
@@ -26,27 +27,25 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.errors import MISSING, UsageError
-from incrowd.estimation.regression.formula import FAMILIES, IS
-from incrowd.estimation.regression.model import Family
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regressions
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.terminal_tables import LIGHT, table
+from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, Family
 from incrowd.survey.questions import TABLE_SEPARATOR
 from incrowd.workflow.regress import METHODS
 
 Outcome = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="What is explained: a question, or QUESTION=ANSWER against all others.",
+        help="What is explained: a question, or QUESTION=ANSWER; by default as the survey wants.",
         autocompletion=question,
     ),
 ]
 On = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction.",
-        autocompletion=questions,
+        autocompletion=questions_joined(BETWEEN),
     ),
 ]
 References = Annotated[
@@ -88,12 +87,13 @@ Shares = Annotated[
 def regress(
     plan: PlanFile,
     reports: Reports = None,
-    outcome: Outcome = ...,  # type: ignore[assignment]
-    on: On = ...,  # type: ignore[assignment]
+    outcome: Outcome = None,
+    on: On = None,
     reference: References = None,
     family: Chosen = None,
     scores: Scores = None,
     method: By = None,
+    margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     forecast: Forecast = False,
@@ -103,31 +103,32 @@ def regress(
 ) -> None:
     """Explain one answer by others: logistic and linear regression.
 
-    The coefficients have no bias from the noise.
+    The coefficients have no bias from the noise. The default is the regression of the survey.
 
     \b
     Example:
-      incrowd regress plan.json reports.parquet --outcome smoker --on sex,age
+      incrowd regress plan.json reports.parquet --outcome smoker --on sex,age --margins known.toml
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
-    files = reports or []
-    _check_files(plan, files, forecast, output)
+    _check_files(plan, files := reports or [], forecast, output, margins)
     made = certified(plan)
     asked: dict[str, Any] = {
         "outcome": outcome,
-        "on": _predictors(made, on),
+        "on": _predictors(made, on) if on else None,
         "reference": _of_questions(made, "--reference", reference or []),
         "family": family,
         "scores": None if scores is None else _numbers("--scores", scores),
+        "method": method,
         "noise_only": noise_only,
     }
     if forecast:
         asked["shares"] = _shares(made, share or [])
         found = incrowd.forecast_regression(made, **asked)
     else:
-        asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
+        known = incrowd.load_margins(margins) if margins else None
+        asked |= {"accept_smaller_crowd": accept_smaller_crowd, "margins": known}
         found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
@@ -144,11 +145,16 @@ def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
         _show(found, json)
 
 
-def _check_files(plan: Path, reports: list[Path], forecast: bool, output: Path | None) -> None:
+def _check_files(
+    plan: Path, reports: list[Path], forecast: bool, output: Path | None, margins: Path | None
+) -> None:
     """Raises UsageError before any work is done."""
     if output:
         regressions.check_regression_ending(output)
-        keep(output, plan, *reports)
+        keep(output, plan, *reports, *([margins] if margins else []))
+    if forecast and margins:
+        allowed = "a forecast has no people to weight; leave it out, or leave --forecast out"
+        raise UsageError.of("--margins", str(margins), allowed)
     check_reports(*reports)
     if bool(reports) == forecast:
         allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"
@@ -202,11 +208,4 @@ def _show(found: incrowd.Regression, json: bool) -> None:
     if printed_as_json(json, regressions.facts(found), found.seed):
         return
     say(guarantee_sentence(found.guarantee))
-    if found.estimable:
-        look = {"padding": (0, 2, 0, 0), **LIGHT}
-        shown = table(regressions.title(found), *regressions.headings(found), **look)
-        for row in regressions.rows(found):
-            shown.add_row(*row)
-        out.print(shown)
-    for note in regressions.notes(found):
-        say(note)
+    show.regression(found)

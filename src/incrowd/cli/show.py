@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
+from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
@@ -18,8 +20,8 @@ from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
-from incrowd.presentation import comparisons, number_text, terminal
-from incrowd.presentation.advice import first_line, of_no_use, sharper
+from incrowd.presentation import comparisons, number_text, regressions, terminal
+from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -28,11 +30,13 @@ from incrowd.presentation.guarantees import (
 )
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,
     beyond_budget,
+    coefficient_table,
     comparison_table,
     forecast_table,
     ledger_lines,
@@ -46,19 +50,22 @@ from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
 from incrowd.tally.tally import Tally
 from incrowd.workflow.forecast import forecast
+from incrowd.workflow.regression_forecast import forecast_regressions
 from incrowd.workflow.verify import Verification
 
 
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
-    facts, expected, error = plan_facts(made), forecast(made), plan_error(made)
+    expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
     advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
-        facts |= {"advice": advice, "warnings": doubts}
+        facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         ways = [way._asdict() for way in others]
-        print_json(facts | {"tables": tables, "alternatives": ways})
+        explained = finite(list(map(expected_facts, models)))
+        print_json(facts | {"tables": tables, "regressions": explained, "alternatives": ways})
         return
     for text in advice:
         out.print(text, markup=False, highlight=False)
@@ -77,8 +84,20 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for table in expected:
         if table.mean_error is not None:
             say(mean_error(made.survey, table.questions[0], table.mean_error))
+    for model in models:
+        regression(model)
     if others:
         out.print(alternatives_table(made, error, others))
+
+
+def regression(found: Regression) -> None:
+    """The coefficients of a model, if there are any, and what is to be said of them."""
+    if found.estimable:
+        out.print(coefficient_table(found))
+    elif found.expected:
+        say(regressions.title(found))
+    for note in regressions.notes(found):
+        say(note)
 
 
 def ledger(known: Ledger, json: bool) -> None:
@@ -263,6 +282,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     facts = finite(dataclasses.asdict(found)) | guarantee
     if not found.wording:
         del facts["wording"]
+    facts |= weights_facts(facts.pop("margins"), facts.pop("error_ratio"))
     if printed_as_json(json, facts, found.seed):
         return
     for line in found.wording:
@@ -270,7 +290,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
     out.print(comparison_table(found))
-    for note in comparisons.notes(found.figures):
+    for note in comparisons.said_below(found):
         say(note)
 
 

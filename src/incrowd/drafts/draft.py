@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from incrowd.drafts.found import Asked, Found, LeftOut
-from incrowd.drafts.writing import lines
+from incrowd.drafts.writing import body, start
+from incrowd.survey.words import LANGUAGE
 
 CROWD = 1000  # where no data says how many people there are
 DIGITS = 2  # of the number of rows, which a survey makes public
@@ -16,13 +17,14 @@ DIGITS = 2  # of the number of rows, which a survey makes public
 class Draft:
     """A survey that can be planned, with everything about it that is not sure.
 
-    people: in the data; None of a questionnaire.
+    people: in the data; None of a questionnaire. language: of what people read in it.
     """
 
     name: str
     people: int | None
     found: tuple[Found, ...]
     notes: tuple[str, ...] = ()
+    language: str = LANGUAGE
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -45,8 +47,8 @@ class Draft:
     @property
     def toml(self) -> str:
         """The text of a survey file, which can be loaded and planned as it is."""
-        written = lines(self.name, self.people, self.crowd, self.notes, self.asked, self.left_out)
-        return "\n".join(written) + "\n"
+        head = start(self.name, self.language, self.people, self.crowd, self.notes)
+        return "\n".join([*head, *body(self.asked, self.left_out)]) + "\n"
 
     @property
     def undecided(self) -> tuple[str, ...]:

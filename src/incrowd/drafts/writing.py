@@ -8,40 +8,63 @@ from typing import Any
 
 from incrowd.drafts.found import Asked, LeftOut
 from incrowd.survey import Codes, Multi, Number
+from incrowd.survey.words import LANGUAGE
 
 KNOWN = {*Multi.model_fields, *Number.model_fields, *Codes.model_fields}  # keys of questions
+PREDICTING = ("yesno", "choice", "number")
+MOST_LEVELS = 12
 WIDTH = 96  # of a line, beyond which a list takes a line for each entry
 
 
-def lines(
-    name: str,
-    people: int | None,
-    crowd: int,
-    notes: Sequence[str],
-    asked: Sequence[Asked],
-    left_out: Sequence[LeftOut],
+def start(
+    name: str, language: str, people: int | None, crowd: int, notes: Sequence[str]
 ) -> Iterator[str]:
-    """The lines of the file; it loads as it is."""
+    """The first lines of the file."""
     yield "# A first draft, written by `incrowd init`. DECIDE marks what it could not know."
     yield from (f"# DECIDE: {note}." for note in notes)
     yield ""
     yield f"name = {quoted(name)}"
+    if language != LANGUAGE:
+        yield f"language = {quoted(language)}"
     counted = "nobody said how many answer" if people is None else "the rows, rounded down"
     yield f"crowd = {crowd}  # {counted}; DECIDE: the promise is for no fewer"
     yield ""
     yield "[privacy]"
     yield "epsilon = 1.0  # DECIDE: smaller protects more, and blurs more"
     yield "delta = 1e-6"
+
+
+def body(asked: Sequence[Asked], left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """The lines of the questions; with those before them the file loads as it is."""
     for each in asked:
         yield from _question(each)
     yield ""
     yield "# Joint tables that you want, such as:"
     yield "# [[table]]"
     yield f"# questions = [{', '.join(quoted(each.id) for each in asked[:2])}]"
+    yield from _regression(asked)
     if left_out:
         yield ""
         yield "# No questions:"
         yield from map(_left_out, left_out)
+
+
+def _regression(asked: Sequence[Asked]) -> Iterator[str]:
+    """Of the first yes/no question on the next two that can explain something."""
+    first = next((each for each in asked if each.keys.get("type") == "yesno"), None)
+    others = [each for each in asked if each is not first and _explains(each)]
+    if first and others:
+        yield ""
+        yield "# A regression that you want, such as:"
+        yield "# [[regression]]"
+        yield f"# outcome = {quoted(first.id)}"
+        yield f"# on = [{', '.join(quoted(each.id) for each in others[:2])}]"
+
+
+def _explains(asked: Asked) -> bool:
+    """Whether a question has few answers, of which a person gives one."""
+    options = asked.keys.get("options", ())
+    return asked.keys.get("type") in PREDICTING and len(options) <= MOST_LEVELS
 
 
 def _left_out(gone: LeftOut) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from incrowd.drafts.columns import is_id, labelled
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.edges import even
 from incrowd.drafts.found import Asked, Found, LeftOut
+from incrowd.drafts.languages import Languages, Table, languages_of
 
 SHEETS = {"survey", "choices"}
 QUIET = ("note", "calculate", "hidden", "begin", "end", "start", "today", "deviceid", "username")
@@ -28,18 +30,26 @@ def is_xlsform(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
 
 def draft_of(name: str, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Draft:
     """A question for each row of the sheet survey that people answer."""
-    choices: dict[str, dict[str, str]] = {}
+    settings = next(_rows(sheets.get("settings", ())), {})
+    columns = [name for sheet in ("survey", "choices") for name in _names(sheets[sheet])]
+    spoken = languages_of(columns, settings.get("default_language", ""))
+    choices: dict[str, dict[str, Table]] = {}
     for row in _rows(sheets["choices"]):
         list_name = row.get("list_name") or row.get("list name", "")
         if code := row.get("name") or row.get("value", ""):
-            choices.setdefault(list_name, {})[code] = _label(row) or code
-    found = tuple(_found(row, choices) for row in _rows(sheets["survey"]) if _asks(row))
-    return Draft(name, None, found, ("a form does not say how many people answer: set the crowd",))
+            choices.setdefault(list_name, {})[code] = spoken.words(row, "label")
+    found = tuple(_found(row, choices, spoken) for row in _rows(sheets["survey"]) if _asks(row))
+    notes = ("a form does not say how many people answer: set the crowd", *spoken.notes)
+    return Draft(name, None, found, notes, spoken.main)
+
+
+def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:
+    return [str(name or "").strip() for name in sheet[0]] if sheet else []
 
 
 def _rows(sheet: Sequence[Sequence[Any]]) -> Iterator[Row]:
     """Rows by the names of the columns, all as text."""
-    names = [str(name or "").strip() for name in sheet[0]] if sheet else []
+    names = _names(sheet)
     for row in sheet[1:]:
         filled = {n: _text(cell) for n, cell in zip(names, row, strict=False) if n}
         if any(filled.values()):
@@ -57,29 +67,46 @@ def _asks(row: Row) -> bool:
     return bool(row.get("name")) and not row.get("type", "").lower().startswith(QUIET)
 
 
-def _label(row: Row) -> str:
-    """In the form's first language."""
-    return next((row[key] for key in row if key.split(":")[0] == "label" and row[key]), "")
-
-
-def _found(row: Row, choices: Mapping[str, Mapping[str, str]]) -> Found:
+def _found(row: Row, choices: Mapping[str, Mapping[str, Table]], spoken: Languages) -> Found:
     name, (kind, _, rest) = row["name"], row.get("type", "").partition(" ")
     if not is_id(name):
         return LeftOut(name, "a name has no comma and no space around it; rename it")
-    codes = dict(choices.get(rest.split(" ")[0], {}))
+    words = choices.get(rest.split(" ")[0], {})
+    codes = {code: next(iter(said.values()), code) for code, said in words.items()}
     if rest.endswith("or_other"):
         codes |= {"other": "other"}
     found = _typed(name, kind.lower(), codes, row.get("constraint", ""))
     if isinstance(found, LeftOut):
         return found
-    keys: dict[str, Any] = {"text": _label(row)} if _label(row) else {}
-    keys |= found.keys
+    made = _worded(found, row, words, spoken)
     if not row.get("required", "").lower().startswith(("yes", "true", "1")):
-        keys["optional"] = True
-    made = Asked(name, keys, found.remarks, found.undecided)
+        made = replace(made, keys={**made.keys, "optional": True})
     if relevant := row.get("relevant"):
         return made.noting(f"Asked only if {relevant}: then it is optional.")
     return made
+
+
+def _worded(made: Asked, row: Row, words: Mapping[str, Table], spoken: Languages) -> Asked:
+    """With its text, help and labels, in every language of the form that has a tag."""
+    text, help = spoken.words(row, "label"), spoken.words(row, "hint")
+    said = {"text": text, "help": help}
+    keys: dict[str, Any] = {k: _words(v, spoken.main) for k, v in said.items() if v}
+    keys |= made.keys
+    answers = {made.keys.get("values", {}).get(code): each for code, each in words.items()}
+    labels, alike = spoken.labels({answer: each for answer, each in answers.items() if answer})
+    if labels:
+        keys["labels"] = keys.get("labels", {}) | labels
+    made = replace(made, keys=keys)
+    if any(each and spoken.main not in each for each in (text, help, *words.values())):
+        made = made.doubting(f"some of its words are not in {spoken.main!r}, the survey's language")
+    for tag in alike:
+        made = made.doubting(f"two answers have one name in {tag!r}: its labels were left out")
+    return made
+
+
+def _words(said: Table, main: str) -> str | Table:
+    """Plain text, unless there are several languages with the survey's own among them."""
+    return said if len(said) > 1 and main in said else next(iter(said.values()))
 
 
 def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> Found:

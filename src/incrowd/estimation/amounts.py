@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd.channels.base import Channel
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.readings import Reading
@@ -68,20 +68,15 @@ class Amounts:
 class Evidence:
     """The shares of the answers to a question of numbers, read in all messages that hold it.
 
-    values: 1, then the share of each answer. noise: their covariance by the noise alone. Answers
-    exclude each other, so that the sampling of N people adds (diag(pi) - pi pi^T) / N.
+    values: 1, then the share of each answer. noise: their covariance by the noise alone.
+    covariance: by noise and sampling, and by rounding, which is part of the sampling of edges.
     """
 
     question: Amount | Number
     values: np.ndarray
     noise: np.ndarray
+    covariance: np.ndarray
     people: float
-
-    @cached_property
-    def covariance(self) -> np.ndarray:
-        """By noise and sampling, and by rounding, which is part of the sampling of edges."""
-        shares = np.append(0.0, self.values[1:])
-        return np.asarray(self.noise + (np.diag(shares) - np.outer(shares, shares)) / self.people)
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
         """Of weighted sums of the values. Raw shares below zero take nothing off the noise's."""
@@ -112,12 +107,32 @@ def evidence(question: Amount | Number, found: Sequence[Reading]) -> Evidence:
     total = sum(reading.weight for reading in found)
     parts = [(reading.weight / total, reading) for reading in found]
     each = [_read(question, reading) for reading in found]
-    return Evidence(
+    return of_a_sample(
         question,
         np.sum([w * values for (w, _), (values, _) in zip(parts, each, strict=True)], axis=0),
         np.sum([w**2 * noise for (w, _), (_, noise) in zip(parts, each, strict=True)], axis=0),
         min(float(reading.counts[0]) / reading.message.copies for reading in found),
     )
+
+
+def of_a_sample(
+    question: Amount | Number, values: np.ndarray, noise: np.ndarray, people: float
+) -> Evidence:
+    """Of people who are a sample: answers exclude each other, so that the sampling of N people adds
+    (diag(pi) - pi pi^T) / N."""
+    shares = np.append(0.0, values[1:])
+    covariance = noise + (np.diag(shares) - np.outer(shares, shares)) / people
+    return Evidence(question, values, noise, covariance, people)
+
+
+def evidence_of(question: Amount | Number, table: JointEstimate) -> Evidence:
+    """The shares of a question's answers in a table of it alone, with its margin and errors of
+    noise and sampling, such as a weighted one."""
+    order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
+    noise, covariance = (
+        matrix[np.ix_(order, order)] for matrix in (table.noise_covariance, table.covariance)
+    )
+    return Evidence(question, table.estimate[order], noise, covariance, table.people)
 
 
 def _read(question: Amount | Number, reading: Reading) -> tuple[np.ndarray, np.ndarray]:

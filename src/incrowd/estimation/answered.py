@@ -33,15 +33,45 @@ def of_those_who_answered(joint: JointEstimate) -> tuple[JointEstimate, np.ndarr
         for each, answers, end in zip(rows, joint.answers, ends, strict=True)
     ]
     cells, whole = reduce(np.kron, kept), reduce(np.kron, ends)[0]
-    values = joint.estimate.ravel()
-    share = float(whole @ values)
-    error = math.sqrt(max(float(whole @ joint.covariance @ whole), 0.0))
-    check_clear("table", f"those who answered {', '.join(joint.questions)}", share, error)
-    found = cells @ values / share
-    jacobian = (cells - np.outer(found, whole)) / share
+    name = f"those who answered {', '.join(joint.questions)}"
+    found, jacobian = shares_among(joint, cells, whole, ("table", name))
     said = tuple(tuple(a for a in answers if a != NO_ANSWER) for answers in joint.answers)
     shape = tuple(1 + len(answers) for answers in said)
     return replace(linear(joint, found.reshape(shape), jacobian), answers=said), jacobian
+
+
+def shares_among(
+    joint: JointEstimate, cells: np.ndarray, whole: np.ndarray, named: tuple[str, str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
+
+    cells, whole: which cells are summed, a row for each sum. named: the field and the name of the
+    people who are the whole, for the TableError where their share is not clear of the noise.
+    """
+    values = joint.estimate.ravel()
+    share = float(whole @ values)
+    error = math.sqrt(max(float(whole @ joint.covariance @ whole), 0.0))
+    check_clear(*named, share, error)
+    found = cells @ values / share
+    return found, (cells - np.outer(found, whole)) / share
+
+
+def within(joint: JointEstimate, place: int, named: str) -> tuple[JointEstimate, np.ndarray]:
+    """The table of those alone who gave one answer to the first question, and its Jacobian.
+
+    joint: with margins. Raises TableError if their share is not clear of the noise.
+    """
+    places = np.arange(joint.estimate.size).reshape(joint.estimate.shape)[place]
+    cells = np.eye(joint.estimate.size)[places.ravel()]
+    found, jacobian = shares_among(joint, cells, cells[-1], ("table", named))
+    rest = linear(joint, found.reshape(places.shape), jacobian)
+    return replace(
+        rest,
+        questions=joint.questions[1:],
+        answers=joint.answers[1:],
+        exclusive=joint.exclusive[1:],
+        margins=joint.margins[1:],
+    ), jacobian
 
 
 def _answered(answers: tuple[str, ...]) -> np.ndarray:

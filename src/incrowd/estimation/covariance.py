@@ -23,6 +23,7 @@ from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.survey import AnyQuestion, Multi
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
+MOST_COUNTS = 1 << 24  # 128 MiB
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@ of those who answered."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.margins import listed
+from incrowd.estimation.margins import listed, weights_words
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 
 
@@ -39,12 +40,7 @@ class DerivedTable(TableEstimate):
     @property
     def weights_words(self) -> str:
         """To what it is weighted, and what that does to its errors; "" if it is not."""
-        if not self.margins:
-            return ""
-        effect = "errors are 0: the margins tell it"
-        if self.error_ratio > 0:
-            effect = f"standard errors are {self.error_ratio:.2f} of those without weights"
-        return f"weighted to known margins of {listed(self.margins)}; {effect}"
+        return weights_words(self.margins, self.error_ratio)
 
     @property
     def changes(self) -> dict[str, str]:
@@ -63,8 +59,6 @@ def derived_table(
     """A table of a joint estimate of noise and sampling; own: as it is without weights."""
     variances = np.maximum(np.diagonal(joint.noise_covariance), 0.0)
     errors = joint.standard_error
-    before = replace(own, errors=NOISE_AND_SAMPLING).standard_error
-    ratio = np.linalg.norm(errors) / np.linalg.norm(before) if before.any() else 1.0
     return DerivedTable(
         questions=joint.questions,
         answers=joint.answers,
@@ -76,5 +70,47 @@ def derived_table(
         whole_error=errors,
         margins=margins,
         answered=answered,
-        error_ratio=float(ratio),
+        error_ratio=_error_ratio(errors, own),
     )
+
+
+def averaged_table(
+    parts: Sequence[TableEstimate],
+    weights: np.ndarray,
+    drift: np.ndarray,
+    own: TableEstimate,
+    margins: tuple[str, ...],
+) -> DerivedTable:
+    """The weighted mean of tables of different people, whose errors are independent.
+
+    drift: the covariance of the weights, which is zero where they are known. own: the table of all
+    people without weights.
+    """
+    cells = np.stack([part.estimate for part in parts])
+    pairs = list(zip(weights, parts, strict=True))
+    within = sum((w * _whole_error(part)) ** 2 for w, part in pairs)
+    between = np.einsum("s...,st,t...->...", cells, drift, cells)
+    errors = np.sqrt(within + np.maximum(between, 0.0))
+    return DerivedTable(
+        questions=own.questions,
+        answers=own.answers,
+        estimate=np.tensordot(weights, cells, 1),
+        noise_error=np.sqrt(sum((w * part.noise_error) ** 2 for w, part in pairs)),
+        people=own.people,
+        errors=own.errors,
+        influence=float(max(w * part.influence for w, part in pairs)),
+        whole_error=errors,
+        margins=margins,
+        error_ratio=_error_ratio(errors, own),
+    )
+
+
+def _whole_error(table: TableEstimate) -> np.ndarray:
+    """Of noise and sampling."""
+    return replace(table, errors=NOISE_AND_SAMPLING).standard_error
+
+
+def _error_ratio(errors: np.ndarray, own: TableEstimate) -> float:
+    """Of errors to those of a table as it was, in the mean square."""
+    before = np.linalg.norm(_whole_error(own))
+    return float(np.linalg.norm(errors) / before) if before else 1.0

@@ -106,6 +106,20 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
+    """To what figures are weighted, and what that does to their errors; "" if they are not."""
+    if not names:
+        return ""
+    effects = {None: "", 0.0: "; errors are 0: the margins tell it"}
+    shown = f"; standard errors are {error_ratio or 0:.2f} of those without weights"
+    return f"weighted to known margins of {listed(names)}{effects.get(error_ratio, shown)}"
+
+
+def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, str | float | None]:
+    """The same for programs; nothing where figures are not weighted."""
+    return {"weighted_to": listed(names), "error_ratio": error_ratio} if names else {}
+
+
 def _check_clear(joint: JointEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
     """Raises TableError for a category whose share is not well above its error: weights divide by
     it, and the error of a quotient is known only if what is divided by is far from zero."""

@@ -41,7 +41,7 @@ def theoretical_error(
     noise = np.zeros(cells.shape)
     for message, weight in found:
         second = _second_moment(plan, message, ids, shares)
-        variance = (second - cells) / (message.copies * people)
+        variance = (second - cells) / (message.independent_copies * people)
         noise += (weight / total) ** 2 * variance
     if errors == NOISE_ONLY:
         return np.sqrt(noise)

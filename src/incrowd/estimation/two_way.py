@@ -10,6 +10,7 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.margins import weights_words
 from incrowd.estimation.quotients import Comparison
 from incrowd.plans import Guarantee
 
@@ -22,7 +23,8 @@ class TwoWay(views.Notebook, views.Tabular):
     shares: of each answer to the second question among those of each answer to the first.
     differences, odds_ratios: of each answer to the second question, the first answer to the first
     question, or the one that was chosen, against each other one. wording: of both questions and
-    their answers, if there is any.
+    their answers, if there is any. margins: the names of the known margins that the table is
+    weighted to; error_ratio: of its errors to those without weights, in the mean square.
     """
 
     questions: tuple[str, str]
@@ -34,12 +36,19 @@ class TwoWay(views.Notebook, views.Tabular):
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
     wording: tuple[str, ...] = ()
+    margins: tuple[str, ...] = ()
+    error_ratio: float | None = None
 
     def __repr__(self) -> str:
         first, second = self.questions
         p = f"p={self.independence.p_value:.3g}" if self.independence.estimable else "no test"
         figures = f"{len(self.figures)} figures{views.simulated(self.seed)}"
         return f"TwoWay({second} by {first}, independence: {p}, {figures})"
+
+    @property
+    def weights_words(self) -> str:
+        """To what the table is weighted, and what that does to its errors; "" if it is not."""
+        return weights_words(self.margins, self.error_ratio)
 
     @property
     def figures(self) -> tuple[Comparison, ...]:

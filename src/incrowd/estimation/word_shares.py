@@ -22,26 +22,24 @@ unexplained, is known given the data, whatever the unknown words are; its tail i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array
-from scipy.special import ndtr, stdtrit
+from scipy.special import stdtrit
 
 from incrowd.errors import InWords, TableError
+from incrowd.estimation.margins import listed
+from incrowd.estimation.placements import tail_of_placements
 from incrowd.estimation.tables import LEVEL, Intervals
 
 FAMILY_ERROR = 0.05
 RAISE = "raise the question's cohorts, bits or hashes in the next survey"
 CHUNK_NUMBERS = 1 << 21
 DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
-LEAST = 1e-3  # standard deviations; nearer to zero the saddlepoint formula is 0 / 0
-MOST_TILT = 20.0  # per standard deviation; further out the p-value is far below any in use
-STEPS = 8
-TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class WordEstimates(Intervals):
     probability `family_error` at most.
     others, others_error: the share of people whose word is no candidate, 1 - sum, and its error.
     degrees_of_freedom: the equations less the candidates, for Student's factor of the intervals.
+    margins: the names of the margins that they are weighted to.
     """
 
     candidates: tuple[str, ...]
@@ -74,6 +73,12 @@ class WordEstimates(Intervals):
     )
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
+    margins: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """To which margins they are weighted, for files."""
+        return {"weighted_to": listed(self.margins)} if self.margins else {}
 
     @property
     def _half_width(self) -> np.ndarray:
@@ -96,23 +101,56 @@ def estimate_words(
     The errors are those of noise, collisions and the sampling of people. Raises TableError if
     there are no candidates, if one stands twice, or if they cannot be told apart.
     """
-    _check_shapes(candidates, places, counts)
-    seen = counts[:, 0] > 0
-    places, counts = places[:, seen], counts[seen]
-    _check_room(candidates, places, counts)
-    fit = _regress(counts, places, inverse)
+    parts, known = [Part(1.0, counts)], np.zeros((1, 1))
+    return estimate_weighted_words(candidates, places, parts, known, inverse, copies)
+
+
+class Part(NamedTuple):
+    """Some of the people. weight: the share of all people that they stand for; counts: as
+    `estimate_words` has them."""
+
+    weight: float
+    counts: np.ndarray
+
+
+def estimate_weighted_words(
+    candidates: Sequence[str],
+    places: np.ndarray,
+    parts: Sequence[Part],
+    drift: np.ndarray,
+    inverse: np.ndarray,
+    copies: int = 1,
+) -> WordEstimates:
+    """`estimate_words` of the weighted mean of several parts of the people.
+
+    drift: the covariance of the weights, zero where they are known. The mean is taken of the cells,
+    not of estimates: words that are no candidates collide alike in all parts, and the residuals of
+    the mean say what that does to it.
+    """
+    for part in parts:
+        _check_shapes(candidates, places, part.counts)
+    seen = np.all([part.counts[:, 0] > 0 for part in parts], axis=0)
+    places = places[:, seen]
+    parts = [part._replace(counts=part.counts[seen]) for part in parts]
+    _check_room(candidates, places, parts[0].counts)
+    fit = _regress(parts, places, inverse)
     errors, p_values = _errors_and_p_values(fit)
-    people = counts[:, 0].sum() / copies
+    people = np.array([part.counts[:, 0].sum() / copies for part in parts])
+    weights = np.array([part.weight for part in parts])
     others = 1 - float(fit.estimate.sum())
     return WordEstimates(
         candidates=tuple(candidates),
         estimate=fit.estimate,
-        standard_error=np.hypot(errors, _sampling_error(fit.estimate, people)),
+        standard_error=np.hypot(errors, _sampling_error(fit.each, weights, people, drift)),
         share=fit.share,
         p_value=p_values,
         present=_holm(p_values),
         others=others,
-        others_error=float(np.hypot(_error_of_sum(fit), _sampling_error(others, people))),
+        others_error=float(
+            np.hypot(
+                _error_of_sum(fit), _sampling_error(1 - fit.each.sum(1), weights, people, drift)
+            )
+        ),
         degrees_of_freedom=fit.degrees_of_freedom,
     )
 
@@ -123,7 +161,7 @@ class _Fit(NamedTuple):
     noise: the channel's variance of a debiased share. weight: the reports of the cohort, relative
     to the mean of all; shape (blocks, 1). design: the cells that each candidate sets, sparse.
     inverse: that of the normal equations. excess: the variance of the residuals beyond the noise,
-    for a cell of weight one.
+    for a cell of weight one. each: of every part by itself; their mean is the estimate.
     """
 
     noise: np.ndarray
@@ -131,18 +169,20 @@ class _Fit(NamedTuple):
     design: csr_array
     inverse: np.ndarray
     estimate: np.ndarray
+    each: np.ndarray
     share: np.ndarray
     residual: np.ndarray
     excess: float
     degrees_of_freedom: int
 
 
-def _regress(counts: np.ndarray, places: np.ndarray, inverse: np.ndarray) -> _Fit:
+def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> _Fit:
     """X_w - 1/b is X_w less its mean in each block, as the shares are: that is the background.
 
     Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
     """
-    share, noise, weight = _cells(counts, inverse, places.shape[2])
+    shares, noise, weight = _cells(parts, inverse, places.shape[2])
+    share = np.tensordot([part.weight for part in parts], shares, 1)
     blocks, bits = share.shape
     design = _design(places.reshape(len(places), blocks), bits)
     weighted = design @ diags_array(np.repeat(weight, bits))
@@ -159,6 +199,7 @@ def _regress(counts: np.ndarray, places: np.ndarray, inverse: np.ndarray) -> _Fi
         design=design,
         inverse=inverted,
         estimate=estimate,
+        each=np.array([inverted @ (weighted @ own.ravel()) for own in shares]),
         share=nnls(factor.T, np.linalg.solve(factor, score))[0],
         residual=residual,
         excess=max(surplus, 0.0),
@@ -166,17 +207,25 @@ def _regress(counts: np.ndarray, places: np.ndarray, inverse: np.ndarray) -> _Fi
     )
 
 
-def _cells(counts: np.ndarray, inverse: np.ndarray, hashes: int) -> Iterator[np.ndarray]:
-    """Debiased shares less each block's mean, the variance of their noise, the weights of blocks.
+def _cells(
+    parts: Sequence[Part], inverse: np.ndarray, hashes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each part debiased shares less each block's mean; of the weighted mean of all parts the
+    variance of their noise, and the weights of blocks.
 
-    The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise.
+    The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise. A
+    block weighs as the reports that would tell as much without weights.
     """
-    reports, blocks = counts[:, :1], len(counts) * hashes
-    rate = counts[:, 1:] / reports
-    value, square = (g[0] + (g[1] - g[0]) * rate for g in (inverse[1], inverse[1] ** 2))
-    yield _centered(value.reshape(blocks, -1))
-    yield ((square - value) / reports).reshape(blocks, -1)
-    yield np.repeat(reports / reports.mean(), hashes, axis=0)
+    shares, noise, inverted = [], np.zeros(()), np.zeros(())
+    for part in parts:
+        reports = part.counts[:, :1]
+        rate, blocks = part.counts[:, 1:] / reports, len(reports) * hashes
+        value, square = (g[0] + (g[1] - g[0]) * rate for g in (inverse[1], inverse[1] ** 2))
+        shares.append(_centered(value.reshape(blocks, -1)))
+        noise = noise + part.weight**2 * ((square - value) / reports).reshape(blocks, -1)
+        inverted = inverted + part.weight**2 / reports
+    weight = 1 / inverted
+    return np.array(shares), noise, np.repeat(weight / weight.mean(), hashes, axis=0)
 
 
 def _centered(cells: np.ndarray) -> np.ndarray:
@@ -241,8 +290,13 @@ def _error_of_sum(fit: _Fit) -> float:
     return float(_error(fit, _influence(fit, rows), rows.sum(axis=1))[0])
 
 
-def _sampling_error(share: np.ndarray | float, people: float) -> np.ndarray:
-    return np.asarray(np.sqrt(np.maximum(share * (1 - share), 0) / people))
+def _sampling_error(
+    each: np.ndarray, weights: np.ndarray, people: np.ndarray, drift: np.ndarray
+) -> np.ndarray:
+    """Of the weighted mean of shares in each part of the people, the first axis."""
+    own = np.tensordot(weights**2 / people, np.maximum(each * (1 - each), 0), 1)
+    between = np.einsum("s...,st,t...->...", each, drift, each)
+    return np.asarray(np.sqrt(own + np.maximum(between, 0)))
 
 
 def _holm(p_values: np.ndarray) -> np.ndarray:
@@ -252,54 +306,6 @@ def _holm(p_values: np.ndarray) -> np.ndarray:
     refused = np.empty(len(p_values), bool)
     refused[order] = np.logical_and.accumulate(p_values[order] <= limits)
     return refused
-
-
-def tail_of_placements(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P[the sum of one value from each block, each of its bits drawn alike, is >= total].
-
-    values: shape (words, blocks, bits), of mean zero in each block. totals: shape (words,), above
-    zero. The saddlepoint approximation (Barndorff-Nielsen 1990), but never above Chernoff's bound.
-    The bound alone where there is no saddlepoint: it is right for the largest possible sum.
-    Sums on a lattice, as when one unknown word of half the people outweighs all noise, get about
-    the middle of their steps: right on average, for a single limit up to 1.8 times too small with
-    4 to 16 blocks, 1.3 times with 64.
-    """
-    spread = np.sqrt((values**2).mean(axis=2).sum(axis=1))
-    values, totals = values / spread[:, None, None], np.maximum(totals / spread, LEAST)
-    tilt = _tilt(values, totals)
-    logarithm, slope, curvature = _cumulants(values, tilt)
-    exponent = np.maximum(tilt * totals - logarithm, LEAST**2 / 4)
-    root, width = np.sqrt(2 * exponent), tilt * np.sqrt(curvature)
-    bound, close = np.exp(-exponent), ndtr(-root - np.log(width / root) / root)
-    reached = np.abs(slope - totals) < LEAST
-    return np.asarray(np.where(reached, np.minimum(close, bound), bound))
-
-
-def _tilt(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Where the slope of the cumulant function is the total, up to MOST_TILT.
-
-    Newton's steps for the logarithm of the slope, which bends little, within a bracket.
-    """
-    low, high = np.zeros(len(totals)), np.full(len(totals), MOST_TILT)
-    tilt = np.minimum(totals, MOST_TILT / 2)
-    for _ in range(STEPS):
-        _, slope, curvature = _cumulants(values, tilt)
-        low, high = np.where(slope < totals, (tilt, high), (low, tilt))
-        step = tilt + np.log(totals / slope) * slope / curvature
-        tilt = np.where((low < step) & (step < high), step, (low + high) / 2)
-    return np.asarray(tilt)
-
-
-def _cumulants(values: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The cumulant function of the sum and two derivatives at the tilt, shape (words,) each."""
-    top = values.max(axis=2, keepdims=True)
-    weight = np.exp(tilt[:, None, None] * (values - top))  # from the top: no overflow
-    total = weight.sum(axis=2)
-    first = np.einsum("kij,kij->ki", weight, values) / total
-    second = np.einsum("kij,kij,kij->ki", weight, values, values) / total
-    logarithm = tilt * top.sum(axis=(1, 2)) + np.log(total / values.shape[2]).sum(axis=1)
-    curvature = np.maximum((second - first**2).sum(axis=1), TINY)
-    return logarithm, first.sum(axis=1), curvature
 
 
 def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:

@@ -54,7 +54,7 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
     ids = (together(survey), memoised(survey), *unlinked(survey))
     joint = [frozenset(names) for names in ids if names]
-    each = [t for t in search.tables if not any(t < other for other in search.tables)]
+    each = [t for t in search.held if not any(t < other for other in search.held)]
     yield "one joint report", survey, search.best(joint, (1,))
     if budget > len(joint):
         yield "joint, with copies", survey, spending.best(joint)

@@ -16,6 +16,7 @@ import numpy as np
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
+from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, Plan, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
@@ -80,7 +81,7 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The inverse noise variance of a table's largest expected cell, of one person's reports."""
     v = 0.0 if message.noise is None else 1 / message.noise.excess
-    return message.copies / float(noise_variance(table_axes(survey, ids), v))
+    return message.independent_copies / float(noise_variance(table_axes(survey, ids), v))
 
 
 def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
@@ -98,7 +99,7 @@ def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence
 
 def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    variances = [expected_variance(survey, messages, ids) for ids in survey.counted]
+    variances = [expected_variance(survey, messages, ids) for ids in weighed(survey)]
     errors = [math.sqrt(variance / survey.crowd) for variance in variances]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
 

@@ -15,6 +15,7 @@ from incrowd.accounting.analyses import plannable
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.expectation import Axis, axis
+from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.grouping import grouping, memoised, together, unlinked
@@ -43,12 +44,17 @@ NONE = Allocation((), math.inf)
 
 
 class Search(NamedTuple):
-    """What a search knows: the survey, and what all messages together may leak and send."""
+    """What a search knows: the survey, and what all messages together may leak and send.
+
+    tables: those whose errors are made small. held: what has to be in one message: they, and the
+    questions of each regression.
+    """
 
     survey: Survey
     limits: Limits
     axes: dict[str, Axis]
     tables: tuple[Ids, ...]
+    held: tuple[Ids, ...]
     seen: dict[frozenset[tuple[Load, int]], Allocation | None]
 
     @classmethod
@@ -61,8 +67,9 @@ class Search(NamedTuple):
         by = plannable(privacy.analysis)
         signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, crowd)
         axes = {q.id: axis(q, fixed_channel(q)) for q in survey.randomized}
-        tables = tuple(dict.fromkeys(map(frozenset, survey.counted)))
-        return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, {})
+        tables = tuple(map(frozenset, weighed(survey)))
+        held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.regressed)]))
+        return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, held, {})
 
     def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """The best copies and noise for some groups; those that look alike are tried once.
@@ -110,12 +117,12 @@ class Search(NamedTuple):
 
     def look(self, one: Ids, other: Ids) -> Look:
         """What two blocks look like to the search; pairs that look alike are as good."""
-        both = sum(bool(one & table) and bool(other & table) for table in self.tables)
+        both = sum(bool(one & table) and bool(other & table) for table in self.held)
         return frozenset({self._block(one), self._block(other)}), both
 
     def _block(self, block: Ids) -> tuple[str, ...]:
         """The questions of a block and of the tables that touch it."""
-        touching = [table for table in self.tables if table & block]
+        touching = [table for table in self.held if table & block]
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
 
@@ -127,12 +134,13 @@ class Search(NamedTuple):
         tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
         rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
         times = self.survey.rows_per_person * rounds
+        if any(q.unlinked or q.asked_memoised for q in questions):
+            copies = copies[:1]  # more buy nothing for one bit, nor if all are the same
         load = Load(distance, fixed, times, copies, tuple(sorted(tables, key=repr)))
         if not any(q.unlinked for q in questions):
             return load
-        once = copies[:1]  # for one bit copies buy nothing
-        most_v = _most_v(self.survey, questions[0], once[0])
-        return load._replace(distance=1, times=distance * load.times, copies=once, most_v=most_v)
+        most_v = _most_v(self.survey, questions[0], copies[0])
+        return load._replace(distance=1, times=distance * load.times, most_v=most_v)
 
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
@@ -181,7 +189,7 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
     blocks = [frozenset({id}) for id in together(survey)]
 
     def tried(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:
-        return search.try_groups(_covering(blocks, search.tables) + alone, copies)
+        return search.try_groups(_covering(blocks, search.held) + alone, copies)
 
     steps, single = [tried(blocks)], [tried(blocks, (1,))]
     while len(blocks) > 1:

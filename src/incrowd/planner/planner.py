@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import reduce
 
 from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
@@ -15,7 +14,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PlanFileError, PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, ways
-from incrowd.planner.sent import sent, sent_by, sent_once
+from incrowd.planner.sent import sent, sent_before, sent_by
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
 from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.plans.plan import smallest_crowd
@@ -60,7 +59,7 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
     privacy = survey.privacy
     if not earlier or not analysis(privacy.analysis).shuffled:
         return
-    before = reduce(Sent.also, map(sent_once, earlier))
+    before = sent_before(earlier)
     if crowd >= 2:
         if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
             return
@@ -197,7 +196,7 @@ def assumption(survey: Survey, assumed: str) -> str:
             f"The promise covers {survey.rounds:,} rounds together, in each of which that crowd "
             "takes part."
         )
-    if any(q.randomizer and q.randomizer.memoised for q in survey.questions):
+    if any(question.memoised for question in survey.questions):
         several = survey.rounds > 1
         times = f"{survey.rounds:,} times" if several else "once"
         people = "the same people take part and " if several else ""

@@ -5,6 +5,7 @@ Proof: docs/mathematics.md#unlinked-bits, docs/mathematics.md#memoised-rounds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
 
@@ -23,12 +24,15 @@ def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] =
 
     earlier: what the same people were asked before, and sent then.
     """
-    return reduce(Sent.also, [_sent(survey, messages, survey.rounds), *map(sent_once, earlier)])
+    now = _sent(survey, messages, survey.rounds)
+    return now.also(sent_before(earlier)) if earlier else now
 
 
-def sent_once(asked: Asked) -> Sent:
-    """What a person sent when she was asked: in one round, even if more were planned."""
-    return _sent(asked.survey, asked.messages, 1)
+def sent_before(earlier: Sequence[Asked]) -> Sent:
+    """What a person sent when she was asked so far: each plan in as many rounds as there were."""
+    rounds, plans = Counter(a.digest for a in earlier), {a.digest: a for a in earlier}
+    found = (_sent(a.survey, a.messages, rounds[digest]) for digest, a in plans.items())
+    return reduce(Sent.also, found)
 
 
 def _sent(survey: Survey, messages: Sequence[Message], rounds: int) -> Sent:
@@ -36,13 +40,8 @@ def _sent(survey: Survey, messages: Sequence[Message], rounds: int) -> Sent:
     reports = [
         Sent.of(
             Schema.of([Part(*part) for part in message.parts]),
-            message.repeats * (1 if repeated(message) else rounds),
+            message.repeats * (1 if message.memoised else rounds),
         )
         for message in messages
     ]
     return reduce(Sent.also, reports * survey.rows_per_person)
-
-
-def repeated(message: Message) -> bool:
-    """Whether all rounds of a message have the same permanent responses."""
-    return all(question.memoised for question in message.questions)

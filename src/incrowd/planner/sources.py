@@ -9,15 +9,17 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from incrowd.errors import TableError, likely
+from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.readings import Reading
 from incrowd.planner.expectation import weight
 from incrowd.plans import Message, Plan
-from incrowd.survey import Text
+from incrowd.survey import Survey, Text
 from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
-MOST_COUNTS = 1 << 24  # 128 MiB
 
 
 class Source(NamedTuple):
@@ -47,12 +49,33 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     return found
 
 
+def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
+    """How much a message counts for the pairs of a first question with each of the others."""
+    first, *others = ids
+    tables: list[Ids] = [(first, id) for id in others] or [(first,)]
+    return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
+
+
 def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     """The counts of a table in every message that holds it."""
     return tuple(
-        Reading(source.message, source.weight, counted.messages[source.number].tables[ids])
+        _reading(source, counted.messages[source.number].tables[ids])
         for source in sources(plan, ids)
     )
+
+
+def _reading(source: Source, counts: np.ndarray) -> Reading:
+    """Copies of permanent responses are read as the one report that they share the noise of: their
+    mean has at most its variance."""
+    message, copies = source.message, source.message.copies
+    if message.independent_copies < copies:
+        message, counts = message.model_copy(update={"copies": 1}), counts / copies
+    return Reading(message, source.weight, counts)
+
+
+def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
+    """The counts of a table in the message that tells most of it, by the plan."""
+    return max(readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:

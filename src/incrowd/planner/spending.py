@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from incrowd.accounting.analyses import analysis
 from incrowd.accounting.calibration import smallest_epsilon
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import Sent
 from incrowd.errors import PlanError, PrivacyError
-from incrowd.planner.sent import sent_once
+from incrowd.planner.sent import sent_before
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent
@@ -23,9 +21,9 @@ def spent(known: Ledger, digest: str | None = None) -> Spent | None:
     last = found[-1]
     privacy, done = last.survey.privacy, known.rounds_of(last.digest)
     crowd = min(asked.crowd for asked in known.asked)
-    everything = reduce(Sent.also, map(sent_once, known.asked))
+    everything = sent_before(known.asked)
     epsilon = _epsilon(privacy.analysis, everything, crowd, privacy.delta)
-    left = _left(known, last, everything, crowd) if epsilon <= privacy.epsilon else 0
+    left = _left(known, last, crowd) if epsilon <= privacy.epsilon else 0
     return Spent(
         last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
     )
@@ -54,7 +52,7 @@ def _epsilon(by: str, everything: Sent, crowd: int, delta: float) -> float:
         return local
 
 
-def _left(known: Ledger, last: Asked, everything: Sent, crowd: int) -> int:
+def _left(known: Ledger, last: Asked, crowd: int) -> int:
     """How many more rounds keep the promise, if as many people come as in the smallest so far.
 
     All that were planned, unless a round of its own had fewer people than the rest counts on.
@@ -63,10 +61,10 @@ def _left(known: Ledger, last: Asked, everything: Sent, crowd: int) -> int:
     others = [asked.crowd for asked in known.asked if asked.digest != last.digest]
     if crowd >= min([last.survey.honest, *others]):
         return planned
-    privacy, one = last.survey.privacy, sent_once(last)
+    privacy = last.survey.privacy
 
     def kept(more: int) -> bool:
-        together = reduce(Sent.also, [one] * more, everything)
+        together = sent_before([*known.asked, *[last] * more])
         found = certify(privacy.analysis, together, crowd, privacy.epsilon).delta.upper
         return found <= privacy.delta
 

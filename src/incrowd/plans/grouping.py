@@ -30,8 +30,8 @@ def together(survey: Survey) -> Ids:
 
 
 def memoised(survey: Survey) -> Ids:
-    """The questions with memoised responses, which travel among themselves."""
-    return tuple(q.id for q in survey.randomized if q.memoised)
+    """The questions with memoised responses that travel among themselves."""
+    return tuple(q.id for q in survey.randomized if q.memoised and not q.unlinked)
 
 
 def unlinked(survey: Survey) -> tuple[Ids, ...]:
@@ -47,7 +47,7 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
     budget = survey.reports_per_person
     if budget is not None and sum(copies for _, copies in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in survey.counted:
+    for ids in (*survey.counted, *survey.regressed):
         if not any(set(ids) <= set(questions) for questions, _ in groups):
             yield f"no message holds the table {', '.join(ids)}"
     alone = set().union(*unlinked(survey))
@@ -56,3 +56,6 @@ def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iter
     kept = set(memoised(survey))
     if any(kept & set(questions) and not kept >= set(questions) for questions, _ in groups):
         yield "a memoised question stands with another one"
+    once = {q.id for q in survey.randomized if q.asked_memoised}
+    if any(once & set(questions) and copies > 1 for questions, copies in groups):
+        yield "a memoised question is sent in copies, which would be the same"

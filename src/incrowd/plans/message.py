@@ -72,6 +72,16 @@ class _Message(BaseModel):
         return dict(zip(self.ids, map(slice, [0, *ends], ends), strict=False))
 
     @property
+    def memoised(self) -> bool:
+        """Whether all of its responses are drawn once, and repeated."""
+        return all(question.memoised for question in self.questions)
+
+    @property
+    def independent_copies(self) -> int:
+        """How many of a person's copies have noise of their own: permanent noise is in all."""
+        return 1 if self.memoised else self.copies
+
+    @property
     def record_bits(self) -> int:
         """The number of bits in one record of the questions."""
         return sum(question.bits for question in self.questions)
@@ -105,7 +115,7 @@ class JointReport(_Message):
         Memoised responses are the same in all copies and rounds, so that their permanent bits
         once tell at least as much.
         """
-        return 1 if all(question.memoised for question in self.questions) else self.copies
+        return self.independent_copies
 
     def people(self, accepted: int, declared: int) -> int:
         """Who took part: accepted reports divided by copies, rounded down.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from incrowd import views
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import FileKind, canonical, digest_of, old_digest_of, read_json
-from incrowd.plans.grouping import grouping_problems, memoised
+from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.wording import wording
@@ -131,7 +131,7 @@ class Plan(views.Notebook, _Frozen):
     @property
     def memoised(self) -> tuple[str, ...]:
         """The questions whose permanent responses a device key has to remember."""
-        return memoised(self.survey)
+        return tuple(question.id for question in self.survey.randomized if question.memoised)
 
     @property
     def asked(self) -> Asked:

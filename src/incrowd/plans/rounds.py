@@ -55,5 +55,5 @@ def _all_series(asked: Asked | Plan) -> Iterator[str]:
         for question in message.questions:
             if question.memoised:
                 noise = message.channels[question.id].permanent_stage
-                assert isinstance(noise, BitFlip)  # of RAPPOR, and that alone is memoised
+                assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
                 yield f"{series(asked.survey.name, message, noise)}: {question.id}"

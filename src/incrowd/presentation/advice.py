@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from scipy.special import ndtri
 
+from incrowd.channels.rounding import rounded_up
+from incrowd.estimation.regression.results import Regression
 from incrowd.plans import Plan
 from incrowd.presentation.number_text import short_percent
 
@@ -14,6 +17,7 @@ from incrowd.presentation.number_text import short_percent
 Way = tuple[str, int, float, float | None]
 HALF_WIDTH = float(ndtri(0.975))  # of a 95% interval, in standard errors
 WORTH_IT = 1.2  # times sharper
+MODERATE = 1.5  # an odds ratio
 USELESS = 0.25  # a margin: the interval holds half of all shares
 COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 
@@ -44,6 +48,24 @@ def sharper(error: float, others: Sequence[Way]) -> Iterator[str]:
             f"{math.ceil(reports):,} reports a person make this {times(error / best)} sharper: "
             f"--reports-per-person {math.ceil(reports)}"
         )
+
+
+def odds_seen(made: Plan, expected: Sequence[Regression]) -> Iterator[str]:
+    """Of each logistic regression what its least sharp coefficient tells, and how many people it
+    takes to tell odds ratios of 1.5, if they are more: their errors fall with the square root."""
+    crowd, each = made.survey.crowd, " in each stratum" if made.survey.open else ""
+    for found in expected:
+        if found.family != "logistic" or not found.estimable:
+            continue
+        worst = max(found.coefficients[1:], key=attrgetter("standard_error"))
+        size = HALF_WIDTH * worst.standard_error
+        needed = rounded_up(crowd * (size / math.log(MODERATE)) ** 2, 3, whole=True)
+        if size > math.log(MODERATE):
+            yield (
+                f"{found.outcome}: an odds ratio of {math.exp(size):.3g} for {worst.term}, the "
+                f"least sharp, is detected in half of all surveys; one of {MODERATE} takes "
+                f"{needed} people{each} with this noise."
+            )
 
 
 def of_no_use(error: float) -> Iterator[str]:

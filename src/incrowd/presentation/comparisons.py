@@ -55,6 +55,11 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
     return f" ({reasons.index(item.reason) + 1})" if item.reason else ""
 
 
+def said_below(found: TwoWay) -> list[str]:
+    """To what the table is weighted, if it is, and the notes on its figures."""
+    return [*([found.weights_words] if found.margins else []), *notes(found.figures)]
+
+
 def notes(items: Sequence[Comparison]) -> list[str]:
     """What has to be said below the figures, first why there is no limit, or no estimate."""
     misses = f"each interval is for its own figure: of {len(items)}, about one in twenty misses"

@@ -155,6 +155,7 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
         "errors": words.errors,
         "share_statement": words.share_statement,
         "words": [found._asdict() for found in word_rows(words)],
+        **words.changes,
     }
 
 
@@ -196,7 +197,7 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
             row = _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
             yield row | ({} if cell.truth is None else {"truth": cell.truth}) | item.table.changes
     for id, found in words.items():
-        yield from (_row(id, row.word, row) for row in word_rows(found))
+        yield from (_row(id, row.word, row) | found.changes for row in word_rows(found))
 
 
 def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:

@@ -24,11 +24,13 @@ def survey_html(survey: Survey) -> str:
     """The questions of a survey, the crowd, and what it wants."""
     privacy = survey.privacy
     delta = f", delta {privacy.delta:g}" if privacy.delta else ""
+    wanted = list(map(str, survey.regressions))
     facts = {
         "Crowd": [_crowd(survey)],
         "Wanted guarantee": [f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"],
         "Questions": [_question(survey, question) for question in survey.questions],
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
+        **({"Wanted regressions": wanted} if wanted else {}),
     }
     return rendered("facts.html", title=survey.name, facts=facts)
 
@@ -88,7 +90,7 @@ def two_way_html(found: TwoWay) -> str:
         ],
         headings=comparisons.HEADINGS,
         rows=comparisons.rows(found),
-        notes=comparisons.notes(found.figures),
+        notes=comparisons.said_below(found),
     )
 
 

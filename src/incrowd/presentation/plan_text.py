@@ -127,9 +127,8 @@ def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if message.unlinked:
-        return (
-            f"{noise(message.noise.q, 3)} on each bit; each set bit is a report of its own{times}"
-        )
+        on_each = f"{noise(message.noise.q, 3)} on each bit{_kept(message)}"
+        return f"{on_each}; each set bit is a report of its own{times}"
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
         for question in message.questions
@@ -138,7 +137,14 @@ def message_text(message: Message) -> str:
     if message.noise is None:
         return f"{', '.join(fixed)}{times}"
     others = f", but {', '.join(fixed)}" if fixed else ""
-    return f"each bit was flipped with probability {noise(message.noise.q)}{others}{times}"
+    chance = f"{noise(message.noise.q)}{_kept(message)}"
+    return f"each bit was flipped with probability {chance}{others}{times}"
+
+
+def _kept(message: Message) -> str:
+    """Whether the planner's flips are drawn anew in every round."""
+    once = any(question.asked_memoised for question in message.questions)
+    return ", drawn once and kept" if once else ""
 
 
 def _reports(message: Message) -> str:
@@ -151,7 +157,7 @@ def _reports(message: Message) -> str:
 
 def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.noise is None else [channel_words(message.noise)]
+    said = [] if message.noise is None else [channel_words(message.noise) + _kept(message)]
     channels = message.channels
     for question in message.questions:
         if question.randomizer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,9 @@ import pyarrow.csv
 from markupsafe import Markup
 from rich.cells import cell_len
 
+from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.results import Regression
+from incrowd.presentation.advice import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite
@@ -28,6 +31,9 @@ WAYS = {
 }
 WIDTH = 560  # pixels of a forest plot, 7 of them for a roomy character of the names at its side
 MOST_LABELS = 240
+EFFECT = {"logistic": "odds ratio", "linear": "difference"}
+MOST = 700.0  # of which e^x is still a number
+OTHERS_ALIKE = "all other answers are taken to be equally common, and nothing to depend on anything"
 
 
 def title(found: Regression) -> str:
@@ -41,7 +47,7 @@ def title(found: Regression) -> str:
 def headings(found: Regression) -> tuple[str, ...]:
     """The columns of the table."""
     if found.expected:
-        return ("term", "error")
+        return ("term", "error", f"detectable {EFFECT[found.family]}")
     odds = ("odds ratio", "95% interval") if found.family == "logistic" else ()
     return ("term", "estimate", "error", "95% interval", *odds)
 
@@ -49,7 +55,9 @@ def headings(found: Regression) -> tuple[str, ...]:
 def rows(found: Regression) -> list[tuple[str, ...]]:
     """A line for each coefficient."""
     if found.expected:
-        return [(each.term, f"{each.standard_error:.3g}") for each in found.coefficients]
+        seen = ("" if size is None else f"{size:.3g}" for size in detectable(found))
+        errors = ((each.term, f"{each.standard_error:.3g}") for each in found.coefficients)
+        return [(*each, size) for each, size in zip(errors, seen, strict=True)]
     lines: list[tuple[str, ...]] = [
         (each.term, _text(each.estimate), _text(each.standard_error), _between(each.low, each.high))
         for each in found.coefficients
@@ -58,6 +66,15 @@ def rows(found: Regression) -> list[tuple[str, ...]]:
         (f"{each.ratio:.3g}", f"{each.low:.3g} to {each.high:.3g}") for each in found.odds_ratios
     ]
     return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
+
+
+def detectable(found: Regression) -> list[float | None]:
+    """The smallest odds ratio, or difference of the outcome, that a 95% interval tells from none in
+    half of all surveys; None of the intercept, which is compared with nothing."""
+    errors = [each.standard_error for each in found.coefficients]
+    reached = [HALF_WIDTH * error for error in errors[1:]]
+    odds = found.family == "logistic"
+    return [None, *(math.exp(min(size, MOST)) if odds else size for size in reached)][: len(errors)]
 
 
 def _text(value: float) -> str:
@@ -71,14 +88,33 @@ def _between(low: float, high: float) -> str:
 def notes(found: Regression) -> list[str]:
     """What has to be said below."""
     if not found.estimable:
-        return [f"cannot be estimated: {found.reason}"]
+        return [f"cannot be estimated: {found.reason}{_enough(found)}", *_assumed(found)]
     said = [f"compared with {', '.join(found.references)}", f"standard errors: {found.errors}"]
+    if found.weights_words:
+        said.append(found.weights_words)
     if found.expected:
-        return [*said, "rare answers make it less sharp: say how rare with shares"]
+        seen = f"detectable {EFFECT[found.family]}: found in half of all surveys (5% false alarms)"
+        return [*said, *_assumed(found), seen]
     if found.left_out:
         why = "did not answer, or are in strata that were released as one"
         said.append(f"{found.left_out:.1%} of the people are left out: they {why}")
     return [*said, WAYS[found.method]]
+
+
+def _enough(found: Regression) -> str:
+    """How many people it would take."""
+    return f"; with this noise {found.enough:,} people would be enough" if found.enough else ""
+
+
+def _assumed(found: Regression) -> list[str]:
+    """What the errors to expect rest on."""
+    if not found.expected:
+        return []
+    if not found.shares:
+        alike = "all answers are taken to be equally common, and nothing to depend on anything"
+        return [f"{alike}; rare answers make it less sharp: say how rare with shares"]
+    told = ", ".join(found.shares)
+    return [f"the shares of {told} are as stated; {OTHERS_ALIKE}"]
 
 
 def facts(found: Regression) -> dict[str, Any]:
@@ -99,14 +135,36 @@ def facts(found: Regression) -> dict[str, Any]:
         "errors": found.errors,
         "left_out": found.left_out,
         "expected": found.expected,
+        **({"shares": _shares(found), "enough": found.enough} if found.expected else {}),
         "guarantee": guarantee_facts(found.guarantee),
+        **weights_facts(found.margins, found.error_ratio),
     }
+
+
+def expected_facts(found: Regression) -> dict[str, Any]:
+    """What a plan says of a regression, JSON-ready: errors, and what is assumed."""
+    sizes = zip(found.coefficients, detectable(found), strict=True)
+    known = facts(found)
+    kept = ("outcome", "family", "people", "references", "method", "shares", "estimable")
+    coefficients = [
+        {"term": each.term, "standard_error": each.standard_error}
+        | ({} if size is None else {"detectable": size})
+        for each, size in sizes
+    ]
+    reason = {} if found.estimable else {"reason": found.reason, "enough": found.enough}
+    return {name: known[name] for name in kept} | {"coefficients": coefficients} | reason
+
+
+def _shares(found: Regression) -> dict[str, list[float]]:
+    return {id: list(values) for id, values in found.shares.items()}
 
 
 def regression_table(found: Regression) -> pa.Table:
     """A row for each coefficient."""
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
+    if found.margins:
+        columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)
 
 

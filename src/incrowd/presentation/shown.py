@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.estimation.margins import weights_words
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
@@ -219,9 +220,10 @@ def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tu
 
 def present_note(words: WordEstimates, listed: int) -> str:
     """How many words are present, and how sure that is."""
+    weights = f"; {weights_words(words.margins, None)}" if words.margins else ""
     return (
         f"{listed:,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if listed else ''}"
+        f"({words.family_error:.0%} for any false one){ALLOWED if listed else ''}{weights}"
     )
 
 

@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.estimation.bootstrap import BootstrapBias
+from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent
-from incrowd.presentation import number_text
+from incrowd.presentation import number_text, regressions
 from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, rows, title
 from incrowd.presentation.number_text import bound, short_percent
@@ -88,6 +89,15 @@ def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
     for questions, error, detectable, people in expected:
         numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")
         shown.add_row(Text(", ".join(questions)), *numbers)
+    return shown
+
+
+def coefficient_table(found: Regression) -> Table:
+    """A line for each coefficient."""
+    look = {"padding": (0, 2, 0, 0), **LIGHT}
+    shown = table(regressions.title(found), *regressions.headings(found), **look)
+    for row in regressions.rows(found):
+        shown.add_row(*map(Text, row))
     return shown
 
 

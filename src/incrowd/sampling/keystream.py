@@ -33,7 +33,8 @@ class Keystream:
     def __init__(self, key: bytes, counter: bytes, seed: int | None = None) -> None:
         """The stream of a 32-byte key and a 16-byte first counter block.
 
-        Only tests name a key; everybody else calls `from_system` or `for_simulation`.
+        Only tests and permanent responses name a key; everybody else calls `from_system` or
+        `for_simulation`.
         """
         self._cipher = _encryptor(key, counter)
         self._process = os.getpid()

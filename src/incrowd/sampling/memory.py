@@ -8,9 +8,9 @@ import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import MISSING, UsageError
-from incrowd.plans import Message, Plan
+from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.plans.rounds import series
-from incrowd.sampling.permanent import DeviceKey, permanent_bits
+from incrowd.sampling.permanent import DeviceKey, permanent_bits, permanent_set
 
 Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
 
@@ -45,10 +45,33 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
     for id in (question.id for question in message.questions if question.memoised):
         place, noise = message.layout[id], message.channels[id].permanent_stage
-        assert isinstance(noise, BitFlip)  # of RAPPOR, and that alone is memoised
+        assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)
         for row, key in enumerate(memory):
             answer = bits[row, place]
             named = np.packbits(answer).tobytes().hex()
             bits[row, place] = permanent_bits(key, answer, noise, name, id, named)
     return np.packbits(bits, axis=1, bitorder="little")
+
+
+def remembered_sets(
+    plan: Plan,
+    message: UnlinkedBits,
+    rows: np.ndarray,
+    places: np.ndarray,
+    memory: Memory,
+    most: int | None = None,
+) -> np.ndarray:
+    """The numbers of the bits that are set in the permanent responses, person after person.
+
+    rows, places: the set bits of the records, sorted by row then place. most: of one person.
+    """
+    name = series(plan.survey.name, message, message.noise)
+    records = np.split(places, np.searchsorted(rows, np.arange(1, len(memory))))
+    found = [
+        permanent_set(
+            key, own, message.record_bits, message.noise, name, message.question.id, most=most
+        )
+        for key, own in zip(memory, records, strict=True)
+    ]
+    return np.concatenate(found)

@@ -6,6 +6,7 @@ import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ import numpy.typing as npt
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
+from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 
 SECRET_BYTES = 32
 NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
 LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
+SET = b"incrowd permanent set 1"
 DEVICE = b"incrowd device 1"
 HEADER = "incrowd device key 2"
 OLD_HEADER = "incrowd device key 1"  # without a check
@@ -153,6 +156,41 @@ def permanent_bits(
     numbers = [uniform_number(key, prefix, index) for index in range(row.size)]
     flips = np.array(numbers, np.uint64) < noise.numerator
     return row.astype(np.uint8) ^ flips.astype(np.uint8)
+
+
+def permanent_set(
+    key: DeviceKey,
+    chosen: npt.NDArray[np.integer],
+    bits: int,
+    noise: BitFlip,
+    series: str,
+    question: str,
+    *,
+    most: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """The numbers, rising, of the bits that are set after permanent flips of a record.
+
+    chosen: those set before, rising; they name the answer. Each of the `bits` is flipped with
+    probability exactly noise.numerator / 2^32, and always alike for the same key, series, question
+    and answer. most: how many there is room for; if there are more, all bits are drawn anew, always
+    alike as well, so that the law is that of the first draw given that it fits
+    (docs/protocol.md, "Slots").
+    """
+    texts = series, question, ",".join(map(str, chosen.tolist()))
+
+    def drawn(attempt: int) -> npt.NDArray[np.int64]:
+        name = b"".join(map(_framed, (SET, *map(str.encode, (*texts, str(attempt))))))
+        numbers = _uniform_numbers(hmac.digest(key.secret, name, "sha256"), bits)
+        flips = np.flatnonzero(numbers < noise.numerator)
+        return np.setxor1d(chosen, flips, assume_unique=True).astype(np.int64)
+
+    return next(found for found in map(drawn, count()) if most is None or len(found) <= most)
+
+
+def _uniform_numbers(secret: bytes, number: int) -> npt.NDArray[np.uint32]:
+    """The keystream of a secret in numbers of four bytes, the highest byte first."""
+    words = Keystream(secret, bytes(BLOCK_BYTES)).words(-(-number // 2))
+    return words.astype("<u8").view(">u4")[:number].astype(np.uint32)
 
 
 def uniform_number(key: DeviceKey, prefix: bytes, index: int) -> int:

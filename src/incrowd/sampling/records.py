@@ -11,7 +11,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.sampling.flip import Packed, flip
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import Memory, remembered
+from incrowd.sampling.memory import Memory, remembered, remembered_sets
 from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
 from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.survey import Text
@@ -125,3 +125,15 @@ def randomize_unlinked(
         set_bits(rows, places, shape, message.noise, keystream) for _ in range(message.copies)
     ]
     return as_reports(np.concatenate(copies), message.bits)
+
+
+def repeat_unlinked(
+    rows: np.ndarray,
+    places: np.ndarray,
+    plan: Plan,
+    message: UnlinkedBits,
+    memory: Memory,
+    most: int | None,
+) -> np.ndarray:
+    """The set bits of the permanent responses, as reports: no more than `most` of each person."""
+    return as_reports(remembered_sets(plan, message, rows, places, memory, most), message.bits)

@@ -30,6 +30,7 @@ def check_open(question: Any) -> None:
         raise Mistake("open", True, _TYPE[question.type])
     for field, found in (
         ("randomizer", question.randomizer and question.randomizer.kind),
+        ("memoised", question.asked_memoised),
         ("apart", getattr(question, "asked_unlinked", None)),
     ):
         if found:

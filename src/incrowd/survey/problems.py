@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import LANGUAGE, word_problems
 
@@ -34,7 +35,11 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
             field, names = f"{kind}[{number}].questions", _names(part)
             yield from _name_problems(field, names, ids)
             yield from _alone_problems(kind, field, names, questions)
-    yield from _grouping_problems(raw, Counter(q["id"] for q in questions if not is_open(q)))
+    regressions = list(wanted_regressions(questions, _mappings(raw.get("regression"))))
+    yield from _regression_problems(regressions, questions)
+    yield from _copies_problems(raw, questions)
+    closed = Counter(q["id"] for q in questions if not is_open(q))
+    yield from _grouping_problems(raw, closed, [found.closed for found in regressions])
     messages = enumerate(_mappings(raw.get("message")), 1)
     yield from open_problems(questions, [(f"message[{n}]", _names(part)) for n, part in messages])
     if raw.get("small_strata", "delete") != "delete" and not any(map(is_open, questions)):
@@ -90,6 +95,13 @@ def _alone_problems(
     if len(names) > 1 and (found := [name for name in names if name in alone]):
         reason = "its bits travel unlinked" if found[0] in unlinked else "it is a text question"
         yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
+    yield from _memory_problems(field, names, questions)
+
+
+def _memory_problems(
+    field: str, names: Sequence[str], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """Memoised questions travel among themselves."""
     remembered = {q["id"] for q in questions if _remembered(q)}
     clear = {q["id"] for q in questions if is_open(q)}
     kept = [name for name in names if name in remembered]
@@ -99,9 +111,39 @@ def _alone_problems(
         yield Problem(field, kept[0], allowed)
 
 
+def _regression_problems(
+    regressions: Sequence[Wanted], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """What cannot be meant, and what no report can hold."""
+    for found in regressions:
+        yield from found.problems
+        yield from _memory_problems(f"{found.field}.on", found.closed, questions)
+
+
 def _remembered(question: Mapping[str, Any]) -> bool:
     randomizer = question.get("randomizer")
-    return isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    inside = isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
+    return inside or question.get("memoised") is True
+
+
+def _copies_problems(
+    raw: Mapping[str, Any], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """What is drawn once, and by nothing again, is the same in all copies."""
+    once = [q["id"] for q in questions if q.get("memoised") is True]
+    groups = _mappings(raw.get("message"))
+    sent = [("", once, raw), *((f"message[{n}].", _names(g), g) for n, g in enumerate(groups, 1))]
+    for field, names, part in sent:
+        kept = [name for name in names if name in once]
+        if kept and part.get("copies", 1) != 1:
+            allowed = (
+                f"{kept[0]!r} is memoised, and all its copies would be the same; leave copies out, "
+                "or give them only to a [[message]] of other questions"
+            )
+            yield Problem(f"{field}copies", part["copies"], allowed)
+        if kept and field and names in [_names(group) for group in groups if group is not part]:
+            allowed = "another message has the same, which is memoised; leave one of both out"
+            yield Problem(f"{field}questions", names, allowed)
 
 
 def _unlinked(question: Mapping[str, Any]) -> bool:
@@ -111,10 +153,12 @@ def _unlinked(question: Mapping[str, Any]) -> bool:
     return len(options) > MOST_TOGETHER if asked is None else bool(asked)
 
 
-def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
-    """Only one way of grouping, and every question and wanted table in some message.
+def _grouping_problems(
+    raw: Mapping[str, Any], ids: Counter[str], regressed: Sequence[Sequence[str]]
+) -> Iterator[Problem]:
+    """Only one way of grouping, and every question, wanted table and regression in some message.
 
-    ids: of the questions that are randomized.
+    ids: of the questions that are randomized; regressed: those of each regression.
     """
     groups, budget = _mappings(raw.get("message")), raw.get("reports_per_person")
     ways = {"message": bool(groups), "reports_per_person": budget is not None}
@@ -127,7 +171,8 @@ def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Pr
     travelling = [set(_names(group)) for group in groups]
     asked = {q.get("id") for q in _mappings(raw.get("question")) if is_open(q)}
     tables = [[id] for id in ids] + [_names(table) for table in _mappings(raw.get("table"))]
-    for names in ([name for name in names if name not in asked] for names in tables):
+    wanted = [[name for name in names if name not in asked] for names in tables]
+    for names in [*wanted, *regressed]:
         if not any(set(names) <= group for group in travelling):
             shown = ", ".join(names)
             yield Problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 from typing import Annotated, Literal, get_args
@@ -30,14 +31,18 @@ class _Question(Frozen):
     """What all questions have.
 
     optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
-    the place of the planner's bit flip. open: the answer is not randomized and travels in clear.
-    text, help, labels: what people read, the last by answers; what is left out is left out of files
-    as well.
+    the place of the planner's bit flip. memoised: the planner's bit flips are drawn once for each
+    device and answer, and repeated in every round. open: the answer is not randomized and travels
+    in clear. text, help, labels: what people read, the last by answers; what is left out is left
+    out of files as well.
     """
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
     randomizer: Randomizer | None = None
+    asked_memoised: bool = Field(
+        alias="memoised", default=False, strict=True, exclude_if=lambda set: not set
+    )
     open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
     text: Words | None = Field(default=None, exclude_if=_is_none)
     help: Words | None = Field(default=None, exclude_if=_is_none)
@@ -92,7 +97,7 @@ class _Question(Frozen):
     @property
     def memoised(self) -> bool:
         """Whether the device remembers a permanent response, and repeats it in every round."""
-        return self.randomizer is not None and self.randomizer.memoised
+        return self.asked_memoised or (self.randomizer is not None and self.randomizer.memoised)
 
     @property
     def one_way_only(self) -> bool:
@@ -117,6 +122,12 @@ class _Question(Frozen):
     def _device_fits(self) -> _Question:
         if self.randomizer is None:
             return self
+        if self.asked_memoised:
+            allowed = (
+                "it is for the planner's noise; leave out the randomizer, or take the kind "
+                "'rappor' and write memoised into it"
+            )
+            raise Mistake("memoised", True, allowed)
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
         if self.randomizer.kind == "k-ary" and not exclusive:
             allowed = (
@@ -261,10 +272,19 @@ class Amount(_WithEdges):
         return self
 
     @model_validator(mode="after")
+    def _subtractable(self) -> Amount:
+        if any(math.isinf(b - a) for a, b in pairwise(self.edges)):
+            allowed = "two are too far apart to compute with; use edges closer together"
+            raise Mistake("edges", list(self.edges), allowed)
+        return self
+
+    @model_validator(mode="after")
     def _forgets(self) -> Amount:
         if self.memoised:
             allowed = "every round draws another edge, and each one leaks; leave it out"
-            raise Mistake("randomizer.memoised", True, allowed)
+            raise Mistake(
+                "memoised" if self.asked_memoised else "randomizer.memoised", True, allowed
+            )
         return self
 
 
@@ -317,6 +337,13 @@ class Text(_Question):
         if self.randomizer and self.randomizer.kind != "bit flip":
             allowed = "a text question takes the randomizer 'bit flip', or none"
             raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _forgets(self) -> Text:
+        if self.asked_memoised:
+            allowed = "every round draws another cohort, and each one leaks; leave it out"
+            raise Mistake("memoised", True, allowed)
         return self
 
 

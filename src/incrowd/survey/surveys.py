@@ -14,6 +14,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 from incrowd import views
 from incrowd.errors import SurveyError
 from incrowd.survey.codes import Codes, with_codes
+from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
@@ -66,6 +67,7 @@ class Survey(views.Notebook, Frozen):
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
     rounds: how often the same people are asked these questions; the promise covers all of them.
     language: of what stands in one language only, and where another is wanted and missing.
+    regressions: what is to be explained by what.
     codes: how files of answers write them; in a TOML file keys of the questions.
     """
 
@@ -84,6 +86,9 @@ class Survey(views.Notebook, Frozen):
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     tables: tuple[Table, ...] = Field(alias="table", default=())
+    regressions: tuple[Formula, ...] = Field(
+        alias="regression", default=(), exclude_if=lambda found: not found
+    )
     messages: tuple[Group, ...] = Field(alias="message", default=())
     codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
 
@@ -203,6 +208,13 @@ class Survey(views.Notebook, Frozen):
         return tuple(dict.fromkeys(ids for ids in map(self.closed, self.wanted) if ids))
 
     @property
+    def regressed(self) -> tuple[tuple[str, ...], ...]:
+        """The randomized questions of each wanted regression, its outcome first."""
+        known = {question.id: question for question in self.questions}
+        found = (meant(formula, known).questions for formula in self.regressions)
+        return tuple(self.closed(question.id for question in asked) for asked in found)
+
+    @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
         """The tables to show: one-way tables first, in the order of the questions."""
         one_way = tuple((q.id,) for q in self.questions)
@@ -213,6 +225,7 @@ class Survey(views.Notebook, Frozen):
 _PARTS: dict[str, type[Frozen]] = {
     "privacy": Privacy,
     "table": Table,
+    "regression": Formula,
     "message": Group,
     "codes": Codes,
 }

@@ -45,6 +45,9 @@ PARTS = {
     "question": "write [[question]] before each one, and its keys below",
     "table": "write [[table]] before each one, and its questions below",
     "message": "write [[message]] before each one, and its questions below",
+    "regression": "write [[regression]] before each one, and its keys below",
+    "reference": 'should be a table, such as { age = "30 to <40" }',
+    "shares": "should be a table, such as { smoker = [0.8, 0.2] }",
     "labels": 'should be a table, such as { yes = "Yes", no = "No" }',
     "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.estimation.two_way import TwoWay, two_way
+from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.open_tables import joint_table
 from incrowd.planner.sources import check_tables
+from incrowd.planner.weighting import Change, counted_for, derived
 from incrowd.plans import Plan
 from incrowd.presentation.plan_text import legend
 from incrowd.workflow.estimate import Reports, check_arrived, count
@@ -19,18 +22,28 @@ def compare(
     second: str,
     *,
     reference: str | None = None,
+    margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
     reference: the answer to `first` with which its others are compared; by default its first.
-    Raises ReportsError as `estimate` does, TableError for questions or answers that the plan does
-    not have.
+    margins: what is known of all people, as for `estimate`, to which the table is weighted. Raises
+    ReportsError as `estimate` does, TableError for questions or answers that the plan does not
+    have, and for what cannot be weighted.
     """
     ids = check_tables(plan, [(first, second)])[0]
-    counted = count(plan, reports, tables=[ids], kind="pairs")
+    change = None if margins is None else Change(known_margins(plan.survey, margins), False)
+    together = (counted_for(plan, ids, change),) if change else ()
+    counted = count(plan, reports, tables=list(filter(None, (ids, *together))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    table = joint_table(plan, counted, ids, noise_only, margin=True)
+    made = derived(plan, counted, ids, change) if change else None
+    table = made.weighted if made else joint_table(plan, counted, ids, noise_only, margin=True)
+    if noise_only:
+        table = replace(table, covariance=table.noise_covariance, errors=NOISE_ONLY)
     found = two_way(table, guarantee, counted.seed, reference)
+    if made:
+        names, ratio = made.table.margins, made.table.error_ratio
+        found = replace(found, margins=names, error_ratio=ratio)
     return replace(found, wording=legend(plan.survey, first, second))

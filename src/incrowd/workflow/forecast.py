@@ -19,6 +19,7 @@ from incrowd.planner.expectation import (
     table_axes,
 )
 from incrowd.planner.sources import Ids, check_tables
+from incrowd.planner.wanted import weighed
 from incrowd.plans import Plan
 from incrowd.survey import Amount, Multi, Text
 
@@ -50,11 +51,12 @@ class TableForecast:
 def forecast(plan: Plan) -> tuple[TableForecast, ...]:
     """The wanted tables of a plan for exactly its crowd, colluding people included.
 
+    After them come the tables that the wanted regressions are read from.
     A table that several messages hold is combined from all of them. Where questions are open the
     crowd is that of the smallest stratum, and tables are of its people: of those that name an open
     question the rest, which is read in each stratum.
     """
-    return tuple(_forecast(plan, ids) for ids in plan.survey.counted)
+    return tuple(_forecast(plan, ids) for ids in weighed(plan.survey))
 
 
 def _forecast(plan: Plan, ids: Ids) -> TableForecast:

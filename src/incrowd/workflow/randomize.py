@@ -28,7 +28,12 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembering
 from incrowd.sampling.passes import Draw
 from incrowd.sampling.permanent import DeviceKey
-from incrowd.sampling.records import draw_cohorts, randomize_records, randomize_unlinked
+from incrowd.sampling.records import (
+    draw_cohorts,
+    randomize_records,
+    randomize_unlinked,
+    repeat_unlinked,
+)
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
@@ -89,15 +94,19 @@ def randomize_message(
     people: People,
     keystream: Keystream,
     memory: Memory | None = None,
+    most: int | None = None,
 ) -> np.ndarray:
     """The packed reports of one message, all its copies, not yet shuffled.
 
     Returns uint8, shape (reports, ceil(bits of a report / 8)). memory: of the devices, for
-    permanent responses; without it all stages are drawn afresh, as in a single round. Amounts have
-    to be rounded, once for all messages.
+    permanent responses; without it all stages are drawn afresh, as in a single round. most: how
+    many reports of one person there is room for, which permanent responses keep to; others are for
+    the caller to draw again. Amounts have to be rounded, once for all messages.
     """
     if message.unlinked:
         wide = people.encoded[message.question.id]
+        if memory is not None and message.question.memoised:
+            return repeat_unlinked(wide.rows, wide.places, plan, message, memory, most)
         return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
     questions = message.questions
     if not any(isinstance(question, Text) for question in questions):

@@ -9,25 +9,29 @@ from typing import get_args
 import numpy as np
 
 from incrowd.errors import UsageError
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.fitting import fit, fit_tables, left_out
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
-from incrowd.estimation.regression.model import Family, Levels, Model, too_large
+from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
-from incrowd.estimation.regression.results import Fit, Method, Regression
+from incrowd.estimation.regression.results import Method, Regression
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.planner.expectation import weight
-from incrowd.planner.sources import MOST_COUNTS, Ids, Source, readings, sources
+from incrowd.planner.margins import Given, Known, known_margins
+from incrowd.planner.sources import Ids, Source, pair_weight, readings, sources
+from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.reports.collection import Collection
+from incrowd.survey.formulas import Family
 from incrowd.tally.acceptance import accepted
 from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
 from incrowd.workflow.estimate import Reports, check_arrived, count
+from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regression_strata import Stratum, present, strata_by_answers
+from incrowd.workflow.weighted_regression import Found, weighted_fit
 
 METHODS: tuple[Method, ...] = get_args(Method)
 CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
@@ -37,12 +41,13 @@ def regress(
     plan: Plan,
     reports: Reports,
     *,
-    outcome: str,
-    on: Sequence[str],
+    outcome: str | None = None,
+    on: Sequence[str] | None = None,
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
     method: Method | None = None,
+    margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
 ) -> Regression:
@@ -50,67 +55,65 @@ def regress(
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
     `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
-    reference: for a predictor the answer with which the others are compared; by default its first.
-    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
-    value of each answer, by default the middle of a bin). method: "table" (of outcome and
-    predictors together), "pairs" (a linear model of any number of questions, from pairs of them;
-    where both can be, they agree) or "likelihood" (logistic, one report a person, few questions:
-    sharper, consistent, not unbiased); by default the table, or pairs where it is too large.
+    By default the survey's only regression. reference: for a predictor the answer with which the
+    others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
+    that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
+    method: "table" (of outcome and predictors together), "pairs" (a linear model of any number of
+    questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
+    not unbiased); by default the table, or pairs where it is too large.
 
-    Left out are people who did not answer, and strata that were released as one but differ in a
-    predictor. What the reports are too few for is said in `reason`. Raises UsageError for what no
-    model can be, TableError for questions that do not travel together, ReportsError as `estimate`.
+    margins: what is known of all people, as for `estimate`: the model is then that of people who
+    have these margins (method "table" alone).
+
+    Left out are people who did not answer, and strata released as one that differ in a predictor.
+    `reason` says what reports are too few for. Raises UsageError for what no model can be,
+    TableError for questions that do not travel together or cannot be weighted, ReportsError as
+    `estimate`.
     """
-    model = plan_model(plan, outcome, on, reference, family, scores)
-    method = _method(plan, model, method, noise_only)
+    formula = formula_of(plan.survey, outcome, on, reference, family, scores)
+    model = model_of(plan.survey, formula)
+    known = () if margins is None else known_margins(plan.survey, margins)
+    method = chosen_method(plan, model, _weighted_method(method, known), noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
-    ids = model.ids[:1] if method == "pairs" else model.ids
-    counted = count(plan, parts, tables=[ids], kind="pairs")
+    counted = count(plan, parts, tables=_tables_for(plan, model, method, known), kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
-    found, missing = _FITS[method](plan, model, parts, counted, noise_only)
-    return Regression(
+    found = _FITS[method](plan, model, parts, counted, noise_only)
+    if known:
+        found = weighted_fit(plan, model, counted, known, noise_only, plain=found.fit)
+    made = _regression(model, found, method, noise_only)
+    people, names = min(each.people for each in arrived), tuple(each.name for each in known)
+    return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+
+
+def _regression(
+    model: Model, found: Found, method: Method, noise_only: bool
+) -> Callable[..., Regression]:
+    """What a fit says; of whom is left open."""
+    return partial(
+        Regression,
         family=model.family,
         outcome=model.explained,
-        people=min(each.people for each in arrived),
-        coefficients=found.coefficients,
-        covariance=found.covariance,
+        coefficients=found.fit.coefficients,
+        covariance=found.fit.covariance,
         method=method,
         references=model.references,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        guarantee=guarantee,
-        left_out=missing,
-        reason=found.reason,
-        seed=counted.seed,
+        left_out=found.left_out,
+        reason=found.fit.reason,
+        error_ratio=found.error_ratio,
     )
 
 
-def plan_model(
-    plan: Plan,
-    outcome: str,
-    on: Sequence[str],
-    reference: Mapping[str, str] | None,
-    family: Family | None,
-    scores: Sequence[float] | None,
-) -> Model:
-    """The model that is meant, of the questions of a plan. Raises UsageError for what cannot be."""
-    survey = plan.survey
-    clear = [question.id for question in survey.open]
-    return model_of(
-        survey, outcome, on, reference=reference, family=family, scores=scores, open=clear
-    )
-
-
-def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
+def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -> Method:
     """The method that was asked for, or that is possible.
 
     Raises UsageError for another, TableError for a table that no memory holds.
     """
     if method is None:
-        linear = model.family == "linear" and _only_pairs(model)
-        method = "pairs" if linear and not _fits_a_table(model) else "table"
+        method = "pairs" if model.fits_pairs and not model.fits_a_table else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
-    if method == "pairs" and not (model.family == "linear" and _only_pairs(model)):
+    if method == "pairs" and not model.fits_pairs:
         allowed = (
             "pairs of questions are enough for linear models without interactions of questions "
             "with noise, if nobody is left out; use method='table'"
@@ -118,18 +121,17 @@ def _method(plan: Plan, model: Model, method: Method | None, noise_only: bool) -
         raise UsageError.of("method", method, allowed)
     if method == "likelihood":
         _check_likelihood(plan, model, noise_only)
-    if method != "pairs" and not _fits_a_table(model):
+    if method != "pairs" and not model.fits_a_table:
         raise too_large(model)
     return method
 
 
-def _only_pairs(model: Model) -> bool:
-    hidden = (sum(each.question.id not in model.open for each in s) for s in model.interactions)
-    return not model.optional and max(hidden, default=0) < 2
-
-
-def _fits_a_table(model: Model) -> bool:
-    return model.cells <= MOST_CELLS and model.counts <= MOST_COUNTS
+def _weighted_method(method: Method | None, known: Sequence[Known]) -> Method | None:
+    """Weights are for the cells of a table. Raises UsageError for a method that makes none."""
+    if known and method in METHODS and method != "table":
+        allowed = "weights are for the table of all questions; use method='table', or no margins"
+        raise UsageError.of("method", method, allowed)
+    return (method or "table") if known else method
 
 
 def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
@@ -147,7 +149,12 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
 
 # --- the three methods -----------------------------------------------------------------------
 
-Found = tuple[Fit, float]  # and the share of people who are left out
+
+def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ...]) -> list[Ids]:
+    """What is counted: the table of the model, and the same with the margins' questions."""
+    ids = model.ids[:1] if method == "pairs" else model.ids
+    together = [counted_for(plan, ids, Change(known, answered=False))] if known else []
+    return [ids, *together]
 
 
 def _tables(
@@ -167,7 +174,7 @@ def _by_table(
     tables = _tables(plan, model, strata, noise_only)
     silent = left_out(model, tables)
     there = present(plan, strata, counted)
-    return fit_tables(model, tables), 1 - there * (1 - silent)
+    return Found(fit_tables(model, tables), 1 - there * (1 - silent))
 
 
 def _by_pairs(
@@ -179,25 +186,26 @@ def _by_pairs(
         own = [part for part in parts if not part.strata or part.strata in stratum.names]
         sent = [_sent(plan, model, source, own) for source in found]
         each.append(pairs_of_stratum(model, stratum.levels, sent, not noise_only))
-    return fit(model, Strata(each, not noise_only)), 1 - present(plan, strata, counted)
+    made = fit(model, Strata(each, not noise_only))
+    return Found(made, 1 - present(plan, strata, counted))
 
 
 def _by_likelihood(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
     """From where the table leads, which also says whether there is enough to go on."""
-    first, missing = _by_table(plan, model, parts, counted, noise_only)
-    if first.reason:
-        return first, missing
+    first = _by_table(plan, model, parts, counted, noise_only)
+    if first.fit.reason:
+        return first
     patterns = count(plan, parts, tables=[model.ids], kind="patterns")
     (source,) = sources(plan, model.ids)
     histograms = [
         (each.levels, readings(plan, each.counted, model.ids)[0].counts)
         for each in strata_by_answers(plan, model, patterns)
     ]
-    start = np.array([each.estimate for each in first.coefficients])
+    start = np.array([each.estimate for each in first.fit.coefficients])
     found = strata_of(model, histograms, source.message.channels)
-    return fit_likelihood(model, found, start), missing
+    return Found(fit_likelihood(model, found, start), first.left_out)
 
 
 _FITS: Mapping[Method, Callable[..., Found]] = {
@@ -209,12 +217,10 @@ _FITS: Mapping[Method, Callable[..., Found]] = {
 
 def _sent(plan: Plan, model: Model, source: Source, parts: Sequence[Collection]) -> Sent:
     """The reports of a message; it weighs as the pairs of the outcome with each predictor do."""
-    outcome, *others = model.ids
-    tables: list[Ids] = [(outcome, id) for id in others] or [(outcome,)]
-    pairs = [weight(plan.survey, source.message, ids) for ids in tables]
     packed = [accepted(source.message, p.packed) for p in parts if p.message == source.number]
     rows = partial(_rows, source.message, model, packed)
-    return Sent(rows, source.message.copies, 1 / sum(1 / each for each in pairs))
+    message, weight = source.message, pair_weight(plan.survey, source.message, model.ids)
+    return Sent(rows, message.copies, message.independent_copies, weight)
 
 
 def _rows(message: Message, model: Model, packed: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

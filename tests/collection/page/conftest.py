@@ -65,6 +65,19 @@ SURVEY = {
             "optional": True,
             "text": "Which numbers do you like?",
         },
+        {
+            "id": "hours",
+            "type": "amount",
+            "edges": [0, 10, 1000.5],
+            "text": {"en": "Hours of sport?", "de": "Stunden Sport?"},
+        },
+        {
+            "id": "saved",
+            "type": "amount",
+            "edges": [0, 1500],
+            "optional": True,
+            "text": "What did you save?",
+        },
     ],
 }
 
@@ -106,5 +119,5 @@ def visit(folder, shots=None):
 def others_answers(number):
     """Everybody gives the same answers, which are not the ones given at the page."""
     same = {"smokes": "no", "health": "poor", "drinks": "milk", "visits": 0, "mood": "calm"}
-    same |= {"place": "place 7", "numbers": "number 0"}
+    same |= {"place": "place 7", "numbers": "number 0", "hours": 10, "saved": None}
     return {id: [answer] * number for id, answer in same.items()}

@@ -27,11 +27,14 @@ class TestAnswering:
             "Ärger",
             "place 1234",
             "number 3; number 7",
+            "12.5 (counts as 10 or 1,000.5, by chance)",
+            "-3 (counts as 0)",
         ]
         assert seen.range == "3 to less than 6"
+        assert seen.becomes == ["counts as 10 or 1,000.5, by chance", "counts as 0"]
 
     def test_what_is_missing_is_listed(self, seen):
-        assert seen.mistakes == 4  # three questions may stay as they are
+        assert seen.mistakes == 5  # four questions may stay as they are
 
     def test_wording_is_text_in_the_wanted_language(self, seen):
         assert (seen.question, seen.german, seen.lang) == (
@@ -39,6 +42,10 @@ class TestAnswering:
             "Rauchen Sie?",
             "de",
         )
+        assert seen.germanAnswers[7:] == [
+            "12,5 (zählt als 10 oder 1.000,5, je nach Zufall)",
+            "-3 (zählt als 0)",
+        ]
         assert seen.browsers == "de" and seen.title == "Every type of question"
 
     def test_examples_differ_and_read_well(self, seen):
@@ -74,6 +81,9 @@ class TestSending:
             ("place", "place 1234", 1),
             ("place", "place 7", PEOPLE - 1),
             ("numbers", "number 3", 1),
+            ("hours", "0", 0),
+            ("saved", "0", 1),
+            ("saved", "no answer", PEOPLE - 1),
         ]:
             table = next(t for t in found.tables if t.questions == (id,))
             error = float(np.max(table.noise_error)) * PEOPLE

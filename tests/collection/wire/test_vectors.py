@@ -2,11 +2,13 @@
 
 import json
 import re
+from fractions import Fraction
 
 import pytest
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from pydantic import ValidationError
 
 from incrowd.collection.wire import problem
 from incrowd.collection.wire.addresses import Link, short
@@ -16,6 +18,7 @@ from incrowd.collection.wire.sealed import SUITE, KeyConfiguration, info, unseal
 from incrowd.collection.wire.upload import check_code, new_code, parse_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans import Plan, UnlinkedBits
+from incrowd.survey import Amount
 from tests.collection.wire.conftest import INVITED, OPEN, vectors
 from tests.oracles import make_vectors, wire
 
@@ -111,6 +114,50 @@ def test_reports_are_the_records_with_their_flips(person):
         noise = message.noise_numerator
         flips = wire.flips(noise, message.record_bits, message.copies, words)
         assert reports == [record ^ flip for flip in flips] and list(words) == []
+
+
+@pytest.mark.parametrize("given", parameters("devices", "amounts", "right"))
+def test_amounts(given):
+    """By the other reader; its chance is the exact one to 32 digits and those of a double."""
+    question = [given[key] for key in ("edges", "optional", "answer")]
+    for drawn in given["drawn"]:
+        record = wire.amount(*question, int(drawn["word"], 16))
+        assert record == int.from_bytes(hexed(drawn["record"]), "little")
+    if (answer := given["answer"]) is None:
+        return
+    below, up = wire.chance(given["edges"], answer)
+    low, high = map(Fraction, given["edges"][below : below + 2])
+    exact = (min(max(Fraction(answer), low), high) - low) / (high - low)
+    assert up == given["chance"]
+    assert abs(Fraction(up, 2**32) - exact) <= 1.0001 / 2**33
+
+
+@pytest.mark.parametrize("edges", vectors("devices")["amounts"]["no_edges"])
+def test_no_edges_of_an_amount(edges):
+    with pytest.raises(ValidationError):
+        Amount(id="q", edges=edges)
+
+
+@pytest.mark.parametrize("person", parameters("permanent", "people"))
+def test_permanent_sets(person):
+    """By the other reader: the first draw that fits, and how many did not."""
+    plan = Plan.load(make_vectors.VECTORS / "permanent-plan.json")
+    secret, again = hexed(vectors("permanent")["key"]), 0
+    for message, given in zip(plan.messages, person["messages"], strict=True):
+        for draw in given.get("draws", ()):
+            found = wire.permanent_set(
+                secret,
+                given["series"],
+                message.ids[0],
+                given["chosen"],
+                message.record_bits,
+                message.noise_numerator,
+                draw["slots"],
+            )
+            reports = [int.from_bytes(hexed(each), "little") for each in draw["reports"]]
+            assert found == (draw["attempt"], reports)
+            again += draw["attempt"] > 0
+    assert again
 
 
 @pytest.mark.parametrize("person", parameters("reports", "people"))

@@ -32,12 +32,13 @@ def plaintexts(
     """The plaintexts of one person, dummies included, before they are put in random order.
 
     Amounts are rounded once. If there are more reports of some message than slots, all noise of
-    all messages is drawn again; what that costs is in the promise. Proof: docs/protocol.md,
-    "Slots".
+    all messages is drawn again, except for permanent responses, which keep to the slots by
+    themselves; what that costs is in the promise. Proof: docs/protocol.md, "Slots".
     """
     plan, person = bundle.plan, rounded(person, keystream)
+    shapes = list(zip(plan.messages, bundle.slots, strict=True))
     while True:
-        drawn = [randomize_message(plan, m, person, keystream, memory) for m in plan.messages]
+        drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
         reports = [[report.tobytes() for report in packed] for packed in drawn]
         if all(len(one) <= n for one, n in zip(reports, bundle.slots, strict=True)):
             return filled(bundle.shape, bundle.slots, reports)

@@ -40,18 +40,14 @@ UPLOAD = "/upload"
 MEDIA_TYPE = b"application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
 # A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
-ANY_PAGE = Middleware(
-    CORSMiddleware,
-    allow_origins=["*"],
-    allow_methods=["GET", "POST", "DELETE"],
-    allow_headers=["Content-Type"],
-    expose_headers=["Retry-After"],
-    max_age=86_400,
-)
-OPEN_TO_PAGES = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "Retry-After",
+ANY_PAGE: dict[str, Any] = {
+    "allow_origins": ["*"],
+    "allow_methods": ["GET", "POST", "DELETE"],
+    "allow_headers": ["Content-Type"],
+    "expose_headers": ["Retry-After"],
+    "max_age": 86_400,
 }
+OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every answer
 TAKEN = {201: Outcome.STORED, 200: Outcome.REPEATED}
 DONE = {told: Response(status_code=code, headers=OPEN_TO_PAGES) for code, told in TAKEN.items()}
 Handler = Callable[[Request], Awaitable[Response]]
@@ -88,7 +84,7 @@ def application(
             Route("/health", _guarded(desk.health), methods=["GET"]),
             Route("/ready", _guarded(desk.ready), methods=["GET"]),
         ],
-        middleware=[ANY_PAGE],
+        middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
         exception_handlers={HTTPException: no_such},
         lifespan=running,
     )

@@ -1,4 +1,4 @@
-"""CSV, with commas, semicolons or tabs; every cell is the text that it is."""
+"""CSV, with commas, semicolons, tabs or bars; every cell is the text that it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.csv
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t|"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"

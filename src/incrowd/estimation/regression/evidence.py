@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import expit
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.regression.model import Design, Family
+from incrowd.estimation.regression.model import Design
+from incrowd.survey.formulas import Family
 
 
 class Evidence(ABC):

@@ -12,12 +12,8 @@ from functools import reduce
 import numpy as np
 
 from incrowd.channels.base import Channel
-from incrowd.errors import UsageError
 from incrowd.plans import Message
-from incrowd.survey import AnyQuestion, Multi, Survey, YesNo
-
-CLOSE = 1e-6  # to one, of a sum of shares as people write them
-
+from incrowd.survey import AnyQuestion, Multi
 
 Shares = Mapping[str, Sequence[float]]
 
@@ -51,22 +47,3 @@ def expected_axis(
     first, second = np.triu_indices(bits, 1)
     pairs = said[:, 1 + first] * said[:, 1 + second] * (not channel.of_answers)
     return np.average(np.hstack([said, pairs]), axis=0, weights=shares)
-
-
-def check_shares(survey: Survey, shares: Shares) -> None:
-    """Raises UsageError for shares that no people can have."""
-    known = {question.id: question for question in survey.questions}
-    for id, values in shares.items():
-        question = known.get(id)
-        if question is None or question.open or not _exclusive(question):
-            allowed = "should be a question with noise and one answer, with its shares"
-            raise UsageError.of("shares", id, allowed)
-        fits = len(values) == len(question.answers) and min(values) >= 0
-        if not fits or abs(sum(values) - 1) > CLOSE:
-            allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
-            raise UsageError.of("shares", list(values), allowed)
-
-
-def _exclusive(question: AnyQuestion) -> bool:
-    """Whether everybody gives exactly one answer."""
-    return isinstance(question, YesNo) or question.domain[1:] == (1, 1)

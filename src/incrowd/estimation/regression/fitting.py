@@ -28,9 +28,7 @@ NOT_FOUND = (
 )
 
 
-def table_of_stratum(model: Model, stratum: Levels, joint: JointEstimate) -> Table:
-    """What the joint table of a stratum says, its axes those of `Model.randomized`."""
-    return Table(joint, design(model, stratum), model.family)
+Part = tuple[Sequence[Levels], JointEstimate]  # strata, and their cells one after the other
 
 
 def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> Fit:
@@ -39,11 +37,32 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> 
     strata: for each the answers to the questions that are asked in clear, and the unbiased table of
     the others with its covariance. One stratum without such answers is the whole collection.
     """
-    parts = [table_of_stratum(model, *each) for each in strata]
+    return _fit_parts(model, _apart(strata))
+
+
+def fit_together(model: Model, strata: Sequence[Levels], joint: JointEstimate) -> Fit:
+    """Fit a model to one table of all strata, whose errors hang together, as weights make them.
+
+    joint: the tables of the strata one after the other, in shares of all people.
+    """
+    return _fit_parts(model, [(strata, joint)])
+
+
+def _fit_parts(model: Model, strata: Sequence[Part]) -> Fit:
+    parts = _tables(model, strata)
     sampled = strata[0][1].errors != NOISE_ONLY
     if model.family == "logistic" and (reason := _separated(model, strata, parts)):
         return no_fit(reason)
     return fit(model, Strata(parts, sampled))
+
+
+def _apart(strata: Sequence[tuple[Levels, JointEstimate]]) -> list[Part]:
+    return [((levels,), joint) for levels, joint in strata]
+
+
+def _tables(model: Model, strata: Sequence[Part]) -> list[Table]:
+    """What the joint tables say, their axes those of `Model.randomized`."""
+    return [Table(joint, design(model, *levels), model.family) for levels, joint in strata]
 
 
 def fit(model: Model, strata: Strata) -> Fit:
@@ -68,10 +87,16 @@ def left_out(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> fl
     """The share of people who are no part of the model, for they did not answer."""
     if not model.optional:
         return 0.0
-    parts = [table_of_stratum(model, *each) for each in strata]
+    parts = _tables(model, _apart(strata))
     people = sum(part.people for part in parts)
     each = (part.people * part.share(part.design.counted * 1.0)[0] for part in parts)
     return 1 - sum(each) / people
+
+
+def counted_share(model: Model, strata: Sequence[Levels], joint: JointEstimate) -> float:
+    """Of one table of all strata, the share of people who are part of the model."""
+    (table,) = _tables(model, [(strata, joint)])
+    return table.share(table.design.counted * 1.0)[0]
 
 
 def no_fit(reason: str) -> Fit:
@@ -89,9 +114,7 @@ def _groups(model: Model) -> Iterator[Term]:
         yield from (Term(tuple(zip(variables, each, strict=True))) for each in product(*levels))
 
 
-def _separated(
-    model: Model, strata: Sequence[tuple[Levels, JointEstimate]], parts: Sequence[Table]
-) -> str:
+def _separated(model: Model, strata: Sequence[Part], parts: Sequence[Table]) -> str:
     """Which group has an outcome of which nobody knows whether anybody is there; "" if none.
 
     Its log odds are those of two shares, and both have to be above zero beyond noise.
@@ -99,7 +122,7 @@ def _separated(
     people = sum(part.people for part in parts)
     weakest = (np.inf, "")
     for group in _groups(model):
-        where = [holding(model, group, levels) for levels, _ in strata]
+        where = [holding(model, group, *levels) for levels, _ in strata]
         for score, said in ((1.0, "with"), (0.0, "without")):
             each = [
                 part.share(here * part.design.counted * (part.design.y == score))

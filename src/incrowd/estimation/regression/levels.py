@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +18,7 @@ from incrowd.estimation.covariance import (
     question_pair_decoder,
 )
 from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.margins import linear
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.variables import Variable
 
@@ -58,3 +61,23 @@ def _table(variables: Sequence[Variable], reading: Reading, noise_only: bool) ->
     channels, names = reading.message.channels, [each.name for each in variables]
     decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
     return estimate_joint(names, decoders, reading.counts, reading.message.copies, noise_only)
+
+
+def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:
+    """The shares of people in all combinations of levels, out of a table of whole questions.
+
+    table: with margins; its last axes are the questions of the variables, and any before them stay
+    as they are, without their margins.
+    """
+    apart = table.answers[: -len(variables)]
+    kept = [np.eye(len(answers), 1 + len(answers)) for answers in apart]
+    matrix = reduce(np.kron, [*kept, *(variable.matrix for variable in variables)])
+    levels = (*apart, *(variable.levels for variable in variables))
+    cells = (matrix @ table.estimate.ravel()).reshape([len(each) for each in levels])
+    return replace(
+        linear(table, cells, matrix),
+        questions=(*table.questions[: len(apart)], *(variable.name for variable in variables)),
+        answers=levels,
+        exclusive=tuple(True for _ in levels),
+        margins=tuple(False for _ in levels),
+    )

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
 
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
+from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS
 from incrowd.estimation.regression.variables import Variable
+from incrowd.survey.formulas import Family
 
-Family = Literal["logistic", "linear"]
 INTERCEPT = "(intercept)"
 Levels = Mapping[str, str]  # of questions that are asked in clear, by id
 
@@ -68,6 +68,18 @@ class Model:
         return math.prod(1 + b + b * (b - 1) // 2 for b in bits)
 
     @property
+    def fits_a_table(self) -> bool:
+        """Whether memory holds that table with the covariance of its cells."""
+        return self.cells <= MOST_CELLS and self.counts <= MOST_COUNTS
+
+    @property
+    def fits_pairs(self) -> bool:
+        """Whether the model can be read from pairs of questions alone: it is linear, leaves out
+        nobody, and has no interaction of two questions with noise."""
+        noisy = (sum(each.question.id not in self.open for each in s) for s in self.interactions)
+        return self.family == "linear" and not self.optional and max(noisy, default=0) < 2
+
+    @property
     def terms(self) -> tuple[Term, ...]:
         """What has a coefficient: everybody, the levels, combinations of levels."""
         sets = [(variable,) for variable in self.predictors] + list(self.interactions)
@@ -112,8 +124,18 @@ class Design:
     counted: np.ndarray
 
 
-def design(model: Model, stratum: Levels) -> Design:
-    """The predictors and the outcome in each cell of the table of a stratum, in C order."""
+def design(model: Model, *strata: Levels) -> Design:
+    """The predictors and the outcome in each cell of the tables of some strata, one table after
+    the other, each in C order."""
+    each = [_design(model, stratum) for stratum in strata]
+    return Design(
+        np.hstack([found.x for found in each]),
+        np.hstack([found.y for found in each]),
+        np.hstack([found.counted for found in each]),
+    )
+
+
+def _design(model: Model, stratum: Levels) -> Design:
     places = _places(model)
     counted = np.ones(len(next(iter(places.values()))), bool)
     for variable in (model.outcome, *model.predictors):
@@ -123,13 +145,14 @@ def design(model: Model, stratum: Levels) -> Design:
     return Design(np.array(rows, float), scores, counted)
 
 
-def holding(model: Model, term: Term, stratum: Levels) -> np.ndarray:
-    """Whether the people of each cell of the table are on the levels of a term."""
+def holding(model: Model, term: Term, *strata: Levels) -> np.ndarray:
+    """Whether the people of each cell of the tables are on the levels of a term."""
     places = _places(model)
-    held = np.ones(len(next(iter(places.values()))), bool)
-    for variable, level in term.levels:
-        held &= _level(variable, places, stratum) == variable.levels.index(level)
-    return held
+    held = np.ones((len(strata), len(next(iter(places.values())))), bool)
+    for row, stratum in zip(held, strata, strict=True):
+        for variable, level in term.levels:
+            row &= _level(variable, places, stratum) == variable.levels.index(level)
+    return held.ravel()
 
 
 def _places(model: Model) -> dict[str, np.ndarray]:

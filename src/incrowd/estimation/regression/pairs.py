@@ -31,11 +31,13 @@ class Sent:
 
     rows: gives arrays of shape (reports, levels), what each report says of the levels of the
     outcome and of the predictors with noise, one variable after the other; every time from the
-    beginning. copies: reports of one person. weight: positive, independent of the reports.
+    beginning. copies: reports of one person; independent: how many of them have noise of their own.
+    weight: positive, independent of the reports.
     """
 
     rows: Rows
     copies: int
+    independent: int
     weight: float
 
 
@@ -89,7 +91,7 @@ class Pairs(Evidence):
         for w, sent, moments in zip(self._shares, self.sent, self._moments, strict=True):
             v, b = self._score_squares(sent, slopes)
             mean = moments.with_outcome - moments.square @ slopes
-            each = w**2 * (v - b) / sent.copies
+            each = w**2 * (v - b) / sent.independent
             if self.sampled:
                 each = each + w * (b - np.outer(mean, mean))
             found += self.lift @ each @ self.lift.T / moments.people
@@ -106,7 +108,7 @@ class Pairs(Evidence):
             value, square = self._forms(sent, weights)
             each = (square - value**2) / found.people
             people = np.maximum(value, 0) * self._columns.most(weights) / found.people
-            total += w**2 * np.minimum(each, each / sent.copies + people)
+            total += w**2 * np.minimum(each, each / sent.independent + people)
         return total
 
     @cached_property
@@ -172,8 +174,12 @@ def pairs_of_stratum(model: Model, stratum: Levels, sent: Sequence[Sent], sample
     questions in clear at most.
     """
     sizes = tuple(len(each.levels) for each in model.randomized)
-    lift = np.array([_lifted(model, term, stratum) for term in model.terms])
-    return Pairs(sent, sizes, np.array(model.scores), lift, sampled)
+    return Pairs(sent, sizes, np.array(model.scores), lift_of(model, stratum), sampled)
+
+
+def lift_of(model: Model, stratum: Levels) -> np.ndarray:
+    """Shape (coefficients, columns of u): x = lift u for the people of a stratum."""
+    return np.array([_lifted(model, term, stratum) for term in model.terms])
 
 
 def _lifted(model: Model, term: Term, stratum: Levels) -> np.ndarray:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd import views
-from incrowd.estimation.regression.model import Family
+from incrowd.estimation.margins import weights_words
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee
+from incrowd.survey.formulas import Family
 
 Method = Literal["table", "pairs", "likelihood"]
 
@@ -59,7 +61,11 @@ class Regression(views.Notebook, views.Tabular):
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. errors: of the noise alone, or noise plus sampling. reason: why there are no
-    coefficients. expected: whether nothing was collected yet and this is what to expect.
+    coefficients. expected: whether nothing was collected yet and this is what to expect; then
+    shares: those of answers that were stated, all answers to other questions being alike; enough:
+    if there are no coefficients, the crowd that would be large enough for the same noise. margins:
+    the names of the known margins that it is weighted to; error_ratio: its standard errors over
+    those without weights, in the mean square, if there are both.
     """
 
     family: Family
@@ -74,6 +80,10 @@ class Regression(views.Notebook, views.Tabular):
     left_out: float = 0.0
     reason: str = ""
     expected: bool = False
+    shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    enough: int | None = None
+    margins: tuple[str, ...] = ()
+    error_ratio: float | None = None
     seed: int | None = None
 
     def __repr__(self) -> str:
@@ -85,6 +95,11 @@ class Regression(views.Notebook, views.Tabular):
     def estimable(self) -> bool:
         """Whether there are coefficients."""
         return bool(self.coefficients)
+
+    @property
+    def weights_words(self) -> str:
+        """To what it is weighted, and what that does to its errors; "" if it is not."""
+        return weights_words(self.margins, self.error_ratio)
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:

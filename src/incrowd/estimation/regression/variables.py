@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from incrowd.survey import Amount, AnyQuestion, Multi, Number
+from incrowd.survey import Amount, AnyQuestion, Number
+from incrowd.survey.formulas import OTHERS
 from incrowd.survey.questions import NO_ANSWER
-
-OTHERS = "any other"
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,6 @@ def against_others(question: AnyQuestion, answer: str) -> Variable:
     rows = [one[question.answers.index(each)] for each in named]
     matrix = np.vstack([one[-1] - sum(rows), *rows])
     return Variable(f"{question.id}={answer}", question, (OTHERS, *named), matrix)
-
-
-def overlapping(question: AnyQuestion) -> bool:
-    """Whether a person can be on several levels at once."""
-    return isinstance(question, Multi)
 
 
 def scores_of(question: Number | Amount) -> tuple[float, ...]:

@@ -45,7 +45,8 @@ export function fieldOf(question, number, words, draft, changed) {
 function hint(question, words) {
   const limit = question.type === "multi" ? words.say("at_most", { most: question.at_most }) : ""
   const openly = question.open ? words.say("openly") : ""
-  return [openly, limit, question.type === "number" ? words.say("range_only") : "", question.optional ? words.say("optional") : ""]
+  const told = { number: "range_only", amount: "rounded_only" }[question.type]
+  return [openly, limit, told ? words.say(told) : "", question.optional ? words.say("optional") : ""]
     .filter((text) => text)
     .join(" ")
 }
@@ -57,7 +58,7 @@ const kindOf = ({ type, options = [] }) => {
   return type
 }
 
-const KINDS = { radios, boxes, find, findSeveral, number: numberField, text: textField }
+const KINDS = { radios, boxes, find, findSeveral, number: numberField, amount: numberField, text: textField }
 
 const missing = (question) => {
   if (!question.optional) throw new Wrong("missing")
@@ -167,7 +168,7 @@ function findSeveral({ question, id, words, draft, changed, described }) {
 }
 
 function numberField({ question, id, words, draft, changed, described }) {
-  const range = el("output", { class: "quiet", for: id })
+  const told = el("output", { class: "quiet", for: id })
   const input = el("input", {
     id,
     type: "number",
@@ -176,22 +177,33 @@ function numberField({ question, id, words, draft, changed, described }) {
     "aria-describedby": described,
     oninput: () => {
       draft.typed = input.value
-      range.textContent = rangeOf(question, input.valueAsNumber, words)
+      told.textContent = toldOf(question, input.valueAsNumber, words)
       changed()
     },
   })
-  range.textContent = rangeOf(question, Number.parseFloat(draft.typed), words)
+  told.textContent = toldOf(question, Number.parseFloat(draft.typed), words)
   const read = () => {
     if (input.validity.badInput) throw new Wrong("no_number")
     if (input.value === "") return missing(question)
-    if (input.valueAsNumber < question.edges[0]) throw new Wrong("too_low", { least: question.edges[0] })
+    if (question.type === "number" && input.valueAsNumber < question.edges[0])
+      throw new Wrong("too_low", { least: question.edges[0] })
     return input.valueAsNumber
   }
-  return { controls: [input, range], grouped: false, read, first: () => input }
+  return { controls: [input, told], grouped: false, read, first: () => input }
 }
 
-/** What is told of a number: the range that holds it. */
-export function rangeOf({ edges }, number, words) {
+/** What is told of a number: the range that holds it, or the edges beside it, of which chance takes one. */
+export const toldOf = (question, number, words) =>
+  (question.type === "amount" ? edgesBeside : rangeOf)(question, number, words)
+
+function edgesBeside({ edges }, number, words) {
+  if (Number.isNaN(number)) return ""
+  const low = edges.findLast((edge) => edge <= number) ?? edges[0]
+  const high = edges.find((edge) => edge >= number) ?? edges.at(-1)
+  return low === high ? words.say("counts_as", { edge: low }) : words.say("counts_as_either", { low, high })
+}
+
+function rangeOf({ edges }, number, words) {
   const at = edges.filter((edge) => edge <= number).length - 1
   if (at < 0) return ""
   const [low, high] = [edges[at], edges[at + 1]]

@@ -1,5 +1,5 @@
 import { el, said } from "./dom.js"
-import { rangeOf } from "./fields.js"
+import { toldOf } from "./fields.js"
 
 const MOST_SHOWN = 5 // of the numbers that are reports of their own
 
@@ -25,7 +25,7 @@ const listed = (question, answers, words) =>
 function answered(question, answer, words) {
   if (answer === null) return listed(question, ["no answer"], words)
   if (typeof answer === "boolean") return listed(question, [answer ? "yes" : "no"], words)
-  if (typeof answer === "number") return `${words.number(answer)} (${rangeOf(question, answer, words)})`
+  if (typeof answer === "number") return `${words.number(answer)} (${toldOf(question, answer, words)})`
   if (Array.isArray(answer)) return answer.length ? listed(question, answer, words) : words.say("none")
   return question.type === "text" ? answer : listed(question, [answer], words)
 }

@@ -45,10 +45,11 @@ export class Words {
     return this.#of(help ?? "")
   }
 
-  answer({ labels }, answer) {
+  answer({ type, labels }, answer) {
     if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
     const own = { yes: "yes", no: "no", "no answer": "no_answer" }[answer]
-    return own ? { text: this.say(own), lang: null } : this.#of(this.#range(answer))
+    if (own) return { text: this.say(own), lang: null }
+    return type === "amount" ? { text: this.number(Number(answer)), lang: null } : this.#of(this.#range(answer))
   }
 
   /** A text of the survey, or of its table of languages: in this language, its main one, or the survey's. */

@@ -1,0 +1,177 @@
+"""All figures of some people: tables, amounts, words, errors of cells together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from incrowd.encoding.bloom import candidate_places, normalize
+from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.readings import Ids
+from incrowd.estimation.results import StratumEstimates
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
+from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.word_shares import WordEstimates, estimate_words
+from incrowd.planner.open_tables import joint_table, table
+from incrowd.planner.sources import readings, sharpest
+from incrowd.planner.weighted_alone import weighted_options, weighted_words
+from incrowd.planner.weighting import Change, Derived, derived, derived_strata
+from incrowd.plans import Plan
+from incrowd.survey import Amount, Number, Survey, Text
+from incrowd.tally.consistency import smallest
+from incrowd.tally.tally import Tally
+
+
+class Asked(NamedTuple):
+    """What was asked for. places: as `incrowd.estimation.readings.table_of` has them. candidates:
+    words by text question. change: what is made of all tables, if anything."""
+
+    noise_only: bool
+    places: int
+    candidates: Mapping[str, Sequence[str]]
+    simultaneous: Method | None
+    covariance: bool
+    change: Change | None
+
+
+class Figures(NamedTuple):
+    """The figures of some people, under the names of `Estimates`."""
+
+    tables: tuple[TableEstimate, ...]
+    words: dict[str, WordEstimates]
+    amounts: dict[str, Amounts]
+    simultaneous: tuple[SimultaneousIntervals | None, ...]
+    covariances: tuple[JointEstimate | None, ...]
+
+
+class _Item(NamedTuple):
+    """A table with what belongs to it. joint: of its cells, where it was asked for."""
+
+    table: TableEstimate
+    joint: JointEstimate | None
+    amounts: Amounts | None
+
+
+def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked) -> Figures:
+    """Of all people of a tally. Raises TableError for what a change cannot be made of."""
+    shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
+    words = {ids[0]: asked.candidates.get(ids[0]) for ids in wanted}
+    made = _plain if asked.change is None else _changed
+    items = [made(plan, counted, ids, asked) for ids in shown]
+    lists = {id: _words(plan, counted, id, each, asked) for id, each in words.items() if each}
+    return _figures(shown, items, lists, asked)
+
+
+def strata_figures(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked
+) -> Iterator[StratumEstimates]:
+    """The tables of every release by itself, of what is randomized.
+
+    Where weights are for answers to randomized questions, people of one release have several, and
+    its tables are weighted as well; else all of them have the same.
+    """
+    if not counted.strata:
+        return
+    closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
+    if asked.change is not None and asked.change.closed(plan.survey):
+        yield from _weighted_strata(plan, counted, closed, asked, asked.change)
+        return
+    if asked.change is not None:
+        own = asked.change._replace(margins=())
+        asked = asked._replace(change=own if own.answered else None)
+    for names, crowd in counted.strata.items():
+        found = figures(plan, counted.only([names]), closed, asked)
+        yield StratumEstimates(names, smallest(plan, crowd), **found._asdict())
+
+
+def _weighted_strata(
+    plan: Plan, counted: Tally, closed: Sequence[Ids], asked: Asked, change: Change
+) -> Iterator[StratumEstimates]:
+    each = [
+        derived_strata(plan, counted, ids, change, asked.noise_only, asked.places) for ids in closed
+    ]
+    rows = list(zip(*each, strict=True)) or [()] * len(counted.strata)
+    for (names, crowd), tables in zip(counted.strata.items(), rows, strict=True):
+        items = [_item(plan, *pair) for pair in zip(closed, tables, strict=True)]
+        found = _figures(closed, items, {}, asked)
+        yield StratumEstimates(names, smallest(plan, crowd), **found._asdict())
+
+
+def _figures(
+    shown: Sequence[Ids],
+    items: Sequence[_Item],
+    words: dict[str, WordEstimates],
+    asked: Asked,
+) -> Figures:
+    joints = [item.joint for item in items]
+    pairs = zip(shown, items, strict=True)
+    return Figures(
+        tables=tuple(item.table for item in items),
+        words=words,
+        amounts={ids[0]: item.amounts for ids, item in pairs if item.amounts},
+        simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
+        if asked.simultaneous
+        else (),
+        covariances=tuple(joints) if asked.covariance else (),
+    )
+
+
+def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
+    """A table as it was counted."""
+    made = table(plan, counted, ids, asked.noise_only, asked.places)
+    joint = None
+    if (asked.covariance or asked.simultaneous) and not plan.survey.question(ids[0]).unlinked:
+        joint = joint_table(plan, counted, ids, asked.noise_only)
+    return _Item(made, joint, _amounts(plan, counted, ids))
+
+
+def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
+    """The same, weighted or of those who answered."""
+    assert asked.change is not None
+    if plan.survey.question(ids[0]).unlinked:
+        if not (known := asked.change.margins):  # everybody answers
+            return _plain(plan, counted, ids, asked)
+        made = weighted_options(plan, counted, ids, known, asked.noise_only, asked.places)
+        return _Item(made, None, None)
+    found = derived(plan, counted, ids, asked.change, asked.noise_only, asked.places)
+    if not asked.change.margins:  # amounts are of those who answered anyway
+        return _Item(found.table, found.cells, _amounts(plan, counted, ids))
+    return _item(plan, ids, found)
+
+
+def _amounts(plan: Plan, counted: Tally, ids: Ids) -> Amounts | None:
+    """Of a table of one question of numbers."""
+    question = _number(plan.survey, ids)
+    return amounts(evidence(question, readings(plan, counted, ids))) if question else None
+
+
+def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
+    question = _number(plan.survey, ids)
+    spread = amounts(evidence_of(question, found.weighted)) if question else None
+    return _Item(found.table, found.cells, spread)
+
+
+def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
+    """The question of a table of one question of numbers."""
+    question = survey.question(ids[0])
+    return question if len(ids) == 1 and isinstance(question, Number | Amount) else None
+
+
+def _intervals(joint: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:
+    return None if joint is None else simultaneous_intervals(joint, method=method)
+
+
+def _words(
+    plan: Plan, counted: Tally, id: str, candidates: Sequence[str], asked: Asked
+) -> WordEstimates:
+    """The share of each candidate among the answers to a text question."""
+    question = plan.survey.question(id)
+    assert isinstance(question, Text)
+    names = [normalize(word) for word in candidates]
+    places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
+    if asked.change is not None and asked.change.margins:
+        return weighted_words(plan, counted, id, names, places, asked.change.margins)
+    found = sharpest(plan, counted, (id,))
+    inverse = found.message.channels[id].inverse
+    return estimate_words(names, places, found.counts, inverse, found.message.copies)

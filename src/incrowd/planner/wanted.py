@@ -1,0 +1,31 @@
+"""The tables that a plan is made for."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.model import Model
+from incrowd.survey import Survey
+
+Ids = tuple[str, ...]
+
+
+def weighed(survey: Survey) -> tuple[Ids, ...]:
+    """The tables whose errors a plan makes small: the wanted ones, then those that the wanted
+    regressions are read from. Of the randomized questions, each table once."""
+    models = (model_of(survey, formula) for formula in survey.regressions)
+    tables = (*survey.counted, *chain.from_iterable(map(_read_from, models)))
+    first: dict[frozenset[str], Ids] = {}
+    for ids in tables:
+        first.setdefault(frozenset(ids), ids)
+    return tuple(first.values())
+
+
+def _read_from(model: Model) -> tuple[Ids, ...]:
+    """Of a linear model the pairs of the outcome with each predictor, of another the table of all
+    questions; none, if that is too large to be made."""
+    outcome, *others = model.ids
+    if model.fits_pairs:
+        return tuple((outcome, id) for id in others)
+    return (model.ids,) if model.fits_a_table else ()

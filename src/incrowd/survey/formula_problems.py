@@ -1,0 +1,154 @@
+"""What cannot be meant by a formula, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from incrowd.errors import Problem, likely
+from incrowd.survey.formulas import (
+    FAMILIES,
+    IS,
+    Formula,
+    Meant,
+    Named,
+    Questions,
+    meant,
+    named,
+    parts,
+)
+from incrowd.survey.questions import Amount, Multi, Text
+
+CLOSE = 1e-6  # to one, of a sum of shares as people write them
+
+
+def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem]:
+    """What cannot be meant; of names that nothing has, only those."""
+    singles = [text for text in formula.on if not parts(text, questions)]
+    places = [("outcome", formula.outcome), *(("on", text) for text in singles)]
+    unknown = [each for place in places for each in _name_problems(*place, questions)]
+    if unknown:
+        yield from unknown
+        return
+    found = meant(formula, questions)
+    yield from _twice_problems(found, singles)
+    yield from _reference_problems(formula, found)
+    for text in formula.on:
+        yield from _interaction_problems(text, parts(text, questions), found.singles)
+    yield from _outcome_problems(formula, found)
+    yield from _share_problems(formula.shares, found)
+
+
+def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Problem]:
+    found = named(text, questions)
+    if found is None:
+        close = likely(text.partition(IS)[0], questions)
+        yield Problem(field, text, f"no question has this id; {close}use {', '.join(questions)}")
+    elif isinstance(found.question, Text):
+        allowed = "it is a text question, of which reports tell no category; use another question"
+        yield Problem(field, found.question.id, allowed)
+    elif found.question.unlinked:
+        allowed = "its set bits travel unlinked, so that no report tells an answer; use another"
+        yield Problem(field, found.question.id, allowed)
+    elif found.answer is None and isinstance(found.question, Multi):
+        allowed = f"its answers overlap; name one, as in {text}{IS}{found.question.answers[0]}"
+        yield Problem(field, text, allowed)
+    elif found.answer is not None and found.answer not in found.question.answers:
+        known = found.question.answers
+        said = f"{likely(found.answer, known)}use {', '.join(known)}"
+        yield Problem(field, found.answer, f"it is no answer to {found.question.id}; {said}")
+
+
+def _twice_problems(found: Meant, singles: Sequence[str]) -> Iterator[Problem]:
+    """A question stands in a model once, and something explains."""
+    if not singles:
+        yield Problem("on", (), "name at least one predictor")
+    ids = [found.outcome.question.id, *(found.singles[text].question.id for text in singles)]
+    for id in dict.fromkeys(id for id in ids if ids.count(id) > 1):
+        allowed = "it stands in the model more than once; use each question once"
+        yield Problem("on", id, allowed)
+
+
+def _reference_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
+    whole = {text: each for text, each in found.singles.items() if each.answer is None}
+    for id, answer in formula.reference.items():
+        if id not in whole:
+            said = f"should be of {', '.join(whole)}" if whole else "leave it out"
+            allowed = f"no predictor has all the answers of that question; {said}"
+            yield Problem("reference", f"{id}{IS}{answer}", allowed)
+        elif answer not in whole[id].levels:
+            known = f"{likely(answer, whole[id].levels)}use one of {', '.join(whole[id].levels)}"
+            yield Problem("reference", answer, f"{id} has no such answer; {known}")
+
+
+def _interaction_problems(
+    text: str, crossed: Sequence[str], singles: Mapping[str, Named]
+) -> Iterator[Problem]:
+    for part in dict.fromkeys(crossed):
+        if part not in singles:
+            allowed = f"{part!r} should stand among the predictors by itself as well"
+            yield Problem("on", text, allowed)
+    if len(set(crossed)) < len(crossed):
+        yield Problem("on", text, "should name each predictor once")
+
+
+def _outcome_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
+    """An outcome that noise hides, and a family that goes with it."""
+    if found.outcome.question.open:
+        allowed = "it is asked in clear; the outcome should be a question with noise"
+        yield Problem("outcome", formula.outcome, allowed)
+    if found.family not in FAMILIES:
+        yield Problem("family", found.family, f"use one of {', '.join(FAMILIES)}")
+        return
+    yield from _amount_problems(found)
+    yield from (_linear_problems if found.family == "linear" else _logistic_problems)(
+        formula, found.outcome
+    )
+
+
+def _amount_problems(found: Meant) -> Iterator[Problem]:
+    """An amount that is more than an outcome: only its mean is kept."""
+    means = found.family == "linear" and found.outcome.answer is None
+    places = [("on", each) for each in found.singles.values()]
+    places += [] if means else [("outcome", found.outcome)]
+    for field, each in places:
+        if isinstance(each.question, Amount):
+            allowed = (
+                "of an amount only the mean is kept: it should be the outcome of a linear model; "
+                "as a predictor use a question of type number"
+            )
+            yield Problem(field, each.question.id, allowed)
+
+
+def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
+    """Two levels without values."""
+    if formula.scores:
+        allowed = "a logistic model takes none; leave them out, or make it linear"
+        yield Problem("scores", list(formula.scores), allowed)
+    if len(outcome.levels) != 2:
+        id, (first, *_) = outcome.question.id, outcome.levels
+        allowed = f"a logistic outcome has two levels; name an answer, as in {id}{IS}{first}"
+        yield Problem("outcome", id, allowed)
+
+
+def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
+    """A value for each level; bins have their middle, and two levels are 0 and 1."""
+    valued = outcome.is_number or len(outcome.levels) == 2
+    if len(formula.scores) != len(outcome.levels) and (formula.scores or not valued):
+        allowed = f"should be a number for each of {', '.join(outcome.levels)}"
+        yield Problem("scores", list(formula.scores), allowed)
+
+
+def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iterator[Problem]:
+    """Shares of answers that no people can have, or that the regression does not ask for."""
+    noisy = {each.id: each for each in found.questions if not each.open}
+    for id, values in shares.items():
+        question = noisy.get(id)
+        if question is None or isinstance(question, Multi):
+            one = [id for id, each in noisy.items() if not isinstance(each, Multi)]
+            allowed = "should be of a question of the regression with noise and one answer"
+            yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
+            continue
+        fits = len(values) == len(question.answers) and min(values) >= 0
+        if not fits or abs(sum(values) - 1) > CLOSE:
+            allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
+            yield Problem("shares", list(values), allowed)

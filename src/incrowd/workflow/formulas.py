@@ -1,0 +1,41 @@
+"""Which regression is asked for: one that is named, or the only one that the survey wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from incrowd.errors import MISSING, UsageError
+from incrowd.survey import Survey
+from incrowd.survey.formulas import Formula
+
+
+def formula_of(
+    survey: Survey,
+    outcome: str | None,
+    on: Sequence[str] | None,
+    reference: Mapping[str, str] | None = None,
+    family: str | None = None,
+    scores: Sequence[float] | None = None,
+    shares: Mapping[str, Sequence[float]] | None = None,
+) -> Formula:
+    """The formula that is asked for. What else is given takes the place of what the survey says.
+
+    Without `on` it is the survey's only regression, or the only one of that outcome. Raises
+    UsageError if that is none, or one of several.
+    """
+    values = {
+        "reference": dict(reference or {}),
+        "family": family,
+        "scores": tuple(scores or ()),
+        "shares": dict(shares or {}),
+    }
+    given = {name: value for name, value in values.items() if value}
+    if outcome is not None and on is not None:
+        written = Formula.model_construct(outcome=outcome, on=tuple(on))
+        return written.model_copy(update=given)
+    wanted = [each for each in survey.regressions if outcome in (None, each.outcome)]
+    if on is None and len(wanted) == 1:
+        return wanted[0].model_copy(update=given)
+    listed = ", ".join(f"'{each}'" for each in survey.regressions) or "no regression"
+    allowed = f"name what is explained, and by what; the survey wants {listed}"
+    raise UsageError.of("outcome" if outcome is None else "on", MISSING, allowed)

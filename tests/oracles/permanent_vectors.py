@@ -1,0 +1,93 @@
+"""Vectors of questions whose planned noise is drawn once: joint reports, and set bits unlinked."""
+
+import pyarrow as pa
+
+from incrowd.encoding.people import People
+from incrowd.encoding.records import pack
+from incrowd.plans import Plan
+from incrowd.plans.rounds import series
+from incrowd.plans.slots import slots
+from incrowd.sampling.memory import remembered, remembering
+from incrowd.sampling.permanent import DeviceKey
+from incrowd.workflow.randomize import randomize_message
+from tests.oracles import wire
+from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
+
+PERMANENT_PLAN = Plan.load(VECTORS / "permanent-plan.json")
+PERMANENT_KEY = DeviceKey(fixed("device of permanent sets"))
+ANSWERS = [
+    {"old": "yes", "crashed": "no", "browser": "Größe", "weekly": "yes", "site": "s07",
+     "tools": "t12;t03;t31"},
+    {"old": "no", "crashed": "yes", "browser": None, "weekly": "no", "site": "s00",
+     "tools": "none"},
+    {"old": "no", "crashed": "yes", "browser": "b", "weekly": "yes", "site": "s29", "tools": None},
+]  # fmt: skip
+FEWER = (1, 2)  # set bits less than in the first draw: what has to be drawn again
+
+
+def permanent():
+    return {
+        "plan": PERMANENT_PLAN.digest,
+        "key": PERMANENT_KEY.secret.hex(),
+        "slots": list(slots(PERMANENT_PLAN)),
+        "people": [
+            {"answers": answers, "messages": messages(number, people(answers))}
+            for number, answers in enumerate(ANSWERS)
+        ],
+    }
+
+
+def people(answers):
+    table = pa.table({id: [value] for id, value in answers.items()})
+    return People.of(PERMANENT_PLAN.survey, table)
+
+
+def messages(number, person):
+    places = zip(PERMANENT_PLAN.messages, slots(PERMANENT_PLAN), strict=True)
+    return [
+        unlinked_case(message, person, most)
+        if message.unlinked
+        else joint_case(message, person, f"permanent {number}/{at}")
+        for at, (message, most) in enumerate(places)
+    ]
+
+
+def memory():
+    return remembering(PERMANENT_PLAN, 1, None, PERMANENT_KEY)
+
+
+def named(message, noise):
+    return series(PERMANENT_PLAN.survey.name, message, noise)
+
+
+def joint_case(message, person, name):
+    """The record, what the device remembers in its place, and what is sent."""
+    record, stream = pack(message.questions, person.encoded, 1), Recorded(name)
+    kept = remembered(PERMANENT_PLAN, message, record, memory())
+    made = randomize_message(PERMANENT_PLAN, message, person, stream, memory())
+    stages = {q.id: message.channels[q.id].permanent_stage for q in message.questions if q.memoised}
+    return {
+        "series": {id: named(message, stage) for id, stage in stages.items()},
+        "record": record[0].tobytes().hex(),
+        "kept": kept[0].tobytes().hex(),
+        "words": stream.text,
+        "reports": hexed(each.tobytes() for each in made),
+    }
+
+
+def unlinked_case(message, person, most):
+    """With the slots of the plan, and with fewer, as if the first draws did not fit."""
+    chosen = person.encoded[message.question.id].places.tolist()
+    said = named(message, message.noise), message.question.id, chosen, message.record_bits
+
+    def drawn(places):
+        attempt, _ = wire.permanent_set(
+            PERMANENT_KEY.secret, *said, message.noise_numerator, places
+        )
+        made = randomize_message(PERMANENT_PLAN, message, person, None, memory(), places)
+        reports = hexed(each.tobytes() for each in made)
+        return {"slots": places, "attempt": attempt, "reports": reports}
+
+    first = drawn(most)
+    fewer = [drawn(max(1, len(first["reports"]) - less)) for less in FEWER]
+    return {"series": said[0], "chosen": chosen, "draws": [first, *fewer]}

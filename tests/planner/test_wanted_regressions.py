@@ -1,0 +1,77 @@
+"""What a wanted regression changes in a plan: its questions stay together, its tables count."""
+
+import pytest
+
+import incrowd
+from incrowd.errors import PlanError
+from incrowd.planner.alternatives import alternatives
+from incrowd.planner.wanted import weighed
+from tests.planner.conftest import yes_no_survey
+
+LOGISTIC = {"outcome": "q0", "on": ["q1", "q2"]}
+LINEAR = LOGISTIC | {"family": "linear"}
+PRIVACY = {"epsilon": 2.0, "analysis": "blanket"}
+ENOUGH = {"epsilon": 100.0, "analysis": "local"}
+FREE = {"crowd": 20_000, "reports_per_person": 6, "privacy": PRIVACY}
+
+
+@pytest.fixture(scope="module")
+def free():
+    """Plans of four questions that may be grouped, by the regression that is wanted."""
+    wanted = {"none": (), "logistic": (LOGISTIC,), "linear": (LINEAR,)}
+    return {
+        name: incrowd.plan(yes_no_survey(4, regression=regressions, **FREE))
+        for name, regressions in wanted.items()
+    }
+
+
+def together(plan):
+    return any(message.holds(("q0", "q1", "q2")) for message in plan.messages)
+
+
+def test_the_questions_of_a_regression_travel_together(free):
+    """Without it they are sent apart, which is sharper for each."""
+    assert not together(free["none"]) and len(free["none"].messages) == 4
+    for name in ("logistic", "linear"):
+        assert together(free[name]) and len(free[name].messages) > 1
+        assert incrowd.forecast_regressions(free[name])[0].estimable
+
+
+def test_a_logistic_model_weighs_as_its_table_and_a_linear_one_as_its_pairs(free):
+    assert weighed(free["none"].survey) == free["none"].survey.counted
+    assert weighed(free["logistic"].survey)[4:] == (("q0", "q1", "q2"),)
+    assert weighed(free["linear"].survey)[4:] == (("q0", "q1"), ("q0", "q2"))
+    for plan in free.values():
+        assert tuple(t.questions for t in incrowd.forecast(plan)) == weighed(plan.survey)
+
+
+def test_a_table_that_is_wanted_anyway_counts_once():
+    made = yes_no_survey(3, regression=[LOGISTIC], table=[{"questions": ["q2", "q1", "q0"]}])
+    assert weighed(made)[3:] == (("q2", "q1", "q0"),)
+
+
+def test_every_other_way_of_sending_holds_the_regression():
+    """A message a table: the three together, and the other."""
+    privacy = PRIVACY | {"analysis": "local"}
+    local = yes_no_survey(4, regression=[LINEAR], **FREE | {"privacy": privacy})
+    (each,) = (w for w in alternatives(local) if w.name == "a message a table")
+    assert each.messages == 2
+
+
+def test_a_plan_that_tears_a_regression_apart_is_refused(free):
+    apart = free["none"].messages
+    plan = free["logistic"]
+    with pytest.raises(PlanError, match="no message holds the table q0, q1, q2"):
+        incrowd.Plan.loads(plan.model_copy(update={"messages": apart}).dumps())
+
+
+def test_a_model_too_large_for_any_table_stays_together_and_says_so():
+    """Twelve predictors: 8,192 cells. Nothing is weighed that cannot be made; a linear model is
+    read from pairs."""
+    on = [f"q{n}" for n in range(1, 13)]
+    logistic, linear = {"outcome": "q0", "on": on}, {"outcome": "q0", "on": on, "family": "linear"}
+    made = incrowd.plan(yes_no_survey(13, regression=[logistic, linear], privacy=ENOUGH))
+    assert weighed(made.survey)[13:] == tuple(("q0", id) for id in on)
+    too_large, pairs = incrowd.forecast_regressions(made)
+    assert not too_large.estimable and "the table is too large" in too_large.reason
+    assert pairs.estimable and pairs.method == "pairs" and len(pairs.coefficients) == 13

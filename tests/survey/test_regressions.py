@@ -1,0 +1,92 @@
+"""Regressions that a survey wants: what they hold, and every mistake in them at once."""
+
+from pathlib import Path
+
+import pytest
+
+import incrowd
+from incrowd.errors import SurveyError
+from incrowd.survey import Survey
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+QUESTIONS = [
+    {"id": "ill", "type": "yesno"},
+    {"id": "age", "type": "choice", "options": ["young", "old"]},
+    {"id": "visits", "type": "number", "edges": [0, 2]},
+    {"id": "town", "type": "choice", "options": ["north", "south"], "open": True},
+]
+RAW = {"name": "A", "crowd": 100, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+ILL = {"outcome": "ill", "on": ["age", "town", "visits=0 to <2", "age:town"]}
+
+
+def survey(*wanted, **changed):
+    return Survey.of(RAW | {"question": QUESTIONS, "regression": wanted} | changed)
+
+
+def test_a_regression_is_the_randomized_questions_of_its_formula():
+    made = survey(ILL, {"outcome": "visits", "on": ["town"]})
+    assert made.regressed == (("ill", "age", "visits"), ("visits",))
+    assert made.wanted == survey().wanted and made.counted == survey().counted
+    assert str(made.regressions[0]) == "ill on age, town, visits=0 to <2, age:town"
+
+
+def test_everything_that_a_formula_says_survives_a_plan():
+    more = {"family": "linear", "scores": [0, 2], "reference": {"age": "old"}}
+    wanted = ILL | more | {"shares": {"ill": [0.9, 0.1]}}
+    made = survey(wanted)
+    plan = incrowd.plan(made)
+    assert incrowd.Plan.loads(plan.dumps()).survey == made
+    assert plan.digest != incrowd.plan(survey(ILL)).digest
+
+
+def test_surveys_without_regressions_keep_their_digests():
+    """Plans of before there were any. Wrong: an empty list in the canonical text."""
+    text = (VECTORS / "plan.json").read_text()
+    plan = incrowd.Plan.loads(text)
+    assert f'"{plan.digest}"' in text
+    assert '"regression"' not in plan.canonical
+    assert '"regression"' in incrowd.plan(survey(ILL)).canonical
+
+
+def messages(*wanted, **changed):
+    with pytest.raises(SurveyError) as error:
+        survey(*wanted, **changed)
+    return str(error.value).splitlines()
+
+
+def test_all_mistakes_are_told_at_once_and_where():
+    lines = messages(
+        {"outcome": "il", "on": ["agee", "age=od"]},
+        {"outcome": "ill", "on": ["ill", "age:visits"], "family": "probit"},
+        {"outcome": "visits", "on": ["town"], "scores": [1], "reference": {"town": "nort"}},
+    )
+    assert len(lines) == 9
+    for found, said in (
+        ("regression[1].outcome: got 'il'", "did you mean ill?"),
+        ("regression[1].on: got 'agee'", "did you mean age?"),
+        ("regression[1].on: got 'od'", "did you mean old?"),
+        ("regression[2].on: got 'ill'", "more than once"),
+        ("regression[2].on: got 'age:visits'", "'age' should stand among"),
+        ("regression[2].on: got 'age:visits'", "'visits' should stand among"),
+        ("regression[2].family: got 'probit'", "logistic, linear"),
+        ("regression[3].scores: ", "a number for each of 0 to <2, 2 or more"),
+        ("regression[3].reference: got 'nort'", "did you mean north?"),
+    ):
+        assert any(line.startswith(found) and said in line for line in lines), found
+
+
+def test_a_question_with_a_mistake_is_no_mistake_of_its_regressions():
+    """The others are told all the same."""
+    broken = [QUESTIONS[0], QUESTIONS[1] | {"options": ["young"]}, *QUESTIONS[2:]]
+    lines = messages(ILL, {"outcome": "ill", "on": ["visit"]}, question=broken)
+    assert [line.split(":")[0] for line in lines] == [
+        "question[2].options of age",
+        "regression[2].on",
+    ]
+
+
+def test_what_no_message_holds_is_refused():
+    groups = [{"questions": ["ill", "age"]}, {"questions": ["visits"]}]
+    (line,) = messages(ILL, message=groups)
+    assert line.startswith("message: got 'ill, age, visits'; no message holds this")
+    assert survey({"outcome": "ill", "on": ["age", "town"]}, message=groups).messages
