@@ -268,3 +268,19 @@ def test_a_draft_of_decimals_after_a_comma_takes_them(tmp_path):
     survey = incrowd.Survey.of(tomllib.loads(draft.toml))
     assert [question.type for question in survey.questions] == ["number", "yesno"]
     assert len(encoded(tmp_path / "a.csv", survey)["d"][0]) == 200
+
+
+def workbook(path):
+    """The answers on the second of two sheets."""
+    with pandas.ExcelWriter(path) as book:
+        pandas.DataFrame({"what": ["hello"]}).to_excel(book, sheet_name="read me", index=False)
+        frame().to_excel(book, sheet_name="Wave 2", index=False)
+    return path
+
+
+def test_a_sheet_of_a_workbook_is_read_by_its_name(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    assert encoded(path, sheet="Wave 2") == by_hand()
+    assert {asked.id for asked in incrowd.draft(path, sheet="Wave 2").asked} >= {"a", "b", "c", "d"}
+    with pytest.raises(incrowd.AnswersError, match="the columns are what"):
+        encoded(path)

@@ -10,6 +10,7 @@ import sys
 import zipfile
 from unittest import mock
 
+import openpyxl
 import pandas
 import pyarrow as pa
 import pyarrow.parquet
@@ -62,6 +63,14 @@ def labelled(folder):
     path, frame = folder / "a.sav", pandas.DataFrame({"a": [1.0, 2.0]})
     pyreadstat.write_sav(frame, path, variable_value_labels={"a": {1: "Ja", 2: "Nein"}})
     incrowd.randomize(incrowd.plan(survey()), path, simulation_seed=1)
+
+
+def book(folder):
+    """A workbook of two sheets."""
+    made = openpyxl.Workbook()
+    made.create_sheet("Wave 2")
+    made.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
 
 
 def without(module, name, content):
@@ -135,6 +144,14 @@ MISTAKES = {
     "half a workbook": (
         load("a.xlsx", zipped("[Content_Types].xml")),
         "it is no whole Excel file; save it again",
+    ),
+    "a sheet with another spelling": (
+        lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),
+        "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
+    ),
+    "a sheet of a CSV file": (
+        load("a.csv", "a\nyes\n", sheet="Wave 2"),
+        "a.csv has no sheets; leave it out",
     ),
     "half an Arrow file": (load("a.feather", b"ARROW1\x00\x00"), "it cannot be read: "),
     "UTF-16": (load("a.csv", "a\nyes\n".encode("utf-16")), "UTF-16; save it as UTF-8, or use enc"),

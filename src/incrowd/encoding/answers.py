@@ -30,20 +30,21 @@ def load_answers(
     id: str | None = None,
     format: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> pa.Table:
     """Read the columns of a survey's questions from a file or a data frame, one row a person.
 
     answers: a file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), or one that is open for
     reading; or a data frame of pandas, polars, duckdb, Arrow or any that narwhals knows. id:
     a column of text that says whose row it is, to be read as well. format, encoding: of a file,
-    where its name and content do not tell. Cells of CSV and JSON are kept as text; an empty cell
-    is a missing answer. Other columns are ignored.
+    where its name and content do not tell. sheet: of a workbook, by default the first. Cells of
+    CSV and JSON are kept as text; an empty cell is a missing answer. Other columns are ignored.
     Raises AnswersError if it cannot be read, is empty, or lacks a question's column.
     """
     if is_frame(answers):
         table = as_table(answers, lambda names: check_names(names, survey, id))
         return check_columns(table, survey, id)
-    source = source_of(answers, format, encoding)
+    source = source_of(answers, format, encoding, sheet)
     with readable(source.name):
         pieces = [piece for piece, _ in read(source, survey, id)]
     check_rows(sum(piece.num_rows for piece in pieces))

@@ -27,7 +27,7 @@ OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as en
 class Source:
     """A file, or what was read of a pipe: its name, its kind, and how it is compressed.
 
-    content: the bytes of what cannot be read twice, such as standard input.
+    content: the bytes of what cannot be read twice, such as standard input. sheet: of a workbook.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Source:
     compression: str | None
     encoding: str | None
     content: bytes | None = None
+    sheet: str | None = None
 
     def open(self) -> pa.NativeFile:
         """Its bytes as they are stored."""
@@ -58,6 +59,7 @@ def source_of(
     data: str | Path | IO[bytes] | IO[str] | Source,
     format: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Source:
     """The source that a path, or a file open for reading, stands for.
 
@@ -80,8 +82,10 @@ def source_of(
     if compression and kind not in ("csv", "jsonl"):
         allowed = "it is compressed, and no text; decompress it, and name what comes out"
         raise AnswersError.of("answers", name, allowed)
+    if sheet is not None and kind != "xlsx":
+        raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
     _log.info("reading %s as %s", name, SPOKEN[kind])
-    return Source(name, path, kind, compression, encoding, content)
+    return Source(name, path, kind, compression, encoding, content, sheet)
 
 
 def _named(data: Any) -> str:

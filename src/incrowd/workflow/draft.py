@@ -21,17 +21,18 @@ def draft(
     *,
     format: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Draft:
     """A survey written from data, or from a questionnaire: `toml` is its text.
 
-    answers, format, encoding: as for `load_answers`. Of data the values decide (of SPSS and Stata
-    files the labels, wording and codes for no answer too); an XLSForm workbook and a REDCap data
-    dictionary are known by their columns. `undecided` says what nobody could know. Raises
+    answers, format, encoding, sheet: as for `load_answers`. Of data the values decide (of SPSS and
+    Stata files the labels, wording and codes for no answer too); an XLSForm workbook and a REDCap
+    data dictionary are known by their columns. `undecided` says what nobody could know. Raises
     AnswersError if the file cannot be read, or nothing in it makes a question.
     """
     if is_frame(answers):
         return _asking(data.draft_of(NAME, load_data(answers)))
-    source = source_of(answers, format, encoding)
+    source = source_of(answers, format, encoding, sheet)
     name = source.path.name.split(".")[0] or NAME
     return _asking(_form(name, source) or _data(name, source))
 
@@ -46,7 +47,7 @@ def _asking(made: Draft) -> Draft:
 
 
 def _form(name: str, source: Source) -> Draft | None:
-    if source.kind != "xlsx":
+    if source.kind != "xlsx" or source.sheet is not None:
         return None
     with readable(source.name):
         sheets = excel.sheets(source)

@@ -122,7 +122,7 @@ def randomize_message(
 
 def randomize_files(
     plan: Plan,
-    answers: str | Path | IO[bytes],
+    answers: str | Path | IO[bytes] | Source,
     output: str | Path,
     *,
     simulation_seed: int | None = None,
