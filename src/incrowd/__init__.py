@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 from typing import Any
 
 from incrowd import views
+from incrowd.arguments import checked
 
 # Module -> the public names that live in it.
 _PUBLIC = {
@@ -63,8 +65,9 @@ def __getattr__(name: str) -> Any:
     """A public name, from the module it lives in (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-    return found
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = checked(found, name) if isinstance(found, FunctionType) else found
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -81,6 +81,25 @@ def test_another_encoding_is_named(call, tmp_path):
     assert code == 0 and out == call("simulate", SURVEY, ANSWERS, "--trials", "2", "--json")[1]
 
 
+def test_a_sheet_is_named(call, tmp_path):
+    """To all commands that read answers; the sheet before it has others."""
+    data = pandas.read_csv(ANSWERS).head(300)
+    with pandas.ExcelWriter(tmp_path / "a.xlsx") as book:
+        data.head(1).to_excel(book, sheet_name="example", index=False)
+        data.to_excel(book, sheet_name="all", index=False)
+    shown, named = ("--trials", "2", "--json"), ("--sheet", "all")
+    code, out, _ = call("simulate", SURVEY, tmp_path / "a.xlsx", *shown, *named)
+    assert (code, out) == call("simulate", SURVEY, write(tmp_path, data), *shown)[:2]
+    call("plan", SURVEY, "-o", tmp_path / "p.json")
+    reports = ("-o", tmp_path / "r.parquet", *named, "--json")
+    code, out, _ = call("randomize", tmp_path / "p.json", tmp_path / "a.xlsx", *reports)
+    assert code == 0 and json.loads(out)["rows"] == 300
+    code, out, _ = call("init", tmp_path / "a.xlsx", *named)
+    assert code == 0 and "crowd = 300" in out
+    code, _, err = call("init", tmp_path / "a.xlsx", "--sheet", "All")
+    assert code == 2 and "--sheet: got 'All'" in err and "did you mean all?" in err
+
+
 def test_a_first_survey_is_planned_and_used(call, tmp_path):
     survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
     code, out, err = call("init", ANSWERS, "-o", survey)

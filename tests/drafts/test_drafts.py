@@ -151,6 +151,30 @@ def test_bins_tell_nobodys_number():
     assert shares.max() < 0.4
 
 
+def test_codes_among_words_stand_for_no_answer():
+    data = pandas.DataFrame(
+        {"land": ["north", "south", "-99", "999"] * 20, "n": [5, 70, 8, 9] * 20}
+    )
+    draft = incrowd.draft(data)
+    assert survey_of(draft).codes_of("land").missing == ("-99", "999")
+    assert "land: -99 was taken for no answer" in draft.undecided
+    assert 'type = "amount"' not in draft.toml  # of four whole numbers nobody knows what they are
+
+
+def test_a_name_of_two_columns_is_left_out(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,a\nyes,1,no\nno,0,yes\n")
+    table = pa.Table.from_arrays([pa.array(["yes", "no"])] * 3, names=["a", "b", "a"])
+    for data in (tmp_path / "a.csv", table):
+        draft = incrowd.draft(data)
+        assert [asked.id for asked in draft.asked] == ["b"]
+        assert "a: left out: 2 columns have this name: rename" in draft.undecided
+        assert People.of(survey_of(draft), incrowd.load_answers(data, survey_of(draft))).number == 2
+
+
+def test_a_draft_says_what_is_for_means():
+    assert 'that counts: type = "amount", edges from the least' in incrowd.draft(FRAME).toml
+
+
 NASTY = ['say "x"', "back\\slash", "# no comment", "new\nline", "tab\there", "\x7f", "{}", "'"]
 
 
@@ -247,7 +271,7 @@ def test_a_redcap_dictionary_becomes_a_survey(tmp_path, long):
     assert survey.question("health").options == ("Good, thanks", "Bad")
     assert survey.codes_of("health").values == {"1": "Good, thanks", "2": "Bad"}
     assert survey.question("age").edges == (20, 40, 60, 80)
-    assert {gone.id for gone in draft.left_out} == {"record_id", "mail", "story"}
+    assert {gone.id for gone in draft.left_out} == {"record_id", "mail", "total", "story"}
     assert not survey.question("smokes").optional and survey.question("health").optional
 
 
@@ -279,15 +303,16 @@ def test_a_wording_and_labels_of_spss_are_what_the_card_shows(tmp_path):
 
 
 def test_numbers_with_a_decimal_comma_are_named(tmp_path):
-    """As a German or French export has them; with points they are amounts."""
+    """As a German or French export has them; beside semicolons, or with points, they are read."""
     data = pandas.DataFrame({"weight": np.linspace(50, 99.5, 100), "sex": ["f", "m"] * 50})
-    data.to_csv(tmp_path / "a.csv", sep=";", decimal=",", index=False)
+    data.to_csv(tmp_path / "a.csv", sep="\t", decimal=",", index=False)
     found = incrowd.draft(tmp_path / "a.csv")
     assert [asked.id for asked in found.asked] == ["sex"]
     (weight,) = found.left_out
     assert (weight.id, "decimal comma" in weight.reason) == ("weight", True)
-    data.to_csv(tmp_path / "b.csv", sep=";", index=False)
-    assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"
+    for decimal in ".,":
+        data.to_csv(tmp_path / "b.csv", sep=";", decimal=decimal, index=False)
+        assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"
 
 
 def test_a_dictionary_is_read_without_marks_of_a_web_page(tmp_path):

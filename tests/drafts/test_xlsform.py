@@ -161,3 +161,21 @@ def test_the_language_of_an_xlsform(tmp_path, columns, default, language, texts,
     assert (list(found.values()) if isinstance(found, dict) else [found]) == texts
     notes = [note for note in draft.notes if "crowd" not in note]
     assert len(notes) == len(said) and all(part in "".join(notes) for part in said)
+
+
+def test_the_exports_of_a_form_are_answers_to_its_survey(tmp_path):
+    """Its title is the survey's name, and what several were chosen of has spaces between."""
+    book = openpyxl.load_workbook(xlsform(tmp_path / "form.xlsx"))
+    settings = book.create_sheet("settings")
+    for row in (("form_title", "form_id"), ("How we live", "f1")):
+        settings.append(row)
+    book.save(tmp_path / "form.xlsx")
+    survey = survey_of(incrowd.draft(tmp_path / "form.xlsx"))
+    assert survey.name == "How we live"
+    (tmp_path / "export.csv").write_text(
+        "smokes,region,tools,age,wage\n1,n,a b,16,\n2,,other a,40,3.5\n2,s,,40,3.5\n"
+    )
+    tools = People.of(survey, incrowd.load_answers(tmp_path / "export.csv", survey)).encoded[
+        "tools"
+    ]
+    assert tools.rows.tolist() == [0, 0, 1, 1, 2] and tools.places.tolist() == [0, 1, 0, 2, 3]

@@ -144,3 +144,28 @@ def test_the_direction_of_codes_matters(values):
     survey = incrowd.Survey.of(GOOD | {"question": [question], "table": []})
     wanted = [{0} if values[code] == "yes" else set() for code in ("1", "2")]
     assert bits(pa.table({"a": [1, 2]}), survey)["a"] == wanted
+
+
+def several(cells, options=("phone", "tv", "a b"), values=None):
+    """The options in each cell of a question with codes."""
+    values = {"p": "phone", "t.v": "tv", "a": "a b"} if values is None else values
+    question = {"id": "c", "type": "multi", "options": list(options), "at_most": 3}
+    survey = incrowd.Survey.of(GOOD | {"question": [question | {"values": values}], "table": []})
+    table = incrowd.load_answers(pa.table({"c": cells}), survey)
+    found = People.of(survey, table).encoded["c"]
+    return [set(found.places[found.rows == row].tolist()) for row in range(len(cells))]
+
+
+def test_codes_may_stand_with_spaces_between_them():
+    """As ODK and KoboToolbox export what several of were chosen; a point is a point."""
+    assert several(["p t.v", "t.v  p a", "p", "p;a", "none", "a b", "tv;phone"]) == [
+        *({0, 1}, {0, 1, 2}, {0}, {0, 2}, set(), {2}, {0, 1})
+    ]
+    numbers = {"1": "phone", "2": "tv", "1 2": "a b"}
+    assert several(["1 2", "2 1"], values=numbers) == [{2}, {0, 1}]
+
+
+@pytest.mark.parametrize("cell", ["p x", "p tXv", "phone tv", "p t.v;a"])
+def test_spaces_between_anything_else_separate_nothing(cell):
+    with pytest.raises(incrowd.AnswersError, match="row 1, c"):
+        several([cell])

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import tomllib
 from itertools import permutations
 
 import duckdb
@@ -63,11 +64,30 @@ def by_hand():
     return found
 
 
+def categories():
+    """As polars has them: a dictionary whose places are unsigned."""
+    return polars.DataFrame(SAID).with_columns(polars.col("a", "b", "c").cast(polars.Categorical))
+
+
+def enums():
+    listed = {"a": ["yes", "no"], "b": ["x", "y", "z", "of nobody"]}
+    columns = [polars.col(name).cast(polars.Enum(options)) for name, options in listed.items()]
+    return polars.DataFrame(SAID).with_columns(columns)
+
+
+def enums_of_duckdb():
+    said = duckdb.from_arrow(pa.table(SAID))
+    return said.select("* REPLACE (b::ENUM ('x', 'y', 'z') AS b)")
+
+
 FRAMES = {
     "pandas": frame,
     "pandas with its own types": lambda: frame().convert_dtypes(),
     "pandas with categories": lambda: frame().astype({"b": "category"}),
     "polars": lambda: polars.DataFrame(SAID),
+    "polars with categories": categories,
+    "polars with enums": enums,
+    "duckdb with enums": enums_of_duckdb,
     "polars, lazy": lambda: polars.LazyFrame(SAID),
     "duckdb": lambda: duckdb.from_arrow(pa.table(SAID)),
     "an Arrow table": lambda: pa.table(SAID),
@@ -110,6 +130,8 @@ FILES = {
     "a.parquet": lambda path: pa.parquet.write_table(pa.table(SAID), path),
     "data": lambda path: pa.parquet.write_table(pa.table(SAID), path),
     "a.feather": lambda path: pa.feather.write_feather(pa.table(SAID), path),
+    "polars.arrow": lambda path: categories().write_ipc(path),
+    "polars.parquet": lambda path: categories().write_parquet(path),
     "a.sav": of_sav,
     "a.zsav": lambda path: pyreadstat.write_sav(frame(), path, compress=True),
     "a.dta": of_dta,
@@ -197,3 +219,68 @@ def test_every_route_is_randomised_alike(tmp_path):
             share.tolist() for share in incrowd.truth(plan, tmp_path / "a.csv")
         ]
     assert incrowd.simulate(SURVEY.model_copy(update={"crowd": 50}), frame(), trials=2).trials == 2
+
+
+def test_a_file_that_is_open_as_text_is_read(tmp_path):
+    frame().to_csv(tmp_path / "a.csv", index=False)
+    with (tmp_path / "a.csv").open() as file:
+        assert encoded(file) == by_hand()
+    options = [{"id": "a", "type": "choice", "options": ["é", "ß"]}]
+    survey = incrowd.Survey.of(GOOD | {"question": options, "table": []})
+    text = io.StringIO("a\né\nß\n")
+    assert encoded(text, survey, encoding="latin-1") == {"a": ([0, 1], [0, 1])}
+
+
+def test_nan_of_polars_is_no_answer_if_the_survey_says_so():
+    question = {"id": "d", "type": "number", "edges": [0, 5], "optional": True}
+    given = polars.DataFrame({"d": [7.5, float("nan"), None]})
+    survey = incrowd.Survey.of(GOOD | {"question": [question], "table": []})
+    with pytest.raises(incrowd.AnswersError, match=r'null, or add missing = \["nan"\]'):
+        encoded(given, survey)
+    told = incrowd.Survey.of(GOOD | {"question": [question | {"missing": ["nan"]}], "table": []})
+    assert encoded(given, told) == {"d": ([0, 1, 2], [1, 2, 2])}
+
+
+def of_commas(text, tmp_path, **question):
+    """What is read of a column with semicolons beside it."""
+    asked = {"id": "d", "type": "number", "edges": [0, 3.5, 4], "optional": True} | question
+    survey = incrowd.Survey.of(GOOD | {"question": [asked], "table": []})
+    (tmp_path / "a.csv").write_text("d;e\n" + "".join(f"{cell};x\n" for cell in text.split()))
+    return encoded(tmp_path / "a.csv", survey)
+
+
+def test_decimals_after_a_comma_are_read_beside_semicolons(tmp_path):
+    wanted = {"d": ([0, 1, 2, 3, 4], [1, 2, 0, 1, 2])}
+    assert of_commas("3,75 4 0,5 3,500 4,25", tmp_path) == wanted
+    assert of_commas("3,75 4 0,5 k.A. 4,25", tmp_path, missing=["k.A."])["d"][1] == [1, 2, 0, 3, 2]
+
+
+@pytest.mark.parametrize("text", ["3,500 1,250", "3,5 1.234", "1.234,5 3,5", "1,234,567 3,5"])
+def test_what_may_be_thousands_is_not_guessed(text, tmp_path):
+    with pytest.raises(incrowd.AnswersError, match="with a point before the decimals"):
+        of_commas(text, tmp_path)
+
+
+def test_a_draft_of_decimals_after_a_comma_takes_them(tmp_path):
+    lines = [f"{row % 60},{row % 7};{'yes' if row % 3 else 'no'}" for row in range(200)]
+    (tmp_path / "a.csv").write_text("\n".join(["d;a", *lines]))
+    draft = incrowd.draft(tmp_path / "a.csv")
+    survey = incrowd.Survey.of(tomllib.loads(draft.toml))
+    assert [question.type for question in survey.questions] == ["number", "yesno"]
+    assert len(encoded(tmp_path / "a.csv", survey)["d"][0]) == 200
+
+
+def workbook(path):
+    """The answers on the second of two sheets."""
+    with pandas.ExcelWriter(path) as book:
+        pandas.DataFrame({"what": ["hello"]}).to_excel(book, sheet_name="read me", index=False)
+        frame().to_excel(book, sheet_name="Wave 2", index=False)
+    return path
+
+
+def test_a_sheet_of_a_workbook_is_read_by_its_name(tmp_path):
+    path = workbook(tmp_path / "a.xlsx")
+    assert encoded(path, sheet="Wave 2") == by_hand()
+    assert {asked.id for asked in incrowd.draft(path, sheet="Wave 2").asked} >= {"a", "b", "c", "d"}
+    with pytest.raises(incrowd.AnswersError, match="the columns are what"):
+        encoded(path)

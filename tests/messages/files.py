@@ -10,6 +10,7 @@ import sys
 import zipfile
 from unittest import mock
 
+import openpyxl
 import pandas
 import pyarrow as pa
 import pyarrow.parquet
@@ -64,6 +65,14 @@ def labelled(folder):
     incrowd.randomize(incrowd.plan(survey()), path, simulation_seed=1)
 
 
+def book(folder):
+    """A workbook of two sheets."""
+    made = openpyxl.Workbook()
+    made.create_sheet("Wave 2")
+    made.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
 def without(module, name, content):
     def call(folder):
         with mock.patch.dict(sys.modules, {module: None}):
@@ -83,6 +92,16 @@ def options_file(content, **more):
         return incrowd.Survey.load(path)
 
     return call
+
+
+def options_and_more(folder):
+    """A survey with two lists that are not there, and other mistakes beside them."""
+    keys = ('id = "{}"', 'type = "choice"', 'options_file = "{}.txt"', 'values = {{ 1 = "x" }}')
+    asked = "\n".join(["[[question]]", *keys, ""])
+    head = 'name = "A"\ncrowd = 1\nprivacy = { epsilon = 2.0, analysis = "local" }\n'
+    table = '[[table]]\nquestions = ["c", "nobody"]\n'
+    text = head + asked.format("c", "c") + asked.format("d", "d") + table
+    return incrowd.Survey.load(file(folder, "s.toml", text))
 
 
 def too_many_options(folder):
@@ -125,6 +144,14 @@ MISTAKES = {
     "half a workbook": (
         load("a.xlsx", zipped("[Content_Types].xml")),
         "it is no whole Excel file; save it again",
+    ),
+    "a sheet with another spelling": (
+        lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),
+        "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
+    ),
+    "a sheet of a CSV file": (
+        load("a.csv", "a\nyes\n", sheet="Wave 2"),
+        "a.csv has no sheets; leave it out",
     ),
     "half an Arrow file": (load("a.feather", b"ARROW1\x00\x00"), "it cannot be read: "),
     "UTF-16": (load("a.csv", "a\nyes\n".encode("utf-16")), "UTF-16; save it as UTF-8, or use enc"),
@@ -202,10 +229,41 @@ MISTAKES = {
         options_file("a\nb\n", options_file=3),
         "should be the name of a file in quotation marks",
     ),
+    "files of options that are not there, and more": (
+        options_and_more,
+        "d.txt'; it cannot be read: No such file or directory; name a file with an option in each "
+        "line\ncrowd: got 1; should be at least 2\n"
+        "table[1].questions: got 'nobody'; no question has this id; use c, d",
+    ),
     "a very long file of options": (too_many_options, "it is longer than 0 MiB; write a shorter"),
     "a draft of nothing": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nyes\n")),
         "one row; at least two answered rows are needed",
+    ),
+    "a draft of a header alone": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "a,b\n")),
+        "no rows; at least two answered rows are needed",
+    ),
+    "a draft of a dictionary without fields": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "field_name,field_type\n")),
+        "no column makes a question; name another file",
+    ),
+    "columns that are not there": (
+        of(pandas.DataFrame({"Smoker": ["yes"]}), {"id": "smoker", "type": "yesno"}, NUMBER),
+        "no column 'smoker'; did you mean Smoker? there should be exactly one\n"
+        "answers: no column 'd'; there should be exactly one; the columns are Smoker",
+    ),
+    "columns of a file of which many are not there": (
+        load("a.csv", "z\nyes\n", *(YESNO | {"id": f"q{n}"} for n in range(8))),
+        "3 more columns are not there, or twice; there should be exactly one of each; the columns",
+    ),
+    "a row with a cell too many": (
+        load("a.csv", "sep=;\na;b\nyes;1\nno;2;3\n"),
+        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, that of the header 2; put quotation",
+    ),
+    "a row with a cell too few": (
+        load("a.csv", "a,b\n" + 'yes,"1\n2"\n' * 3 + "no\n"),
+        "a.csv, row 4: got 'no'; its number of cells is 1, that of the header 2; write those",
     ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),

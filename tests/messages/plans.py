@@ -112,6 +112,9 @@ CASES = {
         ),
         seal=False,
     ),
+    "reports that are in a ledger": lambda _: (
+        rounds(3)[0].with_plan(rounds(3)[1], 100, ["r"]).with_plan(rounds(3)[1], 100, ["r"])
+    ),
     "no ledger file": lambda folder: Ledger.load(folder / "ledger.json"),
     "a ledger that is no text": lambda folder: Ledger.load(file(folder, "l.json", b"\xff")),
     "a ledger of something else": lambda _: Ledger.loads("{}"),

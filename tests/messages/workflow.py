@@ -44,6 +44,10 @@ def empty(collection):
 
 
 CASES = {
+    "a file in the place of a plan": lambda _: incrowd.randomize("plan.json", people(3)),
+    "people for an error below 0": lambda _: incrowd.people_needed(
+        asked(), ["a"], standard_error=-1
+    ),
     "a card of a plan that does not hold": lambda _: card(less_noise()),
     "a card of a smaller local epsilon": lambda _: card(
         made().model_copy(

@@ -253,6 +253,27 @@ def test_a_ledger_with_the_digest_from_before_rfc_8785_is_read_and_its_edits_are
         Ledger.loads(json.dumps(old | {"as_planned": ["0" * 64]}))
 
 
+def test_reports_are_noted_once_also_by_their_tally(path):
+    """Of a plan of several rounds, the next of which has reports of its own."""
+    weekly = incrowd.plan(one_bit("weekly", 0.5, rounds=3))
+    monday, tuesday = of_people(weekly, 5000), of_people(weekly, 5000)
+    incrowd.note(path, weekly, monday)
+    before = path.read_text()
+    for again in (monday, incrowd.count(weekly, monday), [*tuesday, *monday]):
+        with pytest.raises(ReportsError, match=f"got '{monday[0].id}'; they are in the ledger"):
+            incrowd.note(path, weekly, again)
+    assert path.read_text() == before
+    noted = incrowd.note(path, weekly, tuesday)
+    assert noted.collections == (monday[0].id, tuesday[0].id) and len(noted.asked) == 2
+    assert Ledger.load(path) == noted
+
+
+def test_a_ledger_without_names_of_reports_is_read(first, path):
+    """As all were before, and as one is of which nobody counted who came."""
+    assert "collections" not in incrowd.note(path, first, as_planned=True).dumps()
+    assert Ledger.load(path).collections == ()
+
+
 @pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
 @pytest.mark.parametrize(
     "place, value",

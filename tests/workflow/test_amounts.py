@@ -1,5 +1,7 @@
 """Amounts on every way from answers to reports: in one piece, piece by piece, from a device."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,11 +9,15 @@ import pytest
 
 import incrowd
 from incrowd.collection.device import answering
+from incrowd.encoding.outside import outside
 from incrowd.encoding.people import People
+from incrowd.errors import IncrowdWarning
 from incrowd.sampling import streaming
 from incrowd.sampling.keystream import Keystream
 from incrowd.workflow.randomize import randomize_files
 
+# All but the tests of the warning itself have amounts beyond the edges, and read no more of it.
+pytestmark = pytest.mark.filterwarnings("ignore:hours. .* answers lie")
 ALMOST_NO_NOISE = {"epsilon": 160.0, "delta": 1e-6, "analysis": "local"}
 
 
@@ -121,3 +127,74 @@ def test_an_amount_is_an_outcome_without_bias():
     assert abs(first.estimate - means["no"]) < 5 * first.standard_error
     assert abs(second.estimate - (means["yes"] - means["no"])) < 5 * second.standard_error
     assert second.standard_error < 1
+
+
+WITH_CODES = [-99.0] * 60 + [999.0] * 20 + [-3.0] * 5 + [41.0] * 15 + [20.0] * 200
+BELOW = (
+    "hours: 65 of 300 answers lie below the first edge, 0, and count as 0; "
+    "write missing = [-99] for what stands for no answer"
+)
+ABOVE = (
+    "hours: 35 of 300 answers lie above the last edge, 40, and count as 40; "
+    "write missing = [999] for what stands for no answer"
+)
+
+
+def said(call):
+    """What is told of amounts beyond the edges."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in caught if "answers lie" in str(each.message)]
+
+
+def test_amounts_beyond_the_edges_of_a_file_are_counted(tmp_path, monkeypatch):
+    plan, given = planned(optional=True), pd.DataFrame({"hours": [*WITH_CODES, None]})
+    given.to_csv(tmp_path / "a.csv", index=False)
+    assert said(lambda: incrowd.randomize(plan, given)) == [BELOW, ABOVE]
+    assert said(lambda: incrowd.truth(plan, given)) == [BELOW, ABOVE]
+    survey = plan.survey.model_copy(update={"crowd": 300})
+    assert said(lambda: incrowd.simulate(survey, given, trials=2)) == [BELOW, ABOVE]
+    file = tmp_path / "a.csv"
+    assert said(lambda: randomize_files(plan, file, tmp_path / "one.parquet")) == [BELOW, ABOVE]
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 70)
+    assert said(lambda: randomize_files(plan, file, tmp_path / "few.parquet")) == [BELOW, ABOVE]
+
+
+def test_codes_for_no_answer_are_no_amounts():
+    """What the warning advises gives the mean of those who answered, and no warning of codes."""
+    coded = planned(optional=True, missing=[-99, 999])
+    given = pd.DataFrame({"hours": WITH_CODES})
+    assert [line.partition(" lie")[0] for line in said(lambda: incrowd.truth(coded, given))] == [
+        "hours: 5 of 220 answers",
+        "hours: 15 of 220 answers",
+    ]
+    (shares,) = incrowd.truth(coded, given)
+    assert shares @ [0, 10, 40, 0] == pytest.approx((15 * 40 + 200 * 20) / 300)
+
+
+def test_a_likely_amount_is_called_no_code():
+    """99 may be an age; 999 hardly; -1 is a temperature where others are below zero too."""
+    ages = outside([0, 80], np.array([99.0, 999.0, 50.0, -1.0]))
+    assert ages == (4, 1, 2, {999, -1})
+    assert outside([-20, 30], np.array([-99.0, 99.0])) == (2, 1, 1, {99})
+
+
+def test_amounts_between_the_edges_are_not_spoken_of():
+    given = pd.DataFrame({"hours": [0.0, 40.0, 10.0] * 700})
+    assert said(lambda: incrowd.randomize(planned(), given)) == []
+
+
+def test_fewer_people_than_the_crowd_are_told(tmp_path, monkeypatch):
+    plan = planned()
+    few = "1,999 people are randomised, and the plan's promise counts on 2,000: collect more"
+    answers(1999).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.warns(IncrowdWarning, match=few):
+        incrowd.randomize(plan, answers(1999))
+    monkeypatch.setattr(streaming, "BATCH_ROWS", 700)
+    with pytest.warns(IncrowdWarning, match=few):
+        randomize_files(plan, tmp_path / "a.csv", tmp_path / "few.parquet")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        incrowd.randomize(plan, answers(2000))
+    assert not [each for each in caught if "people are randomised" in str(each.message)]

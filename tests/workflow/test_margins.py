@@ -195,10 +195,16 @@ def test_margins_of_several_questions_and_files(tmp_path):
     )
     read = incrowd.load_margins(tmp_path / "m.csv")
     assert read == incrowd.load_margins(tmp_path / "m.toml") == {"faculty | sex": both}
+    semicolons = "question;answer;share\nsex;f;0,52\nsex;m;0,48\n"
+    (tmp_path / "s.csv").write_text(semicolons)
+    assert incrowd.load_margins(tmp_path / "s.csv") == {"sex": {"f": 0.52, "m": 0.48}}
     found = incrowd.estimate(plan(), reports(), margins=read, tables=[["faculty", "sex"]])
     assert found.tables[0].estimate.ravel() * 21 == pytest.approx(range(1, 7))
     with pytest.raises(UsageError, match="two rows"):
         (tmp_path / "m.csv").write_text("question,answer,share\nsex,f,1\nsex,f,1\n")
+        incrowd.load_margins(tmp_path / "m.csv")
+    with pytest.raises(UsageError, match="line 2: got '1,200'; should be a number"):
+        (tmp_path / "m.csv").write_text("question;answer;people\nsex;f;1,200\nsex;m;3,400\n")
         incrowd.load_margins(tmp_path / "m.csv")
 
 

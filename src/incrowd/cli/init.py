@@ -15,10 +15,11 @@ from incrowd.cli.options import (
     Encoding,
     Format,
     Output,
+    Sheet,
     beside,
     check_answers,
     keep,
-    opened,
+    source,
 )
 from incrowd.errors import UsageError
 from incrowd.reports.files import is_stream, write_text
@@ -38,6 +39,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace a survey that is there.")] = False,
     format: Format = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
     """Write a survey from data. Or from a questionnaire that you have.
@@ -54,7 +56,7 @@ def init(
     if output:
         _check_output(output, data, force)
     with working("looking at the data"):
-        made = incrowd.draft(opened(data), format=format, encoding=encoding)
+        made = incrowd.draft(source(data, format, encoding, sheet))
     if output:
         write_text(output, made.toml)
         say(f"wrote {output}: {len(made.asked)} questions, a crowd of {made.crowd:,}")

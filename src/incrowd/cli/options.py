@@ -15,6 +15,7 @@ import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
+from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
 from incrowd.reports.files import is_stream
 
@@ -46,6 +47,9 @@ Format = Annotated[
 ]
 Encoding = Annotated[
     str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of an Excel file; the first, if none is named.")
 ]
 ReportsFiles = Annotated[
     list[Path],
@@ -134,6 +138,11 @@ def is_standard_input(path: Path) -> bool:
 def opened(path: Path) -> Path | IO[bytes]:
     """What an argument stands for."""
     return sys.stdin.buffer if is_standard_input(path) else path
+
+
+def source(path: Path, format: str | None, encoding: str | None, sheet: str | None) -> Source:
+    """The answers that an argument and its options stand for. Raises as `source_of`."""
+    return source_of(opened(path), format, encoding, sheet)
 
 
 def check_reports(*paths: Path) -> None:

@@ -19,11 +19,12 @@ from incrowd.cli.options import (
     Encoding,
     Format,
     PlanFile,
+    Sheet,
     beside,
     certified,
     check_answers,
     keep,
-    opened,
+    source,
 )
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.planner.spending import check_left
@@ -70,6 +71,7 @@ def randomize(
     ledger: PeopleLedger = None,
     format: Format = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
     """Randomise and shuffle answers. Without --id one row is taken as one person.
@@ -87,13 +89,11 @@ def randomize(
     with kept_key(device_key) as key:
         written = randomize_files(
             made,
-            opened(answers),
+            source(answers, format, encoding, sheet),
             output,
             simulation_seed=simulation_seed,
             id=id,
             device_key=key,
-            format=format,
-            encoding=encoding,
             progress=progress,
         )
     with beside(output):

@@ -21,10 +21,11 @@ from incrowd.cli.options import (
     AsJson,
     Encoding,
     Format,
+    Sheet,
     SurveyFile,
     check_answers,
     make_folder,
-    opened,
+    source,
 )
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.quality import TableQuality
@@ -46,6 +47,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     format: Format = None,
     encoding: Encoding = None,
+    sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
     """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
@@ -59,7 +61,7 @@ def simulate(
     """
     check_answers(answers)
     read = incrowd.Survey.load(survey)
-    table = incrowd.load_answers(opened(answers), read, format=format, encoding=encoding)
+    table = incrowd.load_answers(source(answers, format, encoding, sheet), read)
     with progress("simulating", trials) as advance:
         result = incrowd.simulate(
             read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance

@@ -168,7 +168,9 @@ def _numbers(column: Column, counts: Mapping[float, int]) -> Asked:
         return made.doubting(f"{', '.join(options)}: {said}")
     weights = np.array([counts[value] for value in values])
     made = Asked(column.name, {"type": "number", "edges": edges(np.array(values), weights)})
-    return made.noting("Edges near the fifths of the data, rounded: choose those that you report.")
+    fifths = "Edges near the fifths of the data, rounded: choose those that you report."
+    mean = 'If it is the mean that counts: type = "amount", edges from the least to the most.'
+    return made.noting(fifths, mean)
 
 
 def _is_multi(values: Sequence[str]) -> bool:

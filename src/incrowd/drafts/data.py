@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from incrowd.drafts.columns import Column, question_of
 from incrowd.drafts.draft import Draft
+from incrowd.drafts.found import Found, LeftOut
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.whole import Data
 from incrowd.errors import AnswersError, InWords
@@ -21,23 +22,23 @@ SMALL = 1000  # people, below which tables are of little use
 
 
 def draft_of(name: str, data: Data) -> Draft:
-    """A question for each column, as far as its values tell.
-
-    Raises AnswersError if there are no rows, or no column makes a question.
-    """
+    """A question for each column, as far as its values tell. Raises AnswersError without rows."""
     table = data.table
     if table.num_rows < 2:
         rows = InWords("one row" if table.num_rows else "no rows")
         raise AnswersError.of("answers", rows, "at least two answered rows are needed")
-    found = tuple(question_of(_column(data, place)) for place in range(table.num_columns))
+    found = tuple(_found(data, place) for place in range(table.num_columns))
     few = f"{table.num_rows:,} people are few: `incrowd plan` says how large the errors are"
     notes = (MADE_OF_DATA, few) if table.num_rows < SMALL else (MADE_OF_DATA,)
-    draft = Draft(name, table.num_rows, found, notes)
-    if not draft.asked:
-        reasons = "; ".join(f"{gone.id} {gone.reason}" for gone in draft.left_out[:3])
-        shown = InWords("no column makes a question")
-        raise AnswersError.of("answers", shown, f"name another file: {reasons}")
-    return draft
+    return Draft(name, table.num_rows, found, notes)
+
+
+def _found(data: Data, place: int) -> Found:
+    """What a column makes: nothing, if others have its name."""
+    names = data.table.column_names
+    if names.count(names[place]) > 1:
+        return LeftOut(names[place], f"{names.count(names[place])} columns have this name: rename")
+    return question_of(_column(data, place))
 
 
 def _column(data: Data, place: int) -> Column:

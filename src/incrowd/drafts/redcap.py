@@ -33,6 +33,12 @@ _SHORT = {
     "required": "required_field",
 }
 _SLIDER = (0.0, 100.0)
+_NOT_ASKED = {
+    "calc": "it is calculated: ask for what you want to know, or group it into a column of its own",
+    "sql": "its choices are in a database: list them as a choice",
+    "file": "it is a file",
+    "signature": "it is a signature",
+}
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 Row = Mapping[str, str]
@@ -59,8 +65,10 @@ def _key(column: str) -> str:
 
 def _found(row: Row, first: bool) -> list[Found]:
     name, kind = row["field_name"], row["field_type"]
-    if kind in ("descriptive", "calc", "file", "sql", "signature"):
+    if kind == "descriptive":
         return []
+    if kind in _NOT_ASKED:
+        return [LeftOut(name, _NOT_ASKED[kind])]
     if first or row.get("identifier", "").lower() == "y":
         reason = f"it says who it is: use --id {name} if it says whose row it is"
         return [LeftOut(name, reason if first else "it is marked as an identifier")]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from incrowd.encoding.outside import CODES, is_code
+
 YES = frozenset({"yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai"})
 NO = frozenset({"no", "false", "0", "n", "nein", "nee", "non", "não", "нет", "nie", "nej", "iie"})
 PLAIN = ({"yes", "no"}, {"true", "false"}, {"1", "0"})  # which need no codes
@@ -30,8 +32,6 @@ _NONE = frozenset(
         ),
     }
 )
-_SENTINELS = frozenset({-9, -99, -999, -9999, -8, -88, -98, -97, -77, -1, -2})
-_NINES = frozenset({99, 999, 9999, 99999})
 _ID = re.compile(
     r"(^|[_\W])(id|uuid|guid|key|email|e-mail|phone|name|caseid|respondent|participant|pid|token)$",
     re.IGNORECASE,
@@ -41,7 +41,6 @@ _OPEN = re.compile(
     r"department|school|class$|site|clinic|hospital|store|branch|week|month|year$|wave|round$",
     re.IGNORECASE,
 )
-FREQUENT = 3  # times as large as any answer: then nines stand for no answer
 
 
 def yes_and_no(answers: Collection[str]) -> dict[str, str] | None:
@@ -62,18 +61,10 @@ def no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
     words = [value for value in counts if value.casefold() in _NONE]
     rest = {value: _number(value) for value in counts if value not in words}
     numbers = [number for number in rest.values() if number is not None]
-    if len(numbers) < len(rest) or not numbers:
+    others = [number for number in numbers if number not in CODES]
+    if not others and len(numbers) == len(rest):
         return tuple(words)
-    return (*words, *(value for value, n in rest.items() if n is not None and _odd(n, numbers)))
-
-
-def _odd(number: float, numbers: list[float]) -> bool:
-    """A negative code among numbers that are none, or nines far above all others."""
-    others = [each for each in numbers if each not in _SENTINELS | _NINES]
-    if not others:
-        return False
-    negative = number in _SENTINELS and min(others) >= 0
-    return negative or (number in _NINES and max(others) * FREQUENT < number)
+    return (*words, *(value for value, n in rest.items() if n in CODES and is_code(n, others)))
 
 
 def _number(text: str) -> float | None:

@@ -40,7 +40,7 @@ def draft_of(name: str, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Draft:
             choices.setdefault(list_name, {})[code] = spoken.words(row, "label")
     found = tuple(_found(row, choices, spoken) for row in _rows(sheets["survey"]) if _asks(row))
     notes = ("a form does not say how many people answer: set the crowd", *spoken.notes)
-    return Draft(name, None, found, notes, spoken.main)
+    return Draft(settings.get("form_title") or name, None, found, notes, spoken.main)
 
 
 def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:

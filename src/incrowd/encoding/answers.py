@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 from incrowd.encoding.formats import arrow, csv, excel, json_lines, labelled, parquet
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
-from incrowd.errors import AnswersError, InWords, likely
-from incrowd.survey import Survey
+from incrowd.errors import AnswersError, InWords, Problem, likely
+from incrowd.survey import Amount, AnyQuestion, Number, Survey
 
+ONCE = "there should be exactly one"
+SHOWN = 5  # columns that are missing; the rest is counted
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
 
 Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
@@ -28,19 +30,21 @@ def load_answers(
     id: str | None = None,
     format: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> pa.Table:
     """Read the columns of a survey's questions from a file or a data frame, one row a person.
 
     answers: a file (CSV, JSON lines, Parquet, Arrow, SPSS, Stata, Excel), or one that is open for
-    reading bytes; or a data frame of pandas, polars, duckdb, Arrow or any that narwhals knows. id:
+    reading; or a data frame of pandas, polars, duckdb, Arrow or any that narwhals knows. id:
     a column of text that says whose row it is, to be read as well. format, encoding: of a file,
-    where its name and content do not tell. Cells of CSV and JSON are kept as text; an empty cell
-    is a missing answer. Other columns are ignored.
+    where its name and content do not tell. sheet: of a workbook, by default the first. Cells of
+    CSV and JSON are kept as text; an empty cell is a missing answer. Other columns are ignored.
     Raises AnswersError if it cannot be read, is empty, or lacks a question's column.
     """
     if is_frame(answers):
-        return check_columns(as_table(answers, wanted(survey, id)), survey, id)
-    source = source_of(answers, format, encoding)
+        table = as_table(answers, lambda names: check_names(names, survey, id))
+        return check_columns(table, survey, id)
+    source = source_of(answers, format, encoding, sheet)
     with readable(source.name):
         pieces = [piece for piece, _ in read(source, survey, id)]
     check_rows(sum(piece.num_rows for piece in pieces))
@@ -63,8 +67,13 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
         return parquet.pieces(source, names, rows, PIECE_BYTES)
     if source.kind == "csv":
         layout = csv.layout(source, wanted(survey, id))
-        return csv.pieces(source, layout, check_names(layout.columns, survey, id))
+        names = check_names(layout.columns, survey, id)
+        return csv.pieces(source, layout, names, [q.id for q in survey.questions if _is_number(q)])
     return _whole(_table(source, survey, id), rows)
+
+
+def _is_number(question: AnyQuestion) -> bool:
+    return isinstance(question, Number | Amount)
 
 
 def size(source: Source) -> tuple[int, str]:
@@ -124,23 +133,30 @@ def check_rows(rows: int) -> None:
 def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -> list[str]:
     """The columns of the survey's questions, in order, and that of the ids, by their names.
 
-    Raises AnswersError if one is missing or stands twice.
+    Raises AnswersError about all that are missing or stand twice.
     """
-    names = wanted(survey, id)
-    for name in names:
-        check_once("answers", name, columns)
+    return check_once("answers", wanted(survey, id), columns)
+
+
+def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
+    """The names. Raises AnswersError unless each is that of one column."""
+    if wrong := [name for name in names if list(columns).count(name) != 1]:
+        raise AnswersError(*_not_once(field, wrong, columns))
     return names
 
 
-def check_once(field: str, name: str, columns: Sequence[str]) -> None:
-    """Raises AnswersError unless one column has that name."""
-    times = list(columns).count(name)
-    if times != 1:
+def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
+    """The first few names that are not those of one column; the last says which columns are."""
+    known = f"the columns are {', '.join(columns) or 'none'}"
+    for name in wrong[:SHOWN]:
+        times = list(columns).count(name)
         found = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
-        known = ", ".join(columns) or "none"
         meant = "" if times else likely(name, columns)
-        allowed = f"there should be exactly one; {meant}the columns are {known}"
-        raise AnswersError.of(field, found, allowed)
+        last = name == wrong[-1]
+        yield Problem(field, found, f"{ONCE}; {meant}{known}" if last else f"{meant}{ONCE}")
+    if (more := len(wrong) - SHOWN) > 0:
+        found = InWords(f"{more:,} more columns are not there, or twice")
+        yield Problem(field, found, f"{ONCE} of each; {known}")
 
 
 def texts(answers: pa.Table, id: str) -> pa.Array:
@@ -149,7 +165,7 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     Raises AnswersError unless there is one such column, with an id in every row, and of a type
     whose values have one text only: a floating-point number does not tell 1.10 from 1.1.
     """
-    check_once("id", id, answers.column_names)
+    check_once("id", [id], answers.column_names)
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         allowed = f"it is a column of {kind}, not of text; save the ids as text"

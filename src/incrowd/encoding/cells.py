@@ -58,9 +58,17 @@ def by_value(
     column: pa.Array, function: Callable[[pa.Array], np.ndarray], missing: object
 ) -> np.ndarray:
     """A function of each row, worked out once for every value that there is."""
-    distinct = column.dictionary_encode()
-    rows = pc.fill_null(distinct.indices, -1).to_numpy(zero_copy_only=False)
-    return np.asarray(np.concatenate([function(distinct.dictionary), [missing]])[rows])
+    rows, values = distinct(column)
+    return np.asarray(np.concatenate([function(values), [missing]])[rows])
+
+
+def distinct(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """Of each row the place of its value among the values that there are, -1 for null."""
+    found = column.dictionary_encode()
+    places = found.indices
+    if not pa.types.is_signed_integer(places.type):  # of other libraries
+        places = pc.cast(places, pa.int64())
+    return pc.fill_null(places, -1).to_numpy(zero_copy_only=False), found.dictionary
 
 
 def index(text: pa.Array, values: Sequence[str]) -> np.ndarray:

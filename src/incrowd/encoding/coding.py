@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.encoding.cells import is_list, items, split, texts_of, without_point
-from incrowd.survey import Amount, AnyQuestion, Codes, Multi, Number, Text, YesNo
+from incrowd.survey import SEPARATOR, Amount, AnyQuestion, Codes, Multi, Number, Text, YesNo
 
 
 class Decoded(NamedTuple):
@@ -29,7 +30,7 @@ def decoded(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:
     gone = pc.fill_null(_among(texts, codes.missing), False)
     kept = pc.if_else(gone, pa.scalar(None, texts.type), texts)
     if isinstance(question, Multi):
-        return _items(question, codes, split(kept))
+        return _items(question, codes, split(_with_semicolons(question, codes, kept)))
     return _replaced(question, codes, kept)
 
 
@@ -37,6 +38,18 @@ def code_list(codes: Codes, most: int = 12) -> str:
     """What may stand in a file, for a message."""
     shown = ", ".join(f"{code} ({answer})" for code, answer in list(codes.values.items())[:most])
     return shown if len(codes.values) <= most else f"{shown}, ... ({len(codes.values)} codes)"
+
+
+def _with_semicolons(question: Multi, codes: Codes, texts: pa.Array) -> pa.Array:
+    """Codes with spaces between them, as XLSForm's software writes them, as 1;2.
+
+    Cells that hold something else stay as they are, and so does an option that reads like codes.
+    """
+    one = "|".join(map(re.escape, codes.values))
+    several = pc.match_substring_regex(texts, rf"^(?:{one})(?:\s+(?:{one}))+$")
+    option = pc.is_in(texts, value_set=pa.array([*question.options, *codes.values], pa.string()))
+    apart = pc.replace_substring_regex(texts, r"\s+", SEPARATOR)
+    return pc.if_else(pc.and_not(several, option), apart, texts) if one else texts
 
 
 def _items(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +14,7 @@ from incrowd.encoding.cells import text_column
 from incrowd.encoding.sources import Source
 from incrowd.errors import AnswersError, IncrowdError, InWords
 
+Chosen = Callable[[Sequence[str]], list[str]]  # of the names of all columns
 WORKS = "name a file, or hand over a data frame of pandas, polars, duckdb or Arrow"
 
 
@@ -22,37 +23,35 @@ def is_frame(answers: object) -> bool:
     return not (isinstance(answers, str | os.PathLike | Source) or hasattr(answers, "read"))
 
 
-def as_table(frame: Any, wanted: Sequence[str] | None = None) -> pa.Table:
-    """The wanted columns of a data frame that it has, or all of them.
+def as_table(frame: Any, chosen: Chosen | None = None) -> pa.Table:
+    """All columns of a data frame, or those that are chosen of their names.
 
     Raises AnswersError for what is no data frame, or has a column of things that are no answers.
     """
     if isinstance(frame, pa.Table):
-        return frame if wanted is None else frame.select(_places(frame.column_names, wanted))
+        return frame.select(chosen(frame.column_names)) if chosen else frame
     if isinstance(frame, pa.RecordBatch):
-        return as_table(pa.Table.from_batches([frame]), wanted)
+        return as_table(pa.Table.from_batches([frame]), chosen)
     if isinstance(frame, Mapping | Sequence):
         raise _no_frame(frame)
     try:
         read = nw.from_native(frame)
     except TypeError:
-        return as_table(_stream(frame), wanted)
+        return as_table(_stream(frame), chosen)
     except DuplicateError:
         raise _twice(frame) from None
     if isinstance(read, nw.LazyFrame):
-        names = read.collect_schema().names()
-        read = read.select([n for n in names if wanted is None or n in wanted]).collect("pyarrow")
-    return _eager(read, wanted)
+        read = (read.select(chosen(read.collect_schema().names())) if chosen else read).collect(
+            "pyarrow"
+        )
+    return _eager(read, chosen)
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """By number: two columns may have one name, which is found later."""
-    return [place for place, name in enumerate(names) if name in wanted]
-
-
-def _eager(frame: nw.DataFrame[Any], wanted: Sequence[str] | None) -> pa.Table:
-    names = [name for name in frame.columns if wanted is None or str(name) in wanted]
-    return pa.table({str(name): _column(frame.get_column(name)) for name in names})
+def _eager(frame: nw.DataFrame[Any], chosen: Chosen | None) -> pa.Table:
+    names = list(map(str, frame.columns))  # numbers in pandas
+    wanted = chosen(names) if chosen else names
+    named = dict(zip(names, frame.columns, strict=True))
+    return pa.table({name: _column(frame.get_column(named[name])) for name in wanted})
 
 
 def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:

@@ -8,6 +8,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from incrowd.encoding.formats.csv import SEPARATORS, pointed
 from incrowd.errors import UsageError, unreadable
 
 COLUMNS = ("question", "answer", "people")
@@ -20,7 +23,8 @@ EXAMPLE = (
 def load_margins(path: str | Path) -> dict[str, Any]:
     """Known margins from a file: for each question the share or number of people of each answer.
 
-    `.csv`: the columns question, answer and people (or share); any other ending: TOML, a table for
+    `.csv`: the columns question, answer and people (or share), with commas, semicolons or tabs
+    between them; any other ending: TOML, a table for
     each question. Questions of one margin, and their answers, are joined by " | ". What the margins
     say is checked when they are used. Raises UsageError if the file cannot be read as that.
     """
@@ -42,18 +46,23 @@ def _of_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def _of_csv(text: str, path: Path) -> dict[str, Any]:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    names = [name for name in ("people", "share") if name in (rows.fieldnames or ())]
-    if len(names) != 1 or not {"question", "answer"} <= set(rows.fieldnames or ()):
-        found = ", ".join(rows.fieldnames or ()) or "none"
+    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
+    read = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    names = [name for name in ("people", "share") if name in (read.fieldnames or ())]
+    if len(names) != 1 or not {"question", "answer"} <= set(read.fieldnames or ()):
+        found = ", ".join(read.fieldnames or ()) or "none"
         raise UsageError.of("margins", str(path), f"its columns are {found}; {EXAMPLE}")
     margins: dict[str, Any] = {}
-    for line, row in enumerate(rows, 2):
+    rows = list(read)
+    numbers = [row[names[0]] for row in rows]
+    if separator == ";":
+        numbers = pointed(pa.array(numbers, pa.string())).to_pylist()
+    for line, (row, number) in enumerate(zip(rows, numbers, strict=True), 2):
         answers = margins.setdefault(row["question"], {})
         if row["answer"] in answers:
             allowed = "this answer has two rows; drop one"
             raise UsageError.of(f"margins, line {line}", row["answer"], allowed)
-        answers[row["answer"]] = _number(row[names[0]], line)
+        answers[row["answer"]] = _number(number, line)
     return margins
 
 

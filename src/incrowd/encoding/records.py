@@ -14,8 +14,19 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.amounts import between
 from incrowd.encoding.bloom import normalize, places
-from incrowd.encoding.cells import by_value, index, is_list, items, split, texts_of, without_point
+from incrowd.encoding.cells import (
+    as_text,
+    by_value,
+    distinct,
+    index,
+    is_list,
+    items,
+    split,
+    texts_of,
+    without_point,
+)
 from incrowd.encoding.coding import code_list, decoded
+from incrowd.encoding.outside import Outside, outside
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
@@ -42,13 +53,14 @@ class Encoded(NamedTuple):
 
     words: of a text question the answers themselves, since its bits depend on the cohort. up: of
     an amount, times 2^32, the chance that the place is the next one (-1 is no bit); until that is
-    drawn, one for each row.
+    drawn, one for each row. outside: of all answers that were encoded, amounts beyond the edges.
     """
 
     rows: np.ndarray
     places: np.ndarray
     words: np.ndarray | None = None
     up: np.ndarray | None = None
+    outside: Outside = Outside()
 
     def drawn(self, up: np.ndarray) -> Encoded:
         """The set bits of an amount when it is known who is rounded up."""
@@ -162,7 +174,7 @@ def _encoded(
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
     """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
     text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
-    if not isinstance(question, YesNo | Choice | Number) or not text:
+    if not isinstance(question, YesNo | Choice | Number | Amount) or not text:
         return cells
     empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
     return pc.if_else(empty, pa.scalar(None, cells.type), cells)
@@ -201,7 +213,7 @@ def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) 
     if found.up is None:
         return Encoded(rows[order], places[order])
     up = np.concatenate([found.up[kept], np.zeros(len(last), np.int64)])
-    return Encoded(rows[order], places[order], up=up[order])
+    return Encoded(rows[order], places[order], up=up[order], outside=found.outside)
 
 
 _DROP = "drop the row, or set optional = true in the survey"
@@ -230,11 +242,13 @@ def _mistakes(
 
 def _hint(value: object, known: Sequence[str]) -> str:
     """What a wrong answer may have been: another spelling, or no answer at all."""
-    if not known or not isinstance(value, str):
+    if not known or not isinstance(value, str | int | float):
         return ""
-    if value.strip().casefold() in NO_ANSWERS:
-        return f'if it stands for no answer, add missing = ["{value.strip()}"] to the question; '
-    return likely(value, known)
+    text = (as_text(value) or "nan").strip()
+    if text.casefold() in NO_ANSWERS:
+        null = "" if isinstance(value, str) or value == value else "make it null, or "
+        return f'if it stands for no answer, {null}add missing = ["{text}"] to the question; '
+    return likely(value, known) if isinstance(value, str) else ""
 
 
 Answered = tuple[Encoded, np.ndarray, str]
@@ -248,7 +262,7 @@ def _one_of(codes: np.ndarray) -> Encoded:
 
 def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Index of each text among the values, -1 where it is none of them."""
-    return by_value(column, lambda distinct: index(texts_of(distinct), values), -1)
+    return by_value(column, lambda found: index(texts_of(found), values), -1)
 
 
 def _yesno(question: YesNo, column: pa.Array) -> Answered:
@@ -271,11 +285,9 @@ def _multi(question: Multi, column: pa.Array) -> Answered:
     """A list column, or text with the options between semicolons; "none" means none."""
     if is_list(column.type):
         return _lists(question, column)
-    distinct = column.dictionary_encode()
-    number = len(distinct.dictionary)
-    found, wrong, allowed = _lists(question, split(distinct.dictionary))
-    rows = pc.fill_null(distinct.indices, number).to_numpy(zero_copy_only=False)
-    return taken(found, number + 1, rows), np.append(wrong, False)[rows], allowed
+    rows, values = distinct(column)
+    found, wrong, allowed = _lists(question, split(values))
+    return taken(found, len(values) + 1, rows), np.append(wrong, False)[rows], allowed
 
 
 def _lists(question: Multi, column: pa.Array) -> Answered:
@@ -305,7 +317,8 @@ def _amount(question: Amount, column: pa.Array) -> Answered:
     known = np.flatnonzero(~wrong)
     below, up = between(question.edges, numbers[known])
     places = below - (question.bits < len(question.answers))  # the one bit is set for the upper
-    return Encoded(known, places, up=up), wrong, f"use a number{_point(column)}"
+    found = Encoded(known, places, up=up, outside=outside(question.edges, numbers[known]))
+    return found, wrong, f"use a number{_point(column)}"
 
 
 def _point(column: pa.Array) -> str:
@@ -320,8 +333,8 @@ def _word(_: Text, column: pa.Array) -> Answered:
     return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
-def _normalized(distinct: pa.Array) -> np.ndarray:
-    texts = pc.fill_null(pc.cast(distinct, pa.string()), "").to_pylist()
+def _normalized(found: pa.Array) -> np.ndarray:
+    texts = pc.fill_null(pc.cast(found, pa.string()), "").to_pylist()
     return np.array([normalize(text) for text in texts], object)
 
 

@@ -27,7 +27,7 @@ OTHER_ENCODING = "it is in another encoding; save it as UTF-8, or name it, as en
 class Source:
     """A file, or what was read of a pipe: its name, its kind, and how it is compressed.
 
-    content: the bytes of what cannot be read twice, such as standard input.
+    content: the bytes of what cannot be read twice, such as standard input. sheet: of a workbook.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Source:
     compression: str | None
     encoding: str | None
     content: bytes | None = None
+    sheet: str | None = None
 
     def open(self) -> pa.NativeFile:
         """Its bytes as they are stored."""
@@ -55,9 +56,12 @@ class Source:
 
 
 def source_of(
-    data: str | Path | IO[bytes] | Source, format: str | None = None, encoding: str | None = None
+    data: str | Path | IO[bytes] | IO[str] | Source,
+    format: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Source:
-    """The source that a path, or a file open for reading bytes, stands for.
+    """The source that a path, or a file open for reading, stands for.
 
     Raises AnswersError if it cannot be read, or is of another kind than its name or `format` says.
     """
@@ -68,7 +72,7 @@ def source_of(
         raise UsageError.of("format", format, f"use one of {', '.join(FORMATS)}")
     name = _named(data)
     with readable(name):
-        content = _read_once(data)
+        content = _read_once(data, encoding)
         path = Path(name)
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
@@ -78,8 +82,10 @@ def source_of(
     if compression and kind not in ("csv", "jsonl"):
         allowed = "it is compressed, and no text; decompress it, and name what comes out"
         raise AnswersError.of("answers", name, allowed)
+    if sheet is not None and kind != "xlsx":
+        raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
     _log.info("reading %s as %s", name, SPOKEN[kind])
-    return Source(name, path, kind, compression, encoding, content)
+    return Source(name, path, kind, compression, encoding, content, sheet)
 
 
 def _named(data: Any) -> str:
@@ -97,10 +103,11 @@ def _check_encoding(encoding: str | None) -> None:
         raise UsageError.of("encoding", encoding, allowed) from None
 
 
-def _read_once(data: Any) -> bytes | None:
-    """The bytes of what cannot be read twice; None of a file."""
+def _read_once(data: Any, encoding: str | None) -> bytes | None:
+    """The bytes of what cannot be read twice, also if it was opened as text; None of a file."""
     if hasattr(data, "read"):
-        return bytes(data.read())
+        content = data.read()
+        return content.encode(encoding or "utf-8") if isinstance(content, str) else bytes(content)
     mode = os.stat(data).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return None

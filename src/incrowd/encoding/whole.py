@@ -39,9 +39,10 @@ def load_data(answers: Source | Any) -> Data:
 def _table(source: Source) -> pa.Table:
     if source.kind == "csv":
         layout = csv.layout(source)
-        names = dict.fromkeys(layout.columns)
-        pieces = csv.pieces(source, layout, list(names))
-        return pa.Table.from_batches([piece for piece, _ in pieces])
+        pieces = [piece for piece, _ in csv.pieces(source, layout)]
+        empty = pa.schema([(name, pa.string()) for name in layout.columns])
+        table = pa.Table.from_batches(pieces, None if pieces else empty)
+        return csv.with_points(table) if layout.separator == ";" else table
     if source.kind == "parquet":
         with source.open() as file:
             return pa.parquet.read_table(file)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from incrowd.errors import MISSING, InWords, PlanError, PlanFileError, SurveyError
+from incrowd.errors import (
+    MISSING,
+    InWords,
+    PlanError,
+    PlanFileError,
+    ReportsError,
+    SurveyError,
+)
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
 from incrowd.plans.message import place
 from incrowd.plans.plan import Asked, Plan
@@ -25,7 +32,8 @@ class Ledger(BaseModel):
     """What the same people were asked, the earliest first.
 
     A plan of several rounds stands there once for each. as_planned: the names, as `names` has them,
-    of those whose crowd nobody counted: the planned one is taken.
+    of those whose crowd nobody counted: the planned one is taken. collections: the random names of
+    the reports that were noted, so that none are noted twice.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,18 +41,27 @@ class Ledger(BaseModel):
     format: Literal["incrowd ledger 2"] = FORMAT
     asked: tuple[Asked, ...] = ()
     as_planned: tuple[str, ...] = ()
+    collections: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
 
-    def with_plan(self, plan: Plan, people: int | None) -> Ledger:
+    def with_plan(self, plan: Plan, people: int | None, collections: Iterable[str] = ()) -> Ledger:
         """The ledger after a plan was carried out.
 
         people: who came, the smallest number of any message (rows, if one person has several);
-        None if nobody counted, and the planned crowd is taken at its word. Raises PlanError if
-        the plan is in it already, or does not cover what is in it as it was.
+        None if nobody counted, and the planned crowd is taken at its word. collections: the names
+        of the reports. Raises PlanError if the plan is in it already, or does not cover what is in
+        it as it was, ReportsError if reports were noted before.
         """
         self.check_next(plan)
+        if again := sorted({*self.collections} & {*collections}):
+            allowed = "they are in the ledger already; name those of the next round"
+            raise ReportsError.of("reports", again[0], allowed)
         noted = (*self.asked, plan.asked if people is None else plan.asked_of(people))
         more = _names(noted)[-1:] if people is None else ()
-        return Ledger(asked=noted, as_planned=(*self.as_planned, *more))
+        return Ledger(
+            asked=noted,
+            as_planned=(*self.as_planned, *more),
+            collections=(*self.collections, *sorted(collections)),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

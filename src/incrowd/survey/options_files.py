@@ -6,24 +6,37 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import InWords, SurveyError, unreadable
+from incrowd.errors import InWords, Problem, SurveyError, unreadable
 from incrowd.survey.toml import MOST_BYTES
 
 KEY = "options_file"
 
 
-def with_options(raw: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_options(
+    raw: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """A survey as it is written, with the options that its files list in their place.
 
-    folder: where the survey lies. Raises SurveyError for a file that cannot be read.
+    folder: where the survey lies. Beside it stands what is wrong with the files; a question whose
+    file is not read asks for yes or no, so that all other mistakes of the survey can be found.
     """
     questions = raw.get("question")
     if not isinstance(questions, list | tuple):
-        return dict(raw)
-    return {**raw, "question": [_filled(question, folder) for question in questions]}
+        return dict(raw), ()
+    filled: list[object] = []
+    problems: list[Problem] = []
+    for question in questions:
+        try:
+            filled.append(_filled(question, folder))
+        except SurveyError as error:
+            problems += error.problems
+            known = {key: each for key, each in question.items() if key in ("id", "open")}
+            filled.append(known | {"type": "yesno"})
+    return {**raw, "question": filled}, tuple(problems)
 
 
 def _filled(question: object, folder: Path) -> object:
+    """A question with its options. Raises SurveyError for a file that cannot be read."""
     if not isinstance(question, Mapping) or KEY not in question:
         return question
     field = f"{KEY} of {question.get('id', 'a question')}"

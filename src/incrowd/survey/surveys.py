@@ -112,7 +112,14 @@ class Survey(views.Notebook, Frozen):
 
         Raises SurveyError with every mistake in the file at once.
         """
-        return cls.of(with_options(read_toml(path), Path(path).parent))
+        raw, missing = with_options(read_toml(path), Path(path).parent)
+        try:
+            found = cls.of(raw)
+        except SurveyError as error:
+            raise SurveyError(*missing, *error.problems) from None
+        if missing:
+            raise SurveyError(*missing)
+        return found
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import mean
 from incrowd.estimation.efficiency import effective_sample, greenwood_mean
 from incrowd.planner.amounts import expected
@@ -97,8 +97,11 @@ def _loss(plan: Plan, ids: Sequence[str], cells: int, noise: float) -> float:
 def people_needed(plan: Plan, ids: Sequence[str], *, standard_error: float) -> int:
     """How many people the plan's noise needs for a standard error of a table's largest cell.
 
-    Of a table that names open questions, in each stratum. Raises TableError if it names no others.
+    Of a table that names open questions, in each stratum. Raises TableError if it names no others,
+    UsageError for an error that no number of people has.
     """
+    if not 0 < standard_error < math.inf:
+        raise UsageError.of("standard_error", standard_error, "should be above 0, as 0.01")
     closed = plan.survey.closed(check_tables(plan, [ids])[0])
     if not closed:
         raise TableError.of("table", ",".join(ids), "it is open, without noise; add a question")

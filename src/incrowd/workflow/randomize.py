@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
+from incrowd.encoding.outside import Outside
 from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack
 from incrowd.encoding.sources import Source, source_of
@@ -35,8 +37,8 @@ from incrowd.sampling.records import (
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
 from incrowd.survey import Text
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.strata import crowds, people_of, released, tell
+from incrowd.workflow.amounts import outside, people_of_file, rounded, tell_outside
+from incrowd.workflow.strata import crowds, people_of, released, tell, tell_fewer
 
 MOST_FILES = 400  # open at the same time
 
@@ -60,6 +62,7 @@ def randomize(
     person. device_key: the secret that permanent responses need; each id has its own part of it.
     Real reports take their randomness from the operating system; a `simulation_seed` makes them
     repeatable, therefore not private, and the collections say so.
+    Fewer people than the crowd, and amounts outside of their edges, are told by an IncrowdWarning.
     Raises AnswersError if the answers do not fit the survey or no stratum is large enough,
     UsageError if a key is needed, and PlanFileError if the plan names an analysis that does not
     promise what the plan does.
@@ -68,7 +71,8 @@ def randomize(
     answers = load_answers(answers, plan.survey, id=id)
     if id is not None:
         answers = one_row_each(answers, plan.survey, id)
-    people = People.of(plan.survey, answers)
+    people = people_of_file(plan.survey, answers)
+    tell_fewer(plan, people.number)
     devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
@@ -118,7 +122,7 @@ def randomize_message(
 
 def randomize_files(
     plan: Plan,
-    answers: str | Path | IO[bytes],
+    answers: str | Path | IO[bytes] | Source,
     output: str | Path,
     *,
     simulation_seed: int | None = None,
@@ -148,10 +152,11 @@ def randomize_files(
     first = list(islice(read.tables, 2))
     if len(first) > 1:
         groups, people = _counted(plan, source)
-        return in_two_passes(
+        beyond: list[dict[str, Outside]] = []
+        written = in_two_passes(
             plan,
             chain(first, read.tables),
-            _drawing(plan, device_key, groups),
+            _drawing(plan, device_key, groups, beyond),
             Path(output),
             keystream=Keystream.of(simulation_seed),
             size=read.size,
@@ -159,13 +164,24 @@ def randomize_files(
             bar=progress,
             people=people,
         )
+        return _told(plan, written, beyond)
     table, _ = first[0]
     with progress("randomising, rows", table.num_rows) as done:
         made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
         done(table.num_rows)
-    files = save_reports(made, output)
+    return _saved(made, output, table.num_rows, simulation_seed)
+
+
+def _told(plan: Plan, written: Written, beyond: list[dict[str, Outside]]) -> Written:
+    """What was written, after what is known of all its pieces was told."""
+    tell_outside(plan.survey, beyond)
+    tell_fewer(plan, written.rows)
+    return written
+
+
+def _saved(made: Sequence[Collection], output: str | Path, rows: int, seed: int | None) -> Written:
     whose = tuple(each.strata for each in made if each.strata)
-    return Written(table.num_rows, files, tuple(map(len, made)), simulation_seed, whose)
+    return Written(rows, save_reports(made, output), tuple(map(len, made)), seed, whose)
 
 
 def _counted(
@@ -200,8 +216,16 @@ def _batches(plan: Plan, answers: Source, id: str | None) -> Batches:
     return Batches(table.num_rows, "rows", iter([(table, table.num_rows)]))
 
 
-def _drawing(plan: Plan, key: DeviceKey | None, groups: dict[Names, Group] | None) -> Draw:
-    """What makes the reports of each message, in every release, from a table of answers."""
+def _drawing(
+    plan: Plan,
+    key: DeviceKey | None,
+    groups: dict[Names, Group] | None,
+    beyond: list[dict[str, Outside]],
+) -> Draw:
+    """What makes the reports of each message, in every release, from a table of answers.
+
+    beyond: takes up the amounts of each table that lie beyond the edges.
+    """
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
         try:
@@ -210,6 +234,7 @@ def _drawing(plan: Plan, key: DeviceKey | None, groups: dict[Names, Group] | Non
             read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
             more = Problem("answers", read, "correct these, and the rest is checked")
             raise AnswersError(*error.problems, more) from None
+        beyond.append(outside(people))
         memory = remembering(plan, people.number, None, key)
         people = rounded(people, keystream)
         return [

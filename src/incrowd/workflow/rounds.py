@@ -40,8 +40,8 @@ def note(
     reports: all that arrived, or their tally: the crowd is that of the accepted reports, and never
     more than planned. as_planned: take the planned crowd at its word instead. Two who write at once
     wait for each other. Raises UsageError without either, ReportsError for reports of another plan,
-    of too few messages or of a simulation, PlanError if the ledger does not take the plan, or if
-    its rounds have left nothing of the promise.
+    of too few messages, of a simulation or that are noted already, PlanError if the ledger does not
+    take the plan, or if its rounds have left nothing of the promise.
     """
     if (reports is None) != as_planned:
         if reports is not None:
@@ -52,23 +52,25 @@ def note(
             "more, and later plans have to know; or, if as many came as planned, as_planned=True"
         )
         raise UsageError.of("reports", MISSING, allowed)
-    people = None if reports is None else _came(plan, reports)
+    counted = None if reports is None else _came(plan, reports)
+    people = None if counted is None else people_of(plan, counted)
+    names = set() if counted is None else counted.collections
     noted = Ledger()
 
     def with_plan(real: Path) -> str:
         nonlocal noted
         known = Ledger.load(real)
         check_left(known, plan)
-        noted = known.with_plan(plan, people)
+        noted = known.with_plan(plan, people, names)
         return noted.dumps()
 
     rewrite(path, with_plan)
     return noted
 
 
-def _came(plan: Plan, reports: Reports | Tally) -> int:
+def _came(plan: Plan, reports: Reports | Tally) -> Tally:
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
         made = InWords(f"made in a simulation with seed {counted.seed}")
         raise ReportsError.of("reports", made, "name reports of real people")
-    return people_of(plan, counted)
+    return counted

@@ -24,7 +24,7 @@ from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
 from incrowd.survey import Survey
-from incrowd.workflow.amounts import rounded, unrounded
+from incrowd.workflow.amounts import people_of_file, rounded, unrounded
 from incrowd.workflow.estimate import count
 from incrowd.workflow.plan import plan
 from incrowd.workflow.randomize import randomize_message
@@ -68,7 +68,7 @@ def simulate(
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
     made = plan(survey)
-    everybody = People.of(survey, load_answers(answers, survey))
+    everybody = people_of_file(survey, load_answers(answers, survey))
     if fixed_people and not survey.open and everybody.number < survey.crowd:
         allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
         raise UsageError.of("crowd", survey.crowd, allowed)

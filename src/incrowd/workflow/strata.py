@@ -59,6 +59,15 @@ def tell(plan: Plan, numbers: np.ndarray, found: Mapping[Names, Group]) -> None:
             warnings.warn(f"released as one: {said}", IncrowdWarning, stacklevel=2)
 
 
+def tell_fewer(plan: Plan, people: int) -> None:
+    """Say by an IncrowdWarning if fewer people than the crowd were randomised, and none is open."""
+    crowd = plan.survey.crowd
+    if people < crowd and not plan.survey.open:
+        said = f"{people:,} people are randomised, and the plan's promise counts on {crowd:,}"
+        works = "collect more reports, or plan for the crowd that you have"
+        warnings.warn(f"{said}: {works}", IncrowdWarning, stacklevel=3)
+
+
 def rows_of(plan: Plan, people: People, groups: Mapping[Names, Group]) -> Iterator[np.ndarray]:
     """The rows of the people of every release."""
     numbers = people.strata(plan.survey)

@@ -21,6 +21,7 @@ from incrowd.plans import Plan
 from incrowd.plans.strata import Names, told_apart
 from incrowd.survey import AnyQuestion
 from incrowd.tally.moments import moments
+from incrowd.workflow.amounts import people_of_file
 from incrowd.workflow.strata import released, rows_of
 
 MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
@@ -36,7 +37,8 @@ def truth(
     AnswersError if there are none.
     """
     wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
-    everybody = Everybody.of(plan, People.of(plan.survey, load_answers(answers, plan.survey)))
+    read = load_answers(answers, plan.survey)
+    everybody = Everybody.of(plan, people_of_file(plan.survey, read))
     return tuple(everybody.cells(plan, ids) for ids in wanted)
 
 

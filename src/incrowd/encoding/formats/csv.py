@@ -6,14 +6,20 @@ import csv
 import io
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from incrowd.encoding.sources import ROW_BYTES, Source
+from incrowd.errors import AnswersError
 
 SEPARATORS = ",;\t|"
+_COMMA = r"^([+-]?\d+),(\d+)$"
+_NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
+_THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 EXCEL_SAYS = "sep="  # a first line that names the separator
 _log = logging.getLogger(__name__)
 
@@ -51,26 +57,92 @@ def _header(text: str, separator: str) -> list[str]:
 
 
 def pieces(
-    source: Source, found: Layout, wanted: Sequence[str]
+    source: Source, found: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The wanted columns, piece by piece, each with how many bytes were read up to its end."""
+    """The wanted columns, or all, piece by piece, each with how many bytes were read so far.
+
+    numbers: columns whose decimals may stand after a comma, where semicolons separate the cells.
+    """
     block = pa.csv.ReadOptions(
-        block_size=ROW_BYTES, encoding=source.encoding or "utf8", skip_rows=found.skipped
+        block_size=ROW_BYTES,
+        encoding=source.encoding or "utf8",
+        skip_rows=found.skipped,
+        use_threads=False,  # otherwise nobody knows the number of a row
     )
-    parsing = pa.csv.ParseOptions(delimiter=found.separator)
-    with source.open() as file:
+    ragged: list[Any] = []
+
+    def noted(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    parsing = pa.csv.ParseOptions(delimiter=found.separator, invalid_row_handler=noted)
+    comma = found.separator == ";" and numbers
+    with source.open() as file, _naming(source, found, ragged):
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
-            cells, read_options=block, parse_options=parsing, convert_options=_as_text(wanted)
+            cells,
+            read_options=block,
+            parse_options=parsing,
+            convert_options=_as_text(found, wanted),
         ):
-            yield batch, file.tell()
+            yield _with_points(batch, numbers) if comma else batch, file.tell()
 
 
-def _as_text(columns: Sequence[str]) -> pa.csv.ConvertOptions:
+def _with_points(batch: pa.RecordBatch, numbers: Sequence[str]) -> pa.RecordBatch:
+    """Decimals after a point in those columns in which it is sure that the comma is one."""
+    names = batch.schema.names
+    columns = [
+        pointed(column) if name in numbers else column
+        for name, column in zip(names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def with_points(table: pa.Table) -> pa.Table:
+    """The same of all columns in which nothing stands but numbers."""
+    for place, name in enumerate(table.column_names):
+        texts = pc.utf8_trim_whitespace(table.column(place))
+        if pc.all(pc.match_substring_regex(texts, _NUMBERS)).as_py():
+            table = table.set_column(place, name, pointed(texts))
+    return table
+
+
+def pointed(cells: pa.Array) -> pa.Array:
+    """Numbers with decimals after a comma, as 3,5, with a point in its place.
+
+    As they are if a number has a point, or if all could be thousands, as 3,500.
+    """
+    texts = pc.utf8_trim_whitespace(cells)
+    commas = pc.match_substring_regex(texts, _COMMA)
+    points = pc.match_substring_regex(texts, r"^[+-]?\d*\.\d")
+    decimals = pc.and_not(commas, pc.match_substring_regex(texts, _THOUSANDS))
+    if not pc.any(decimals).as_py() or pc.any(points).as_py():
+        return cells
+    return pc.replace_substring_regex(texts, _COMMA, r"\1.\2")
+
+
+@contextmanager
+def _naming(source: Source, found: Layout, ragged: Sequence[Any]) -> Iterator[None]:
+    """Raises AnswersError about the row that has too many cells, or too few, if one has."""
+    try:
+        yield
+    except pa.ArrowInvalid:
+        if not ragged:
+            raise
+        row = ragged[0]  # its number counts the header, and lines before it
+        number = row.number - 1 - found.skipped
+        cells, named = row.actual_columns, len(found.columns)
+        quote = f"put quotation marks around a cell that holds {found.separator!r}"
+        works = quote if cells > named else "write those that are missing"
+        said = f"its number of cells is {cells}, that of the header {named}; {works}"
+        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, said) from None
+
+
+def _as_text(found: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
     """Every cell as the text that it is: nobody guesses what it means."""
     return pa.csv.ConvertOptions(
-        include_columns=list(columns),
-        column_types=dict.fromkeys(columns, pa.string()),
+        include_columns=list(wanted),
+        column_types=dict.fromkeys(wanted or found.columns, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,

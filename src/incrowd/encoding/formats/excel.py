@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet, its first row the header."""
+"""Excel workbooks: a sheet, its first row the header."""
 
 from __future__ import annotations
 
@@ -11,19 +11,31 @@ import pyarrow as pa
 from incrowd.encoding.cells import text_column
 from incrowd.encoding.formats.extra import needing_stats
 from incrowd.encoding.sources import Source, refused
+from incrowd.errors import UsageError, likely
 
 Sheet = list[tuple[Any, ...]]
 
 
 def table(source: Source) -> pa.Table:
-    """The columns of the first sheet that have a name. Numbers stay numbers, if all are."""
-    sheet = next(iter(sheets(source).values()), [])
+    """The columns of a sheet, the first unless one is named. Numbers stay numbers, if all are."""
+    sheet = _sheet(source)
     names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
     filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]
     rows = [(*row, *[None] * (len(names) - len(row))) for row in filled]
     places = [place for place, name in enumerate(names) if name]
     columns = [_column([row[place] for row in rows]) for place in places]
     return pa.Table.from_arrays(columns, names=[names[place] for place in places])
+
+
+def _sheet(source: Source) -> Sheet:
+    """The sheet that is named, or the first. Raises UsageError if there is none of that name."""
+    found = sheets(source)
+    if source.sheet is None:
+        return next(iter(found.values()), [])
+    if source.sheet not in found:
+        known = f"{likely(source.sheet, found)}use one of {', '.join(found)}"
+        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {known}")
+    return found[source.sheet]
 
 
 def sheets(source: Source) -> dict[str, Sheet]:
