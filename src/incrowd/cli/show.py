@@ -25,6 +25,7 @@ from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
     warnings,
+    worst_pair,
 )
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
@@ -65,7 +66,8 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
-    out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
+    symbols = f"{guarantee_symbols(made.guarantee)} {worst_pair(made.guarantee.worst)}"
+    out.print(symbols, style="dim", markup=False, highlight=False)
     for text in doubts:
         say(f"warning: {text}")
     expectations = (

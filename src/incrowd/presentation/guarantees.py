@@ -53,8 +53,13 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
     return (
         f'{kind} by the analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
-        f"neighboring collections differ in one person's answers. Worst: {guarantee.worst}.{alone}"
+        f"neighboring collections differ in one person's answers.{alone}"
     )
+
+
+def worst_pair(worst: str) -> str:
+    """The pair of records that the certificate found the worst, for experts."""
+    return f"Worst pair: {worst}."
 
 
 def without_shuffler(guarantee: Guarantee) -> str:
