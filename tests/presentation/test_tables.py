@@ -64,5 +64,5 @@ def test_the_bias_stands_beside_if_it_is_known(known):
     bias = BootstrapBias(found, error, error, 2, 0, "") if known else None
     arrays = np.array([0.5, 0.5]), np.array([1.25, -0.25])
     text = printed(postprocessed_table("t", [("no", "yes")], *arrays, bias))
-    assert ("-50.00% ± 10.00%" in text) == known
+    assert ("-50.00 (10.00)" in text) == known
     assert "-25.00%" in text and "125.00%" in text

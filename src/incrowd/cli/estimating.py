@@ -274,7 +274,7 @@ def compare(
     first: First,
     second: Second,
     reference: Annotated[
-        str | None, typer.Option(help="Group that others are compared with; else the first.")
+        str | None, typer.Option(help="Group that each other one is compared with; else the first.")
     ] = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,

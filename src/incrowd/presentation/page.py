@@ -53,13 +53,14 @@ def page(estimates: Estimates) -> str:
         figures=_FIGURES,
         percent=_percent,
         tables=[
-            _table(item, used) | {"amounts": _amounts(item, estimates)}
+            _table(item, used) | _amounts(item, estimates)
             for item, used in zip(items, before, strict=False)
         ],
         amount_headings=amounts.HEADINGS,
-        amount_note=amounts.NOTE,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
+        at_once=any(item.together for item in items),
+        singly=not all(item.together for item in items) or bool(estimates.words),
         errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
         noise_and_sampling=NOISE_AND_SAMPLING,
         several_answers=any(isinstance(question, Multi) for question in survey.questions),
@@ -92,10 +93,12 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     }
 
 
-def _amounts(item: Shown, estimates: Estimates) -> list[amounts.Row]:
-    """Mean, total and quantiles, where a table is of numbers."""
+def _amounts(item: Shown, estimates: Estimates) -> dict[str, Any]:
+    """Mean, total and quantiles, where a table is of numbers, and what they are of."""
     found = amounts.amounts_of(item.names, estimates.amounts)
-    return list(amounts.amount_rows(found)) if found else []
+    if found is None:
+        return {"amounts": ()}
+    return {"amounts": list(amounts.amount_rows(found)), "amount_note": amounts.note(found)}
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:

@@ -152,12 +152,18 @@ def postprocessed_table(
     bias: BootstrapBias | None,
 ) -> Table:
     """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
-    shown = table(title, "answer", "post-processed", "unbiased", *(["bias"] if bias else []))
+    shown = table(
+        title,
+        "answer",
+        "post-processed",
+        "unbiased",
+        *(["bias in pp (std. error)"] if bias else []),
+    )
     for place, answer in enumerate(product(*answers)):
         cells = [f"{estimate.flat[place]:.2%}", f"{raw.flat[place]:.2%}"]
         if bias:
             found, error = bias.bias.flat[place], bias.standard_error.flat[place]
-            cells.append(f"{found:+.2%} ± {error:.2%}")
+            cells.append(f"{100 * found:+.2f} ({100 * error:.2f})")
         shown.add_row(Text(" | ".join(answer)), *cells)
     return shown
 

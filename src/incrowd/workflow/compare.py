@@ -24,7 +24,8 @@ def compare(
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
-    reference: the answer to `first` with which its others are compared; by default its first.
+    reference: the answer to `first` with which its others are compared, each against it, as in
+    `regress`; by default its first.
     Raises ReportsError as `estimate` does, TableError for questions or answers that the plan does
     not have.
     """
