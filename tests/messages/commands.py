@@ -90,6 +90,7 @@ CASES = {
     "an unknown thing to solve for": plan("--solve", "noise"),
     "nothing to solve for": plan("--solve", "crowd"),
     "an error and nothing to solve for": plan("--error", "0.01"),
+    "a margin and nothing to solve for": plan("--margin", "2%"),
     "an error that is no share": plan("--solve", "crowd", "--error", "1x"),
     "a margin above one": plan("--solve", "crowd", "--margin", "150%"),
     "an error and a margin": plan("--solve", "crowd", "--error", "1%", "--margin", "2%"),

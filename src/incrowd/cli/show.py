@@ -39,6 +39,7 @@ from incrowd.presentation.terminal_tables import (
     ledger_lines,
     mean_error,
     message_table,
+    open_table_lines,
     postprocessed_table,
     sent_each,
     spent_line,
@@ -53,13 +54,17 @@ from incrowd.workflow.verify import Verification
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     facts, expected, error = plan_facts(made), forecast(made), plan_error(made)
-    advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    advice = [first_line(made, error, solved=solved), *sharper(made, error, others)]
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
         facts |= {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
-        ways = [way._asdict() for way in others]
-        print_json(facts | {"tables": tables, "alternatives": ways})
+        ways = [finite(way._asdict()) for way in others]
+        openly = list(open_table_lines(made.survey))
+        more = {"tables": tables, "alternatives": ways} | (
+            {"open_tables": openly} if openly else {}
+        )
+        print_json(facts | more)
         return
     for text in advice:
         out.print(text, markup=False, highlight=False)
@@ -76,6 +81,8 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     )
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
+    for text in open_table_lines(made.survey):
+        say(text)
     for table in expected:
         if table.mean_error is not None:
             say(mean_error(made.survey, table.questions[0], table.mean_error))

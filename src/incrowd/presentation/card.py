@@ -107,7 +107,7 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
 
 def formula(promise: Guarantee) -> str:
     """The inequality that is promised, for whom."""
-    factor, delta = f"e^{bound(promise.epsilon, 12)}", bound(promise.delta, 12)
+    factor, delta = f"e^{bound(promise.epsilon, 6)}", bound(promise.delta, 12)
     return analysis(promise.analysis).formula(factor, delta)
 
 
@@ -181,7 +181,7 @@ def _computed(plan: Plan, certified: Certified) -> str:
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {bound(promise.epsilon, 12)}{allowed}."
+        f"ε = {bound(promise.epsilon, 6)}{allowed}."
     )
 
 

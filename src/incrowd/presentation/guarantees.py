@@ -47,7 +47,7 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
     """The guarantee as an expert writes it, and what is left of it without the shuffler."""
-    pair = f"(ε, δ) = ({bound(guarantee.epsilon, 12)}, {bound(guarantee.delta)})"
+    pair = f"(ε, δ) = ({bound(guarantee.epsilon, 6)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
