@@ -91,7 +91,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
 
 
 def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked, and what is left of a plan of several rounds."""
+    """What a population was asked, what that has spent, and what is left of planned rounds."""
     found = spent(known)
     if not json:
         for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
@@ -108,7 +108,9 @@ def ledger(known: Ledger, json: bool) -> None:
         }
         for asked, name in zip(known.asked, known.names, strict=True)
     ]
-    print_json({"asked": facts} | ({"rounds": found._asdict()} if found else {}))
+    spending = {"spent": {"epsilon": found.epsilon, "delta": found.delta}} if found else {}
+    rounds = {"rounds": found._asdict()} if found and found.rounds > 1 else {}
+    print_json({"asked": facts} | spending | rounds)
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:

@@ -140,7 +140,9 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
 
 
 def spent_line(found: Spent) -> str:
-    """How many rounds were carried out, what they have spent, and what is left."""
+    """What was spent; of a plan of several rounds how many were carried out, and are left."""
+    if found.rounds == 1:
+        return f"epsilon spent so far {bound(found.epsilon)} (delta {found.delta:g}), all together"
     left = f"{found.left:,} left" if found.left else "nothing is left"
     return (
         f"{found.done:,} of {found.rounds:,} rounds of {found.name}; epsilon spent so far "
