@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,8 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import say, working
-from incrowd.cli.estimating import count_paths
+from incrowd.cli.estimating import added, count_paths
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AsJson,
     Output,
@@ -182,8 +181,9 @@ def ledger(
     Ledger.load(ledger)  # is there, before anything is counted
     check_reports(*(reports or []))
     made = certified(plan)
-    tallies = [count_paths(made, [path], []).without_tables for path in reports or ()]
-    arrived = reduce(add, tallies) if tallies else None
-    known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
+    tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
+    arrived = added(tallies) if tallies else None
+    with naming(plan):
+        known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
     say(f"wrote {ledger}")
     show.ledger(known, json)

@@ -12,6 +12,7 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question, question_is, questions
 from incrowd.cli.console import counting, out, printed_as_json, say
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -128,7 +129,8 @@ def regress(
         found = incrowd.forecast_regression(made, **asked)
     else:
         asked |= {"method": method, "accept_smaller_crowd": accept_smaller_crowd}
-        found = incrowd.regress(made, _loaded(files), **asked)
+        with naming(*files):
+            found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
     if not found.estimable:
