@@ -102,7 +102,7 @@ def test_each_says_it_in_its_own_words(refused, library, line, tmp_path, capsys)
         refused(tmp_path)
     assert library in str(error.value) and "--" not in str(error.value)
     with pytest.raises(SystemExit) as ended:
-        guarded(lambda prog_name: refused(tmp_path), "incrowd")
+        guarded(lambda **_: refused(tmp_path), "incrowd")
     assert ended.value.code == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and line in error
