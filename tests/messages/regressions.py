@@ -114,6 +114,7 @@ CASES = {
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),
     "reports and a forecast": regress("--outcome", "a", "--on", "b", "--forecast"),
+    "an interaction and nothing beside it": regress("--outcome", "a", "--on", "b:c"),
     "a reference without a question": regress("--outcome", "a", "--on", "b", "--reference", "x"),
     "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
     "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),

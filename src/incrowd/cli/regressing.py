@@ -27,7 +27,7 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.errors import MISSING, UsageError
-from incrowd.estimation.regression.formula import FAMILIES, IS
+from incrowd.estimation.regression.formula import BETWEEN, FAMILIES, IS
 from incrowd.estimation.regression.model import Family
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regressions
@@ -167,9 +167,15 @@ def _loaded(paths: list[Path]) -> list[incrowd.Collection]:
 
 def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
     """What --on names: a comma separates, unless it is part of an answer."""
-    named = {f"{q.id}{IS}{answer}" for q in made.survey.questions for answer in q.answers}
+    ids = {question.id for question in made.survey.questions}
+    named = ids | {f"{q.id}{IS}{answer}" for q in made.survey.questions for answer in q.answers}
     parts = ([text] if text in named else text.split(TABLE_SEPARATOR) for text in on)
-    return [part.strip() for part in chain.from_iterable(parts)]
+    found = [part.strip() for part in chain.from_iterable(parts)]
+    if found and all(BETWEEN in part and part not in named for part in found):
+        beside = ",".join([*found[0].split(BETWEEN), found[0]])
+        allowed = f"an interaction stands beside its predictors, as in {beside}"
+        raise UsageError.of("--on", ",".join(on), allowed)
+    return found
 
 
 def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:

@@ -41,7 +41,7 @@ class DerivedTable(TableEstimate):
         """To what it is weighted, and what that does to its errors; "" if it is not."""
         if not self.margins:
             return ""
-        effect = "errors are 0: the margins tell it"
+        effect = "without errors, since these shares are the margins themselves"
         if self.error_ratio > 0:
             effect = f"standard errors are {self.error_ratio:.2f} of those without weights"
         return f"weighted to known margins of {listed(self.margins)}; {effect}"

@@ -75,7 +75,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
     smallest = " in the smallest stratum" if estimates.strata else ""
     facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned")
-    for number, text in enumerate(strata_words(estimates)):
+    for number, text in enumerate(strata_words(estimates, "-o PAGE.html, .csv or .json")):
         facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
