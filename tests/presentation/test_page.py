@@ -20,7 +20,6 @@ from incrowd.accounting.analyses.base import Found
 from incrowd.accounting.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
-from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Guarantee
@@ -252,45 +251,6 @@ class TestWords:
         assert ". This holds provided that " in guarantee_sentence(blanket)
         outlier = real.guarantee.model_copy(update={"analysis": "outlier", "delta": 1e-6})
         assert guarantee_heading(outlier) == "Privacy, no guarantee"
-
-    def test_the_worst_pair_is_for_experts(self, real: Estimates) -> None:
-        """What decided the certificate stands on no page of estimates, in none of its forms."""
-        worst = "two records that each differ from the others'"
-        told = replace(real, guarantee=real.guarantee.model_copy(update={"worst": worst}))
-        assert worst not in page(told) + printed(told, width=1000) and "Worst" not in page(told)
-
-
-class TestGuide:
-    SINGLY = "one in 20 to miss"
-
-    def test_intervals_of_single_cells_miss_now_and_then(self, html: str) -> None:
-        words = " ".join(html.split())
-        assert (
-            f"Every interval is for its own cell: where many are shown, expect about {self.SINGLY}"
-            in words
-        )
-        assert "cover together" not in words
-
-    @pytest.mark.parametrize("every", [True, False])
-    def test_intervals_of_all_cells_together_do_not(self, real: Estimates, every: bool) -> None:
-        """Bonferroni's, and one table without them if not every one has them."""
-        found = [
-            SimultaneousIntervals(
-                t.estimate,
-                t.estimate - 0.1,
-                t.estimate + 0.1,
-                0.95,
-                "bonferroni",
-                3.0,
-                0.0,
-                t.errors,
-            )
-            for t in real.tables
-        ]
-        at_once = tuple(found) if every else (None, *found[1:])
-        words = " ".join(page(replace(real, simultaneous=at_once)).split())
-        assert "in about 95% of all surveys all of them cover together" in words
-        assert (self.SINGLY in words) == ("Every other interval is" in words) == (not every)
 
 
 class TestTerminal:

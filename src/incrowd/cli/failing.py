@@ -66,7 +66,9 @@ def usage_problem(error: Any) -> Problem | None:
         meant = f"did you mean {' or '.join(known)}? " if known else ""
         unknown = hasattr(error, "possibilities")
         found = InWords("is no option") if unknown else MISSING
-        return Problem(option, found, f"{meant}--help says what is" if unknown else "give a value")
+        return Problem(
+            option, found, f"{meant}use one that --help lists" if unknown else "give a value"
+        )
     if (param := getattr(error, "param", None)) is None:
         return None
     name = str(param.get_error_hint()).split(" / ")[-1].strip("'")

@@ -173,7 +173,7 @@ def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
     found = [part.strip() for part in chain.from_iterable(parts)]
     if found and all(BETWEEN in part and part not in named for part in found):
         beside = ",".join([*found[0].split(BETWEEN), found[0]])
-        allowed = f"an interaction stands beside its predictors, as in {beside}"
+        allowed = f"name what interacts beside it, as in {beside}"
         raise UsageError.of("--on", ",".join(on), allowed)
     return found
 

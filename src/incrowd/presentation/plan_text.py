@@ -294,9 +294,9 @@ def _strata(survey: Survey) -> str:
     }[survey.small_strata]
     return (
         f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
-        f"shuffler and analyst read what each person says there. Each of the {number:,} "
-        f"strata of equal answers is mixed by itself, and one with fewer than {survey.crowd:,} "
-        f"people {small}."
+        "the shuffler sees who gives which of these answers, everybody else how many do. Each of "
+        f"the {number:,} strata of equal answers is mixed by itself, and one with fewer than "
+        f"{survey.crowd:,} people {small}."
     )
 
 

@@ -24,7 +24,9 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     have its length.
     """
     if reports.plan != plan.digest:
-        raise ReportsError.of("reports", reports.plan, f"they were made by {other(reports.plan)}")
+        raise ReportsError.of(
+            "reports", reports.plan, f"they were made by {another_plan(reports.plan)}"
+        )
     if not 0 <= reports.message < len(plan.messages):
         found = InWords(f"message {reports.message + 1}")
         raise ReportsError.of("reports", found, f"the plan has no such message; {_ITS_PLAN}")
@@ -42,9 +44,9 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     return message
 
 
-def other(digest: str) -> str:
+def another_plan(digest: str) -> str:
     """That something is of another plan, and which."""
-    return f"another plan; use the one with the digest {digest[:DIGITS]}…"
+    return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
 
 
 def stratum_named(names: Names) -> InWords:
