@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 
 import pytest
 
@@ -81,3 +82,72 @@ def test_the_log_holds_no_answers(call, tmp_path):
     command = ("simulate", tmp_path / "s.toml", tmp_path / "a.csv", "--trials", "2")
     code, _, err = call("--log", "debug", *command)
     assert code == 0 and "a.csv as CSV" in err and "secret" not in err
+
+
+def test_every_file_that_is_read_or_written_is_in_the_log(call, tmp_path):
+    """From the survey to the estimates, the ledger and the card."""
+
+    def logged(*command):
+        code, _, err = call("--log", "info", *command)
+        assert code == 0, err
+        found = re.findall(r"^INFO [\w.]+: (?:reading|wrote) (\S+?)(?:,.*| as .*)?$", err, re.M)
+        return set(found)
+
+    names = "s.toml p.json a.csv o.txt r.parquet t.json e.html l.json c.md m.toml"
+    at = {name.partition(".")[0]: str(tmp_path / name) for name in names.split()}
+    (tmp_path / "o.txt").write_text("x\ny\n")
+    (tmp_path / "s.toml").write_text(
+        'name = "A"\ncrowd = 400\nprivacy = { epsilon = 20.0, analysis = "local" }\n'
+        '[[question]]\nid = "a"\ntype = "choice"\noptions_file = "o.txt"\n'
+    )
+    (tmp_path / "a.csv").write_text("a\n" + "x\ny\n" * 200)
+    (tmp_path / "m.toml").write_text("[a]\nx = 0.5\ny = 0.5\n")
+    asked = [
+        ("plan {s} -o {p} --no-side-by-side", "sop"),
+        ("randomize {p} {a} -o {r}", "par"),
+        ("tally {p} {r} -o {t}", "prt"),
+        ("estimate {p} {r} --margins {m} -o {e}", "prme"),
+        ("verify {p} {r}", "pr"),
+        ("ledger {l} --new", "l"),
+        ("ledger {l} {p} {r}", "lpr"),
+        ("card {p} -o {c}", "pc"),
+    ]
+    for command, files in asked:
+        assert logged(*command.format(**at).split()) == {at[file] for file in files}, command
+    assert call("--log", "warning", "verify", at["p"])[2].count("reading") == 0
+
+
+def test_what_the_parser_refuses_is_a_problem_too(call):
+    wrong = [
+        (("plan", SURVEY, "--reports-per-person", "x"), "--reports-per-person", "got 'x'"),
+        (("plan",), "SURVEY", "is missing"),
+        (("plan", SURVEY, "--sovle", "crowd"), "--sovle", "is no option"),
+        (("plan", SURVEY, "-o"), "-o", "is missing"),
+        (("simulate", SURVEY, ANSWERS, "--trials", "9.5"), "--trials", "got '9.5'"),
+    ]
+    for command, field, found in wrong:
+        code, _, err = call(*command)
+        assert code == 2 and err.startswith(f"error: {field}: {found}; ") and "Usage" not in err
+        code, _, err = call("plan", "--json") if field == "SURVEY" else call(*command, "--json")
+        if field != "-o":  # --json is then its value
+            (problem,) = json.loads(err)["error"]["problems"]
+            assert code == 2 and (problem["field"], problem["found"]) == (field, found)
+    assert "did you mean" in call("plan", SURVEY, "--sovle", "crowd")[2]
+
+
+@pytest.mark.parametrize("json_too", [False, True])
+def test_an_interrupt_says_whether_anything_was_written(call, monkeypatch, tmp_path, json_too):
+    def interrupt(*_, **more):
+        raise KeyboardInterrupt
+
+    command = ("plan", SURVEY, "-o", tmp_path / "p.json", "--no-side-by-side")
+    command += ("--json",) if json_too else ()
+    said = "interrupted; nothing was written"
+    for place, text in (("incrowd.plan", said), ("incrowd.cli.show.plan", "interrupted")):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, interrupt)
+            code, out, err = call(*command)
+        line = err.splitlines()[-1]
+        message = json.loads(line)["error"]["message"] if json_too else line
+        assert (code, out, message) == (130, "", text)
+        assert (tmp_path / "p.json").exists() == (text == "interrupted")

@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import incrowd
@@ -12,6 +13,8 @@ from incrowd.cli.later import COMMANDS, Later
 from incrowd.cli.names import OPTIONS, as_typed
 from incrowd.errors import Problem, UsageError
 from incrowd.plans.ledger import Ledger
+from incrowd.tally.files import save_tally
+from tests.cli.conftest import said
 
 SOURCE = Path(incrowd.__file__).parent
 LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
@@ -99,7 +102,48 @@ def test_each_says_it_in_its_own_words(refused, library, line, tmp_path, capsys)
         refused(tmp_path)
     assert library in str(error.value) and "--" not in str(error.value)
     with pytest.raises(SystemExit) as ended:
-        guarded(lambda prog_name: refused(tmp_path), "incrowd")
+        guarded(lambda **_: refused(tmp_path), "incrowd")
     assert ended.value.code == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and line in error
+
+
+@pytest.fixture(scope="module")
+def two_plans(tmp_path_factory):
+    """Two plans, reports of both, and tallies and a ledger of the second."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, crowd in (("one", 100), ("other", 120)):
+        questions = [{"id": id, "type": "yesno"} for id in "ab"]
+        raw = {"name": name, "crowd": crowd, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+        made = incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
+        (folder / f"{name}.json").write_text(made.dumps())
+        answers = pa.table({"a": ["yes", "no"] * 60, "b": ["no"] * 120})
+        incrowd.save_reports(incrowd.randomize(made, answers), folder / f"{name}.parquet")
+    save_tally(
+        incrowd.count(made, incrowd.load_reports(folder / "other.parquet")), folder / "t.json"
+    )
+    (folder / "ledger.json").write_text(Ledger(asked=(made.asked,)).dumps())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("estimate one.json one.parquet other.parquet", "reports: got 'other.parquet'; they were"),
+        ("estimate one.json t.json", "tally: got 't.json'; it counts the reports of another"),
+        ("estimate other.json other.parquet t.json", "reports: got 'other.parquet'; they come"),
+        ("estimate one.json one.parquet one.parquet", "reports: got 'one.parquet'; they come"),
+        ("compare one.json other.parquet a b", "reports: got 'other.parquet'; they were"),
+        ("regress one.json other.parquet --outcome a --on b", "reports: got 'other.parquet'; they"),
+        ("postprocess one.json other.parquet", "reports: got 'other.parquet'; they were"),
+        ("verify one.json other.parquet", "reports: got 'other.parquet'; they were"),
+        ("ledger ledger.json other.json other.parquet", "plan: got 'other.json'; it is in the"),
+        ("ledger ledger.json one.json one.parquet", "plan: got 'one.json'; it does not cover"),
+        ("randomize one.json a.csv -o r.parquet --ledger ledger.json", "plan: got 'one.json'; it"),
+    ],
+)
+def test_files_are_named_and_not_their_digests(two_plans, arguments, says, monkeypatch):
+    monkeypatch.chdir(two_plans)
+    Path("a.csv").write_text("a,b\nyes,no\n")
+    code, error = said(arguments.split())
+    assert code and says in error and not re.search(r"got '[0-9a-f]{12}", error)

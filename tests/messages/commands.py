@@ -3,9 +3,14 @@
 from pathlib import Path
 from unittest import mock
 
+import typer
+
+from incrowd.cli.failing import usage_problem
+from incrowd.errors import UsageError
 from tests.messages import device, files, regressions
 from tests.messages.shared import (
     answers_file,
+    asked,
     command,
     file,
     plan_file,
@@ -57,6 +62,22 @@ def broken_plan(folder):
     command("randomize", path, answers_file(folder), "-o", folder / "r.parquet")
 
 
+def typed(*words):
+    """What the parser of the command line refuses, as the command line says it."""
+
+    def refused(_):
+        try:
+            command(*words)
+        except typer.TyperException as error:
+            raise UsageError(usage_problem(error)) from error
+
+    return refused
+
+
+def of_another_plan(folder):
+    command("estimate", file(folder, "plan.json", asked().dumps()), reports_file(folder))
+
+
 def over_an_input(folder):
     path = survey_file(folder)
     command("plan", path, "-o", path)
@@ -90,12 +111,18 @@ CASES = {
     "an unknown thing to solve for": plan("--solve", "noise"),
     "nothing to solve for": plan("--solve", "crowd"),
     "an error and nothing to solve for": plan("--error", "0.01"),
+    "a margin and nothing to solve for": plan("--margin", "2%"),
     "an error that is no share": plan("--solve", "crowd", "--error", "1x"),
     "a margin above one": plan("--solve", "crowd", "--margin", "150%"),
     "an error and a margin": plan("--solve", "crowd", "--error", "1%", "--margin", "2%"),
     "a ledger to solve for": lambda folder: command(
         "plan", survey_file(folder), "--solve", "crowd", "--error", "0.1", "--ledger", folder / "l"
     ),
+    "an option that does not exist": typed("plan", "survey.toml", "--sovle", "crowd"),
+    "an option without its value": typed("plan", "survey.toml", "--solve"),
+    "an argument that is missing": typed("plan"),
+    "an option that is no number": typed("plan", "survey.toml", "--reports-per-person", "x"),
+    "reports of another plan": of_another_plan,
     "a new ledger with a plan": ledger("plan.json", "--new"),
     "as planned without a plan": ledger("--as-planned"),
     "bits and a survey": lambda folder: command(

@@ -5,7 +5,7 @@ from unittest import mock
 
 import incrowd
 from incrowd.planner.planner import make_plan
-from incrowd.planner.solving import solve
+from incrowd.planner.solving import Wish, solve
 from incrowd.planner.sources import check_tables
 from incrowd.planner.spending import check_left
 from incrowd.plans.digests import sealed
@@ -68,7 +68,7 @@ def other_survey(_):
 def never(_):
     """An error that no correction reaches."""
     with mock.patch("incrowd.planner.solving._in_the_limit", lambda *_: 1000.0):
-        solve(survey(), "crowd", 0.01, lambda _: 0.5)
+        solve(survey(), "crowd", Wish("error", 0.01), lambda _: 0.5)
 
 
 def asked_by(**question):
@@ -160,6 +160,9 @@ CASES = {
     "an unknown thing to solve for": lambda _: incrowd.solve(survey(), "noise", error=0.01),
     "an error of two": lambda _: incrowd.solve(survey(), "crowd", error=2.0),
     "an error that no epsilon reaches": lambda _: incrowd.solve(survey(), "epsilon", error=1e-6),
+    "a margin that no crowd reaches": lambda _: incrowd.solve(survey(), "crowd", margin=2e-9),
+    "neither an error nor a margin": lambda _: incrowd.solve(survey(), "crowd"),
+    "an error and a margin": lambda _: incrowd.solve(survey(), "crowd", error=0.1, margin=0.2),
     "an error that no crowd reaches": lambda _: incrowd.solve(survey(), "crowd", error=1e-9),
     "an error that is never met": never,
     "a table in no message": lambda _: check_tables(made("messages"), [["a", "b"]]),

@@ -18,6 +18,7 @@ from incrowd.planner.sent import sent_before, sent_by
 from incrowd.planner.spending import check_left, spent
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import repeats
+from incrowd.presentation.terminal_tables import spent_line
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
@@ -114,7 +115,28 @@ def test_the_ledger_says_what_is_spent_and_left(weekly):
         assert before < found.epsilon <= 1.0 * (1 + 1e-3)
         before = found.epsilon
     assert before > 0.95  # all of it
-    assert spent(noted(incrowd.plan(asked()), 3000)) is None and spent(Ledger()) is None
+    assert spent(Ledger()) is None
+
+
+def test_plans_of_one_round_have_spent_something_too(weekly):
+    """The whole promise of a plan; of two plans what the certificate of all that was sent says."""
+    first = incrowd.plan(asked())
+    known = noted(first, 3000)
+    alone = spent(known)
+    assert 0.95 < alone.epsilon <= 1.0 * (1 + 1e-3) and (alone.rounds, alone.left) == (1, 0)
+    assert "rounds" not in spent_line(alone) and "left" not in spent_line(alone)
+    more = {"name": "other", "privacy": {"epsilon": 1.5, "delta": 1e-6}}
+    second = incrowd.plan(asked(None, [{"id": "b", "type": "yesno"}], **more), earlier=known.asked)
+    both = spent(known.with_plan(second, 3000))
+    assert alone.epsilon < both.epsilon <= 1.5 * (1 + 1e-3)
+    for epsilon, enough in ((both.epsilon, True), (both.epsilon * 0.98, False)):
+        certified = certify("shuffle", sent_by(second), 3000, epsilon).delta.upper
+        assert (certified <= 1e-6 * (1 + 1e-6)) == enough
+    fewer = spent(known.with_plan(second, 1000))
+    assert fewer.epsilon > both.epsilon  # the smallest crowd of all
+    rounds = noted(weekly, 3000)
+    after = incrowd.plan(asked(None, name="other"), earlier=rounds.asked)
+    assert spent(rounds.with_plan(after, 3000)).epsilon > spent(rounds).epsilon
 
 
 def test_what_came_and_what_is_assumed_are_told_apart(weekly):

@@ -19,6 +19,10 @@ def test_solving_for_epsilon_gives_the_error():
     assert recertify(made).delta.upper <= 1e-6
     with pytest.raises(PrivacyError, match=r"ask for .* or more"):
         incrowd.solve(survey, "epsilon", error=1e-4)  # sampling alone is more
+    with pytest.raises(PrivacyError, match=r"margin: got 0\.0002; .* ask for .* or more") as raised:
+        incrowd.solve(survey, "epsilon", margin=2e-4)
+    nearest = float(str(raised.value).split("ask for ")[1].split()[0])
+    assert plan_error(incrowd.solve(survey, "epsilon", margin=nearest * 1.01)) < nearest / 1.95
     with pytest.raises(UsageError, match="crowd, epsilon, delta"):
         incrowd.solve(survey, "noise", error=0.01)
 

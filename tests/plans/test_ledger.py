@@ -366,6 +366,8 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     assert "already" in said("ledger", "l.json", "plan.json", "r.parquet", code=1)
     facts = json.loads(said("ledger", "l.json", "--json", code=0))["asked"]
     assert [(f["crowd"], f["planned"], f["counted"]) for f in facts] == [(300, 5000, True)]
+    assert "epsilon spent so far" in said("ledger", "l.json", code=0)
+    assert json.loads(said("ledger", "l.json", "--json", code=0))["spent"]["delta"] == 1e-6
     assert "have spent epsilon" in said("plan", "s.toml", "--ledger", "l.json", code=2)
     said("ledger", "--new", "n.json", code=0)
     assert "5,000 people as planned, not counted" in said(

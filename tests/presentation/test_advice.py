@@ -13,7 +13,8 @@ from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import plan_error
 from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
-from incrowd.presentation.number_text import chance
+from incrowd.presentation.number_text import chance, written_out
+from incrowd.presentation.terminal_tables import open_table_lines
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "health.toml"
 WORDS = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -47,7 +48,7 @@ def test_a_chance_reads_as_people_say_it():
 
 def test_the_margin_is_half_of_the_interval():
     assert math.isclose(advice.HALF_WIDTH, norm.interval(0.95)[1], rel_tol=1e-12)
-    assert advice.margin(0.0051) == "±1.00%"
+    assert advice.margin(0.0051) == "±1.00 percentage points"
 
 
 @pytest.mark.parametrize(
@@ -62,19 +63,32 @@ def test_ratios_in_words(ratio, said):
 def test_what_is_advised_is_as_sharp_as_it_says():
     """The survey planned anew with as many reports a person is at least that much sharper."""
     survey = incrowd.Survey.load(EXAMPLE)
-    error = plan_error(incrowd.plan(survey))
-    (line,) = advice.sharper(error, alternatives(survey))
+    made = incrowd.plan(survey)
+    error = plan_error(made)
+    (line,) = advice.sharper(made, error, alternatives(survey))
     reports = int(line.split()[0].replace(",", ""))
-    assert line.endswith(f"--reports-per-person {reports}")
-    anew = plan_error(incrowd.plan(with_budget(survey, reports)))
-    assert advice.times(error / anew) in line
-    assert error / anew > advice.WORTH_IT
+    assert f"--reports-per-person {reports}; " in line
+    anew = incrowd.plan(with_budget(survey, reports))
+    assert advice.times(error / plan_error(anew)) in line
+    assert error / plan_error(anew) > advice.WORTH_IT
+    local = [written_out(each.guarantee.local_epsilon) for each in (anew, made)]
+    assert f"ε {local[0]} instead of {local[1]}" in line
+    assert f"and {len(anew.messages)} messages instead of {len(made.messages)}" in line
 
 
 def test_nothing_is_advised_that_hardly_helps():
-    assert not list(advice.sharper(0.010, [("way", 1, 5, 0.009), ("none", 1, 0, None)]))
-    (line,) = advice.sharper(0.010, [("way", 1, 4.2, 0.005)])
-    assert line.startswith("5 reports a person make this two times sharper")
+    promise = SimpleNamespace(local_epsilon=9.0)
+    made = SimpleNamespace(messages=[None, None], guarantee=promise)
+    none = ("none", 1, 0, None, math.inf)
+    assert not list(advice.sharper(made, 0.010, [none]))
+    assert not list(advice.sharper(made, 0.010, [("way", 1, 5, 0.009, 20.0), none]))
+    (line,) = advice.sharper(made, 0.010, [("way", 2, 4.2, 0.005, 36.0), none])
+    assert line == (
+        "5 reports a person make this two times sharper: --reports-per-person 5; without the "
+        "shuffler ε 36.0 instead of 9.00"
+    )
+    (line,) = advice.sharper(made, 0.010, [("way", 5, 4.2, 0.005, 36.0)])
+    assert line.endswith("ε 36.0 instead of 9.00, and 5 messages instead of 2")
 
 
 def test_a_plan_of_no_use_is_said():
@@ -82,12 +96,33 @@ def test_a_plan_of_no_use_is_said():
 
 
 def test_what_was_solved_for_is_said_first():
-    survey = SimpleNamespace(
-        crowd=168_411, objective="largest", privacy=SimpleNamespace(epsilon=0.7012)
-    )
+    privacy = SimpleNamespace(epsilon=0.7012)
+    survey = SimpleNamespace(crowd=168_411, objective="largest", open=(), privacy=privacy)
     made = SimpleNamespace(survey=survey)
     assert advice.first_line(made, 0.01, solved="crowd").startswith("You need 168,411 people")
     assert "epsilon 0.701" in advice.first_line(made, 0.01, solved="epsilon")
+
+
+def test_a_crowd_of_each_stratum_is_said_with_that_of_all():
+    """Two open questions of 3 and 2 answers make six strata."""
+    questions = [
+        {"id": "faculty", "type": "choice", "options": ["law", "arts", "music"], "open": True},
+        {"id": "new", "type": "yesno", "open": True},
+        {"id": "drugs", "type": "yesno"},
+    ]
+    table = {"questions": ["faculty", "drugs"]}
+    raw = {"name": "s", "crowd": 1500, "privacy": {"epsilon": 1.0, "analysis": "local"}}
+    made = incrowd.plan(incrowd.Survey.of(raw | {"question": questions, "table": [table]}))
+    crowd = "1,500 people in each stratum (9,000 or more in all 6 strata)"
+    known = "is known there to ±5.0 percentage points."
+    for solved, start in ((None, f"With {crowd} "), ("crowd", f"You need {crowd}: ")):
+        line = advice.first_line(made, 0.0255, solved=solved)
+        assert line.startswith(start) and line.endswith(known)
+    assert list(open_table_lines(made.survey)) == [
+        "faculty: sent openly, so known without noise",
+        "new: sent openly, so known without noise",
+        "faculty, drugs: in each stratum as sharp as drugs",
+    ]
 
 
 # --- regressions -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import incrowd
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
 from incrowd.presentation.card import MOST_ROWS, html
+from incrowd.presentation.plan_text import leak_with_names
 from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide
@@ -143,3 +144,38 @@ def test_the_card_says_what_is_drawn_once():
     assert "site, day: the device draws the response once" in text
     again = local_plan({"id": "site", "apart": True, "type": "choice", "options": list("abc")})
     assert "drawn once" not in texts(card(again))
+
+
+ROUNDS = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75}
+
+
+def leak(*questions, **rest):
+    """What a cheating shuffler learns of the question that tells most, by the plan's noise."""
+    raw = {"name": "x", "crowd": 1000, "privacy": {"epsilon": 40.0, "analysis": "local"}}
+    made = incrowd.plan(incrowd.Survey.of(raw | rest | {"question": list(questions)}))
+    return leak_with_names(made, made.survey.questions[0]), made.guarantee.local_epsilon
+
+
+def test_a_shuffler_that_cheats_sees_every_round():
+    """Nine rounds tell as much as nine copies; of one question that is the whole local epsilon."""
+    copied = leak(yes_no_question("a"), copies=9)
+    rounds = leak(yes_no_question("a"), rounds=9)
+    assert rounds == pytest.approx(copied) and rounds[0] == pytest.approx(rounds[1])
+    assert leak(yes_no_question("a"))[0] > 9 / 2  # one round of the whole budget
+
+
+def test_permanent_responses_are_the_same_in_every_round():
+    kept = yes_no_question("a", randomizer=ROUNDS | {"memoised": True})
+    once, often = leak(kept, copies=3), leak(kept, rounds=9)
+    assert often == pytest.approx(once) and once[0] == pytest.approx(once[1])
+    drawn = yes_no_question("a", randomizer=ROUNDS)
+    assert leak(drawn, rounds=9)[0] == pytest.approx(9 * leak(drawn)[0])
+
+
+def test_the_worst_pair_is_for_experts():
+    """It stands in symbols, and in no sentence for a board."""
+    for name in PLANS:
+        found = carded(name)
+        worst = found.facts["certified"]["worst"]
+        assert f"Worst pair: {worst}." in found.symbols
+        assert texts(found).count(worst) == 1

@@ -43,7 +43,8 @@ def test_a_way_without_an_error_says_why_and_the_others_how_much_worse_they_are(
     privacy = {"epsilon": 1.0, "analysis": "local"}
     survey = {"name": "s", "crowd": 100, "privacy": privacy, "question": [question]}
     made = incrowd.plan(incrowd.Survey.of(survey))
-    text = printed(alternatives_table(made, 0.1, [("twice", 2, 2, 0.25), ("none", 1, 1, None)]))
+    others = [("twice", 2, 2, 0.25, 3.0), ("none", 1, 1, None, float("inf"))]
+    text = printed(alternatives_table(made, 0.1, others))
     assert "2.50" in text and "25%" in text and "no noise keeps the promise" in text
 
 
@@ -55,7 +56,21 @@ def test_what_a_plan_will_tell(openly):
     text = " ".join(printed(forecast_table(incrowd.Survey.of(raw), expected)).split())
     whose = " of the smallest stratum" if openly else ""
     assert f"1,000 people{whose} will tell" in text and "a, b" in text
-    assert "1.2%" in text and "457" in text
+    assert "1.2%" in text and "457" in text and "none" in text
+
+
+def test_what_nobody_can_detect_is_no_share_above_one():
+    survey = incrowd.Survey.of(
+        {
+            "name": "s",
+            "crowd": 2,
+            "privacy": {"epsilon": 1.0},
+            "question": [{"id": "a", "type": "yesno"}],
+        }
+    )
+    text = printed(forecast_table(survey, [(("a",), 0.9, 1.34, 0.2), (("a",), 0.5, 0.99, 1.6)]))
+    assert "134" not in text and "none" in text and "below 1" in text
+    assert "99%" in text and " 2 " in text
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -64,5 +79,5 @@ def test_the_bias_stands_beside_if_it_is_known(known):
     bias = BootstrapBias(found, error, error, 2, 0, "") if known else None
     arrays = np.array([0.5, 0.5]), np.array([1.25, -0.25])
     text = printed(postprocessed_table("t", [("no", "yes")], *arrays, bias))
-    assert ("-50.00% ± 10.00%" in text) == known
+    assert ("-50.00 (10.00)" in text) == known
     assert "-25.00%" in text and "125.00%" in text

@@ -46,11 +46,11 @@ def test_shares_differences_and_odds_are_near_the_truth(health):
     assert np.all(np.abs(values - truth) < 5 * errors)
     assert np.any(np.abs(values - truth[::-1]) > 5 * errors)
     for item, option in zip(found.differences, options, strict=True):
-        true = n("no", option) / groups["no"] - n("yes", option) / groups["yes"]
+        true = n("yes", option) / groups["yes"] - n("no", option) / groups["no"]
         assert abs(item.estimate - true) < 5 * item.standard_error
     odds = found.odds_ratios[0]
     no, yes = (n(g, "excellent") / (groups[g] - n(g, "excellent")) for g in ("no", "yes"))
-    assert odds.estimable and abs(np.log(odds.estimate * yes / no)) < 5 * odds.standard_error
+    assert odds.estimable and abs(np.log(odds.estimate * no / yes)) < 5 * odds.standard_error
     assert found.independence.p_value < 1e-6 and found.seed == 11
 
 
@@ -60,11 +60,24 @@ def test_another_group_can_be_the_reference(health):
     first = incrowd.compare(made, reports, FIRST, SECOND)
     other = incrowd.compare(made, reports, FIRST, SECOND, reference="yes")
     for left, right in zip(first.differences, other.differences, strict=True):
-        assert right.name.endswith("yes against physical_limitation = no")
+        assert right.name.endswith("no against physical_limitation = yes")
         assert right.estimate == pytest.approx(-left.estimate)
     assert other.shares == first.shares
     with pytest.raises(TableError, match="did you mean yes"):
         incrowd.compare(made, reports, FIRST, SECOND, reference="Yes")
+
+
+@pytest.mark.parametrize("reference", ["no", "yes"])
+def test_a_regression_compares_the_same_way(health, reference):
+    """One answer on one question: the coefficient is the logarithm of the same odds ratio, but for
+    the noise's bias of it; the other direction has the other sign."""
+    made, _, reports = health
+    found = incrowd.compare(made, reports, FIRST, SECOND, reference=reference)
+    [ratio] = [each for each in found.odds_ratios if f"{SECOND} = excellent" in each.name]
+    asked = {"outcome": f"{SECOND}=excellent", "on": [FIRST], "reference": {FIRST: reference}}
+    slope = incrowd.regress(made, reports, **asked).coefficients[-1]
+    assert slope.estimate == pytest.approx(np.log(ratio.estimate), abs=slope.standard_error)
+    assert abs(slope.estimate) > 2 * slope.standard_error
 
 
 def test_unrelated_questions_and_unknown_ones(health):
@@ -150,10 +163,11 @@ def test_intervals_in_words(low, high, unbounded, words):
 
 def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
-    assert row(item, in_percent=True) == ("a", "25.0%", "20.0% to 30.0%")
+    assert row(item, "%") == ("a", "25.0%", "20.0% to 30.0%")
+    assert row(item, " pp") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
     assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
     open_ended = replace(
         item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan
     )
-    assert row(open_ended, in_percent=True, mark=" (1)") == ("a", "none", "above 20.00% (1)")
+    assert row(open_ended, "%", mark=" (1)") == ("a", "none", "above 20.00% (1)")
     assert notes([item, open_ended])[0] == "(1) rare"

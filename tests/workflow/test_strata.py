@@ -1,6 +1,7 @@
 """Open strata from answers to estimates: each right by itself, and all of them together."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 import incrowd
 from incrowd.errors import AnswersError, IncrowdWarning, ReportsError
 from incrowd.planner.open_tables import joint_table
+from incrowd.presentation.page import page
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
 from tests.conftest import rewritten
@@ -369,3 +371,23 @@ def test_pages_and_data_tell_strata_apart(made, reports, tmp_path):
     page = (tmp_path / "e.html").read_text()
     assert "law: 2,600 people" in page and "too few people or none: music" in page
     assert "does not cover faculty" in page
+
+
+def test_the_page_has_each_stratum_folded_away(made, known, reports):
+    """Its tables are those of the file: the same estimates, of its own people."""
+    found = incrowd.estimate(made, reports)
+    html = page(found)
+    parts = re.findall(
+        r"<details><summary>(.*?): ([\d,]+) people</summary>(.*?)</details>", html, re.S
+    )
+    assert [(name, int(people.replace(",", ""))) for name, people, _ in parts] == [
+        (stratum.name, stratum.people) for stratum in found.strata
+    ]
+    for (_, _, text), stratum in zip(parts, found.strata, strict=True):
+        shown = re.findall(r'class="main">([−\d.]+)<', text)
+        expected = [value for table in stratum.tables for value in table.estimate.ravel()]
+        assert len(shown) == len(expected)
+        for percent, value in zip(shown, expected, strict=True):
+            assert float(percent.replace("−", "-")) == pytest.approx(100 * value, abs=0.051)
+    assert "each by itself: at the end of this page" in html
+    assert "<details" not in page(replace(found, strata=()))

@@ -15,6 +15,7 @@ from incrowd.accounting.outlier_ratios import Relation
 from incrowd.accounting.parts import Part, alike, at_most_flip, flip_of, widened
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.ratios import product as independent
+from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import takes_answers
@@ -135,7 +136,7 @@ def _pair_words(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) 
     bits = sum(times * (u + v) for counts in chosen for (u, v, _), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
     which = "the farthest pair" if bits == farthest else "a nearer pair"
-    return f"x and x' {bits} bits apart ({which})"
+    return f"two records {bits} bit{'s' if bits > 1 else ''} apart, {which}"
 
 
 def outlier_candidates(schema: Schema) -> list[Candidate]:
@@ -218,7 +219,4 @@ def papers_pair(schema: Schema, presence: bool) -> Ratios:
 
 def _relation_words(chosen: tuple[Relation, ...]) -> str:
     only_x, only_other, both = (sum(counts) for counts in zip(*chosen, strict=True))
-    return (
-        f"from the crowd's record differ x in {only_x + both} bits, x' in {only_other + both}, "
-        f"both in {both}"
-    )
+    return relation_words("the crowd's", only_x + both, only_other + both, both)

@@ -22,6 +22,7 @@ from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.parts import AnyChannel, Part, alike, as_flip, at_most_flip, widened
 from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accounting.ratios import product as independent
+from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_questions
 from incrowd.channels.bit_flip import BitFlip
@@ -209,4 +210,5 @@ def _words(groups: Groups, rows: Rows) -> str:
     x = sum(count for kind, count in found if kind.x)
     other = sum(count for kind, count in found if kind.other)
     both = sum(count for kind, count in found if kind.x and kind.other)
-    return f"from the others' record differ x in {x} places, x' in {other}, both in {both}"
+    place = "place" if any(channel.of_answers for channel in groups) else "bit"
+    return relation_words("the others'", x, other, both, place)

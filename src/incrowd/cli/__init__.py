@@ -10,9 +10,10 @@ STOPPED = 128  # and the number of the signal: the exit code that a shell shows 
 
 
 def main() -> None:
-    """Run the command line. An interrupt ends it quietly, also while it is still loading.
+    """Run the command line. An interrupt ends it with a line, also while it is still loading.
 
-    So does being told to stop, by SIGTERM or when the terminal is closed: nothing is left behind.
+    Being told to stop, by SIGTERM or when the terminal is closed, ends it quietly: nothing is left
+    behind.
     """
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # not every system has both
@@ -23,7 +24,10 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        sys.exit(STOPPED + signal.SIGINT)
+        from incrowd.cli.failing import INTERRUPTED, interrupted
+
+        sys.stderr.write(f"{interrupted(wrote=False)}\n")
+        sys.exit(INTERRUPTED)
 
 
 def _stop(number: int, _: FrameType | None) -> None:

@@ -5,15 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 import incrowd
-from incrowd.cli.failing import error_lines, line, other_error, say_warnings, wants_json
+from incrowd.cli.failing import (
+    INTERRUPTED,
+    error_lines,
+    interrupted,
+    line,
+    other_error,
+    say_warnings,
+    usage_problem,
+    wants_json,
+)
 from incrowd.cli.later import Commands
 from incrowd.errors import IncrowdError, UsageError
 
+OUTPUTS = "incrowd.reports.files"  # is told of every file that is written
 LEVELS = ("debug", "info", "warning")
 
 app = typer.Typer(
@@ -48,7 +60,7 @@ def _log(level: str | None) -> None:
         return
     if level not in LEVELS:
         raise UsageError.of("--log", level, f"use one of {', '.join(LEVELS)}")
-    handler = logging.Handler()
+    handler = logging.Handler(level.upper())
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     handler.emit = lambda record: say(line("note", handler.format(record)))  # type: ignore[method-assign]
     logger = logging.getLogger("incrowd")
@@ -88,21 +100,50 @@ def main() -> None:
     guarded(app, "incrowd")
 
 
+@contextmanager
+def watching() -> Iterator[list[str]]:
+    """The files that are written meanwhile, as the library's log tells of them."""
+    written: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: written.append(record.getMessage())  # type: ignore[method-assign]
+    log, level = logging.getLogger(OUTPUTS), logging.getLogger(OUTPUTS).level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield written
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def _say_usage(error: typer.TyperException) -> None:
+    """What was typed that the command line does not take."""
+    if problem := usage_problem(error):
+        say(other_error(str(problem), "UsageError", 2, problem))
+    elif wants_json():
+        say(other_error(error.format_message(), "UsageError", 2))
+    else:
+        error.show()  # type: ignore[attr-defined]
+
+
 def guarded(command: typer.Typer, name: str) -> None:
     """Run a command; a mistake gives its message and exit code, never a traceback."""
     say_warnings(say)
     try:
-        standing = {"standalone_mode": False} if wants_json() else {}  # or typer prints text
-        code = command(prog_name=name, **standing)
+        with watching() as files:
+            code = command(prog_name=name, standalone_mode=False)
+        if code == INTERRUPTED:
+            say(interrupted(bool(files)))
         sys.exit(code if isinstance(code, int) else 0)
     except IncrowdError as error:
         for text in error_lines(error):
             say(text)
         sys.exit(error.exit_code)
     except typer.TyperException as error:
-        say(other_error(error.format_message(), "UsageError", 2))
+        _say_usage(error)
         sys.exit(2)
     except typer.Abort:
+        say(other_error("aborted", "Abort", 1))
         sys.exit(1)
     except (OSError, MemoryError) as error:
         say(other_error(str(error) or "out of memory", type(error).__name__, 1))

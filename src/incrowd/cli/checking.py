@@ -12,6 +12,7 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import print_json, say, working
+from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.presentation.card import markdown
@@ -44,7 +45,8 @@ def verify(
     made = incrowd.Plan.load(plan)
     with working("recomputing the certificate"):
         each = (incrowd.stream_reports(path, check=True) for path in paths)
-        found = incrowd.verify(made, chain.from_iterable(each) if paths else None)
+        with naming(*paths):
+            found = incrowd.verify(made, chain.from_iterable(each) if paths else None)
         received = receipts_of(made, paths, files=True)
     show.verification(made, found, received, json)
     if not found.holds or any(each.contradicted for each in received):
@@ -70,7 +72,7 @@ def card(
         checked_ending(output, CARD_WRITERS)
         keep(output, plan)
     made = incrowd.Plan.load(plan)
-    with working("certifying the plan"):
+    with working("certifying the plan"), naming(plan):
         written = cards.card(made, plan.name)
     if output:
         write_card(written, output)

@@ -21,7 +21,9 @@ from incrowd.collection.durable import PRIVATE_FOLDER
 from incrowd.collection.machine import protect
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="""Make a collector's key; take and open releases.
 
     \b

@@ -15,6 +15,7 @@ from rich.status import Status
 from rich.text import Text
 
 from incrowd.cli.failing import line
+from incrowd.cli.naming import naming
 from incrowd.presentation.simulated import marked, simulation_warning
 from incrowd.reports.collection import Collection, row_groups
 from incrowd.reports.folder import report_files, stream_reports
@@ -70,8 +71,11 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def counting(path: Path) -> Iterator[Iterator[Collection]]:
-    """The parts of reports, with a progress bar over their number."""
-    with progress("counting reports", sum(map(row_groups, report_files(path)))) as advance:
+    """The parts of reports, with a progress bar over their number; errors in them name the file."""
+    with (
+        naming(path),
+        progress("counting reports", sum(map(row_groups, report_files(path)))) as advance,
+    ):
         yield _advancing(stream_reports(path), advance)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Annotated, NamedTuple, get_args
 
@@ -14,6 +12,7 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question, question_is
 from incrowd.cli.console import counting, say, working
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -99,7 +98,8 @@ def _asked(tables: list[str] | None) -> list[list[str]] | None:
 def _loaded(made: incrowd.Plan, path: Path) -> incrowd.Tally:
     """A tally that is possible. Raises ReportsError for another."""
     found = load_tally(path)
-    check_possible(made, found)
+    with naming(path):
+        check_possible(made, found)
     return found
 
 
@@ -111,15 +111,26 @@ def count_paths(
     spark: str | None = None,
 ) -> incrowd.Tally:
     """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
-    found = [_loaded(made, path) for path in paths if path.suffix == TALLY_ENDING]
+    tallies = [path for path in paths if path.suffix == TALLY_ENDING]
+    found = [(path, _loaded(made, path)) for path in tallies]
     reports = [path for path in paths if path.suffix != TALLY_ENDING]
     if spark and reports:
         say(f"counting on Spark: {spark}")
-        return sum(found, count_on_spark(made, reports, tables=tables, kind=kind, master=spark))
+        counted = count_on_spark(made, reports, tables=tables, kind=kind, master=spark)
+        return sum((tally for _, tally in found), counted)
     for path in reports:
         with counting(path) as parts:
-            found.append(incrowd.count(made, parts, tables=tables, kind=kind))
-    return reduce(add, found)
+            found.append((path, incrowd.count(made, parts, tables=tables, kind=kind)))
+    return added(found)
+
+
+def added(found: Sequence[tuple[Path, incrowd.Tally]]) -> incrowd.Tally:
+    """All tallies together. Raises ReportsError, by the file, for parts that come twice."""
+    (_, total), *others = found
+    for path, tally in others:
+        with naming(path):
+            total = total + tally
+    return total
 
 
 def tally(
@@ -265,7 +276,7 @@ def postprocess(
     check_reports(*reports)
     made = certified(plan)
     asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
-    with working("post-processing"):
+    with working("post-processing"), naming(*reports):
         found = incrowd.postprocess(
             made,
             [part for path in reports for part in incrowd.load_reports(path)],
@@ -284,7 +295,7 @@ def compare(
     first: First,
     second: Second,
     reference: Annotated[
-        str | None, typer.Option(help="Group that others are compared with; else the first.")
+        str | None, typer.Option(help="Group that each other one is compared with; else the first.")
     ] = None,
     margins: Margins = None,
     noise_only: NoiseOnly = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from incrowd.estimation.results import Received
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.tally.spark import THIS_MACHINE, started
 
+_log = logging.getLogger(__name__)
 Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]
 
 
@@ -110,6 +112,7 @@ def _show(found: Received, output: Path, key: Path, gone: bool, json: bool) -> N
 
 
 def _read(name: str, path: Path) -> bytes:
+    _log.info("reading %s, %s", path, name)
     try:
         return path.read_bytes()
     except OSError as error:

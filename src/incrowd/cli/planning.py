@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,8 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import say, working
-from incrowd.cli.estimating import count_paths
+from incrowd.cli.estimating import added, count_paths
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AsJson,
     Output,
@@ -28,9 +27,9 @@ from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import plan_error
 from incrowd.planner.frontier import frontier as curves_around
-from incrowd.planner.solving import UNKNOWNS, with_budget
+from incrowd.planner.solving import UNKNOWNS, Wish, with_budget
+from incrowd.planner.solving import solve as solve_for
 from incrowd.plans.ledger import Ledger
-from incrowd.presentation.advice import HALF_WIDTH
 from incrowd.reports.files import write_text
 from incrowd.workflow.rounds import new_ledger
 
@@ -86,15 +85,15 @@ def plan(
     """
     if output:
         keep(output, survey, *([ledger] if ledger else []))
-    error = _one_error(error, margin)
-    _check_plan_options(output, solve, error, ledger, frontier)
+    wish = _wish(error, margin)
+    _check_plan_options(output, solve, wish, ledger, frontier)
     read = incrowd.Survey.load(survey)
     if reports_per_person is not None:
         read = with_budget(read, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
     with working("looking for the smallest noise") as status:
-        if solve and error is not None:
-            made = incrowd.solve(read, solve, error=error, progress=status.update)
+        if solve and wish:
+            made = solve_for(read, solve, wish, progress=status.update)
         else:
             made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
@@ -111,20 +110,20 @@ def plan(
         show.plan(made, others, solve, json)
 
 
-def _one_error(error: float | None, margin: float | None) -> float | None:
+def _wish(error: float | None, margin: float | None) -> Wish | None:
     """The wanted standard error, of which a margin is another way to speak."""
     if margin is None:
-        return error
+        return None if error is None else Wish("error", error)
     if error is not None:
         allowed = "--error says the same in another way; leave one of them out"
         raise UsageError.of("--margin", margin, allowed)
-    return margin / HALF_WIDTH
+    return Wish("margin", margin)
 
 
 def _check_plan_options(
     output: Path | None,
     solve: str | None,
-    error: float | None,
+    wish: Wish | None,
     ledger: Path | None,
     frontier: bool,
 ) -> None:
@@ -132,12 +131,12 @@ def _check_plan_options(
     if frontier and (output is None or output.suffix.lower() != ".html"):
         given = str(output) if output else MISSING
         raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
-    if solve and solve != "error" and error is None:
+    if solve and solve != "error" and wish is None:
         allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01, or a --margin"
         raise UsageError.of("--error", MISSING, allowed)
-    if error is not None and not (solve and solve != "error"):
+    if wish and not (solve and solve != "error"):
         allowed = "it goes with --solve crowd, epsilon or delta; add that"
-        raise UsageError.of("--error", error, allowed)
+        raise UsageError.of(f"--{wish.name}", wish.value, allowed)
     if solve and ledger:
         allowed = "it cannot be combined with --solve; leave one of them out"
         raise UsageError.of("--ledger", str(ledger), allowed)
@@ -182,8 +181,9 @@ def ledger(
     Ledger.load(ledger)  # is there, before anything is counted
     check_reports(*(reports or []))
     made = certified(plan)
-    tallies = [count_paths(made, [path], []).without_tables for path in reports or ()]
-    arrived = reduce(add, tallies) if tallies else None
-    known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
+    tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
+    arrived = added(tallies) if tallies else None
+    with naming(plan):
+        known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
     say(f"wrote {ledger}")
     show.ledger(known, json)

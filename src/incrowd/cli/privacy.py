@@ -29,6 +29,7 @@ from incrowd.cli.options import AsJson
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.presentation import number_text
+from incrowd.presentation.guarantees import worst_pair
 from incrowd.presentation.terminal_tables import table
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
@@ -268,7 +269,7 @@ def _show(
             found.add_row(*_row(other, asked, sent, epsilon_of))
     out.print(found)
     _print_pair(asked)
-    say(f"{asked.analysis}, the worst: {asked.worst}")
+    say(f"{asked.analysis}: {worst_pair(asked.worst)}")
     say(asked.assumption)
 
 

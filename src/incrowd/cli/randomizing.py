@@ -13,6 +13,7 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import progress, say
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
@@ -84,7 +85,8 @@ def randomize(
     check_answers(answers)
     made = certified(plan)
     if ledger:
-        check_left(Ledger.load(ledger), made)
+        with naming(plan):
+            check_left(Ledger.load(ledger), made)
     _check_reports_path(made, output)
     with kept_key(device_key) as key:
         written = randomize_files(

@@ -12,6 +12,7 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question, question_is, questions_joined
 from incrowd.cli.console import counting, printed_as_json, say
+from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -128,7 +129,8 @@ def regress(
     else:
         asked["margins"] = incrowd.load_margins(margins) if margins else None
         asked["accept_smaller_crowd"] = accept_smaller_crowd
-        found = incrowd.regress(made, _loaded(files), **asked)
+        with naming(*files):
+            found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
     _end(found)

@@ -27,6 +27,7 @@ from incrowd.presentation.guarantees import (
     guarantee_sentence,
     guarantee_symbols,
     warnings,
+    worst_pair,
 )
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
@@ -42,6 +43,7 @@ from incrowd.presentation.terminal_tables import (
     ledger_lines,
     mean_error,
     message_table,
+    open_table_lines,
     postprocessed_table,
     sent_each,
     spent_line,
@@ -57,22 +59,25 @@ from incrowd.workflow.verify import Verification
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
-    advice = [first_line(made, error, solved=solved), *sharper(error, others)]
+    advice = [first_line(made, error, solved=solved), *sharper(made, error, others)]
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
     if json:
         facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
-        ways = [way._asdict() for way in others]
-        explained = finite(list(map(expected_facts, models)))
-        print_json(facts | {"tables": tables, "regressions": explained, "alternatives": ways})
+        more = {"tables": tables, "regressions": finite(list(map(expected_facts, models)))}
+        more["alternatives"] = [finite(way._asdict()) for way in others]
+        if openly := list(open_table_lines(made.survey)):
+            more["open_tables"] = openly
+        print_json(facts | more)
         return
     for text in advice:
         out.print(text, markup=False, highlight=False)
     out.print(made.survey.name, style="bold", markup=False)
     out.print(message_table(made))
     out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
-    out.print(guarantee_symbols(made.guarantee), style="dim", markup=False, highlight=False)
+    symbols = f"{guarantee_symbols(made.guarantee)} {worst_pair(made.guarantee.worst)}"
+    out.print(symbols, style="dim", markup=False, highlight=False)
     for text in doubts:
         say(f"warning: {text}")
     expectations = (
@@ -81,6 +86,8 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     )
     out.print(forecast_table(made.survey, expectations))
     say(VISIBLE)
+    for text in open_table_lines(made.survey):
+        say(text)
     for table in expected:
         if table.mean_error is not None:
             say(mean_error(made.survey, table.questions[0], table.mean_error))
@@ -101,7 +108,7 @@ def regression(found: Regression) -> None:
 
 
 def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked, and what is left of a plan of several rounds."""
+    """What a population was asked, what that has spent, and what is left of planned rounds."""
     found = spent(known)
     if not json:
         for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
@@ -118,7 +125,9 @@ def ledger(known: Ledger, json: bool) -> None:
         }
         for asked, name in zip(known.asked, known.names, strict=True)
     ]
-    print_json({"asked": facts} | ({"rounds": found._asdict()} if found else {}))
+    spending = {"spent": {"epsilon": found.epsilon, "delta": found.delta}} if found else {}
+    rounds = {"rounds": found._asdict()} if found and found.rounds > 1 else {}
+    print_json({"asked": facts} | spending | rounds)
 
 
 def plan_facts(made: Plan) -> dict[str, Any]:

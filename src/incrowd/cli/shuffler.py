@@ -13,7 +13,9 @@ from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, PlanFile, certified
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="""Take sealed reports, mix them, pass them on.
 
     \b

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+_log = logging.getLogger(__name__)
 PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 BEGUN = ".incrowd-"  # so begin the names of what is not wholly there yet
@@ -25,6 +27,7 @@ def put(file: BinaryIO, path: Path) -> None:
     settle(file)
     Path(file.name).rename(path)
     settle_names(path.parent)
+    _log.info("wrote %s", path)
 
 
 def lasting(path: Path, content: bytes) -> None:
@@ -44,6 +47,7 @@ def write_private(path: Path, content: bytes) -> None:
         file.write(content)
         settle(file)
     settle_names(path.parent)
+    _log.info("wrote %s", path)
 
 
 def destroy(path: Path) -> None:
@@ -57,6 +61,7 @@ def destroy(path: Path) -> None:
         settle(file)
     path.unlink(missing_ok=True)
     settle_names(path.parent)
+    _log.info("removed %s", path)
 
 
 def settle(file: BinaryIO) -> None:

@@ -118,7 +118,7 @@ def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> F
         return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
     if kind in ("acknowledge", "trigger"):
         return Asked(name, {"type": "yesno", "values": {"OK": "yes"}, "optional": True})
-    return LeftOut(name, f"an answer of type {kind} is none that adds up to shares")
+    return LeftOut(name, f"answers of type {kind} cannot be counted as shares")
 
 
 def _multi(name: str, codes: Mapping[str, str], constraint: str) -> Found:

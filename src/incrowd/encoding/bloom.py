@@ -12,6 +12,7 @@ docs/mathematics.md#cohorts-and-blocks.
 from __future__ import annotations
 
 import hashlib
+import logging
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 
 from incrowd.errors import UsageError
 
+_log = logging.getLogger(__name__)
 DOMAIN = b"incrowd word 1"
 NUMBER_BYTES = 8
 
@@ -34,6 +36,7 @@ def load_words(path: str | Path) -> tuple[str, ...]:
 
     Raises UsageError if the file cannot be read or holds no word.
     """
+    _log.info("reading %s, words", path)
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow as pa
 from incrowd.encoding.formats.csv import SEPARATORS, pointed
 from incrowd.errors import UsageError, unreadable
 
+_log = logging.getLogger(__name__)
 COLUMNS = ("question", "answer", "people")
 EXAMPLE = (
     'write [sex] and below it f = 0.52 and m = 0.48 (.toml), or the columns "question", "answer" '
@@ -29,6 +31,7 @@ def load_margins(path: str | Path) -> dict[str, Any]:
     say is checked when they are used. Raises UsageError if the file cannot be read as that.
     """
     path = Path(path)
+    _log.info("reading %s, margins", path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

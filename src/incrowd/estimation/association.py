@@ -155,7 +155,7 @@ def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[
 def _left_out(ends: Sequence[_Margin]) -> str:
     """Which answers are left out of V, and why."""
     names = [
-        f"{each.question} = {answer} ({value:.2%} ± {error:.2%})"
+        f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
         for each in ends
         for answer, value, error, clear in zip(
             each.answers, each.values, each.errors, each.clear, strict=True

@@ -110,7 +110,7 @@ def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
     """To what figures are weighted, and what that does to their errors; "" if they are not."""
     if not names:
         return ""
-    effects = {None: "", 0.0: "; errors are 0: the margins tell it"}
+    effects = {None: "", 0.0: "; without errors, since these shares are the margins themselves"}
     shown = f"; standard errors are {error_ratio or 0:.2f} of those without weights"
     return f"weighted to known margins of {listed(names)}{effects.get(error_ratio, shown)}"
 

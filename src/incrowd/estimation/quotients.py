@@ -139,8 +139,8 @@ def _smallest(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
     errors = np.sqrt(np.maximum(np.diagonal(sums.covariance), TINY))
     place = int(np.argmin(sums.values / errors))
     return (
-        f"the share of {list(factors)[place]} is {sums.values[place]:.4g} with a standard error "
-        f"of {errors[place]:.2g}: it cannot be told from zero; collect more reports"
+        f"the share of {list(factors)[place]} is {sums.values[place]:.2%}, standard error "
+        f"{errors[place]:.2%}: it cannot be told from zero; collect more reports"
     )
 
 

@@ -20,6 +20,7 @@ from incrowd.estimation.decoders import Decoder
 from incrowd.kernels.axes import transform as along_axes
 
 LEVEL = 0.95
+HALF_WIDTH = float(ndtri((1 + LEVEL) / 2))  # of an interval, in standard errors
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
 

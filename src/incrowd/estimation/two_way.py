@@ -21,10 +21,11 @@ class TwoWay(views.Notebook, views.Tabular):
 
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
     shares: of each answer to the second question among those of each answer to the first.
-    differences, odds_ratios: of each answer to the second question, the first answer to the first
-    question, or the one that was chosen, against each other one. wording: of both questions and
-    their answers, if there is any. margins: the names of the known margins that the table is
-    weighted to; error_ratio: of its errors to those without weights, in the mean square.
+    differences, odds_ratios: of each answer to the second question, each group that answers the
+    first alike against the reference: its share less that of the reference, its odds over theirs.
+    wording: of both questions and their answers, if there is any. margins: the names of the known
+    margins that the table is weighted to; error_ratio: of its errors to those without weights, in
+    the mean square.
     """
 
     questions: tuple[str, str]
@@ -69,8 +70,8 @@ def two_way(
 ) -> TwoWay:
     """All figures of a table of two questions that was estimated with its margins.
 
-    reference: the answer to the first question with which its others are compared; by default its
-    first. Raises TableError if there is no such answer.
+    reference: the answer to the first question with which its others are compared, as in a
+    regression; by default its first. Raises TableError if there is no such answer.
     """
     (first, second), (groups, answers) = joint.questions, joint.answers
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
@@ -79,7 +80,7 @@ def two_way(
         allowed = f"{likely(compared, groups)}this is no answer to {first}; use {', '.join(groups)}"
         raise TableError.of("reference", compared, allowed)
     against = [
-        ((second, answer), (first, compared), (first, group))
+        ((second, answer), (first, group), (first, compared))
         for answer in answers
         for group in groups
         if group != compared

@@ -12,6 +12,7 @@ from incrowd.errors import PrivacyError
 from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, Search, ways
 from incrowd.planner.planner import certified_messages
+from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.plans import Asked
 from incrowd.plans.grouping import memoised, together, unlinked
@@ -27,13 +28,14 @@ class Alternative(NamedTuple):
     """One way of sending a survey: the error of its tables (largest or mean), None if it is none.
 
     reports_per_person: as many as are sent, on average where set bits travel unlinked. The noise is
-    the smallest that keeps the survey's promise.
+    the smallest that keeps the survey's promise. local_epsilon: what is left without the shuffler.
     """
 
     name: str
     messages: int
     reports_per_person: float
     error: float | None
+    local_epsilon: float = math.inf
 
 
 def alternatives(
@@ -96,4 +98,5 @@ def _certified(
     except PrivacyError:
         return Alternative(name, len(way.groups), 0, None)
     reports = sum(message.reports_each for message in messages)
-    return Alternative(name, len(way.groups), reports, expected_error(survey, messages))
+    local = sent(survey, messages, earlier).local_epsilon
+    return Alternative(name, len(way.groups), reports, expected_error(survey, messages), local)

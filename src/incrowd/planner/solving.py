@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from scipy.optimize import brentq
 
+from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError, UsageError
+from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.planner.expectation import plan_error
 from incrowd.planner.groups import Progress, ways
 from incrowd.planner.planner import make_plan
@@ -25,21 +27,41 @@ CLOSE = 0.002  # of the wanted error
 STEPS = 8
 
 
-def solve(survey: Survey, unknown: str, error: float, progress: Progress | None = None) -> Plan:
-    """The plan of the smallest crowd, epsilon or delta whose tables have at most the wanted error.
+class Wish(NamedTuple):
+    """A wanted precision, a proportion: a standard error, or a margin, half of an interval."""
 
-    error: standard error, a proportion, the largest of the wanted tables or their mean. Solved in
+    name: Literal["error", "margin"]
+    value: float
+
+    @property
+    def error(self) -> float:
+        """The standard error that is wanted."""
+        return self.value / self._errors
+
+    def shown(self, error: float) -> str:
+        """Another standard error as this one was given, rounded up."""
+        return rounded_up(error * self._errors, 3)
+
+    @property
+    def _errors(self) -> float:
+        return HALF_WIDTH if self.name == "margin" else 1.0
+
+
+def solve(survey: Survey, unknown: str, wish: Wish, progress: Progress | None = None) -> Plan:
+    """The plan of the smallest crowd, epsilon or delta whose tables are as precise as wished.
+
+    wish: of the largest standard error of the wanted tables, or their mean. Solved in
     the large-N limit, then corrected until the certified plan just keeps it. Raises UsageError for
     an unknown that cannot be solved for, PrivacyError if no value in a wide range gives the error,
     saying which error is nearest.
     """
     if unknown not in UNKNOWNS:
         raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
-    if not 0 < error < 1:
-        raise UsageError.of("error", error, "should be a proportion between 0 and 1")
-    aim, best = error, None
+    if not 0 < wish.value < 1:
+        raise UsageError.of(wish.name, wish.value, "should be a proportion between 0 and 1")
+    aim, best, error = wish.error, None, wish.error
     for _ in range(STEPS):
-        value = _in_the_limit(survey, unknown, aim, error)
+        value = _in_the_limit(survey, unknown, aim, wish)
         if progress:
             progress(f"trying {unknown} {value:,.6g}")
         made = make_plan(_with(survey, unknown, value), progress=progress)
@@ -50,13 +72,12 @@ def solve(survey: Survey, unknown: str, error: float, progress: Progress | None 
                 break
         aim *= error * (1 - CLOSE / 2) / found
     if best is None:
-        raise PrivacyError.of(
-            "error", error, f"no {unknown} was found that reaches it; ask for a larger one"
-        )
+        allowed = f"no {unknown} was found that reaches it; ask for a larger one"
+        raise PrivacyError.of(wish.name, wish.value, allowed)
     return best
 
 
-def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> float:
+def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float:
     """The value at which the large-N error is the one aimed at."""
 
     def excess(log_value: float) -> float:
@@ -67,14 +88,14 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, error: float) -> flo
         low = max(low, math.log(survey.rows_per_person * (survey.colluding + 2)))
     if excess(low) <= 0:
         return math.exp(low)
+    if excess(high) > 0 and aim < wish.error:  # a correction went too far
+        return math.exp(high)
     if excess(high) > 0:
-        nearest = limit_error(_with(survey, unknown, math.exp(high)))
-        allowed = (
-            f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest:.3g} or more"
-        )
+        nearest = wish.shown(limit_error(_with(survey, unknown, math.exp(high))))
+        allowed = f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest} or more"
         if unknown != "crowd":
             allowed += ", for more people (unknown='crowd'), or for fewer tables"
-        raise PrivacyError.of("error", error, allowed)
+        raise PrivacyError.of(wish.name, wish.value, allowed)
     return math.exp(float(brentq(excess, low, high, xtol=1e-4)))
 
 

@@ -1,4 +1,4 @@
-"""What the rounds of a plan have spent of its promise, and how many are left."""
+"""What stands in a ledger has spent, and how many rounds of its last plan are left."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from incrowd.plans.rounds import Spent
 
 
 def spent(known: Ledger, digest: str | None = None) -> Spent | None:
-    """Of the last plan in a ledger, or one that is named; None if it is not of several rounds."""
+    """All that stands in a ledger, by the promise of its last plan, or of one that is named.
+
+    None if that is not there. Of a plan of one round nothing is left.
+    """
     found = [asked for asked in known.asked if digest in (None, asked.digest)]
-    if not found or found[-1].survey.rounds == 1:
+    if not found:
         return None
     last = found[-1]
     privacy, done = last.survey.privacy, known.rounds_of(last.digest)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -72,6 +73,9 @@ def warn_unsealed(name: object) -> None:
     warnings.warn(f"{name} {said}", IncrowdWarning, stacklevel=3)
 
 
+_log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class FileKind:
     """A kind of JSON file that carries a digest.
@@ -91,6 +95,7 @@ class FileKind:
 
     def load(self, path: str | Path, loads: Callable[[str, str], T]) -> T:
         """What `loads` makes of the text and the name of a file. Raises if it cannot be read."""
+        _log.info("reading %s, a %s", path, self.name)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:

@@ -11,7 +11,7 @@ from incrowd.plans.plan import Asked, Plan
 
 
 class Spent(NamedTuple):
-    """What the rounds of a plan have spent of its promise, and how many are left.
+    """What a ledger has spent of the promise of a plan in it, and how many rounds are left.
 
     name: of the survey. done, rounds, left: carried out, planned, still covered. epsilon: what all
     that stands in the ledger has spent at delta; promised: what it may.

@@ -6,16 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from scipy.special import ndtri
-
 from incrowd.channels.rounding import rounded_up
 from incrowd.estimation.regression.results import Regression
+from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
-from incrowd.presentation.number_text import short_percent
+from incrowd.plans.strata import strata
+from incrowd.presentation.number_text import short_percent, written_out
+from incrowd.survey import Survey
 
-# Name, messages, reports a person, and the error of the wanted tables; None if there is none.
-Way = tuple[str, int, float, float | None]
-HALF_WIDTH = float(ndtri(0.975))  # of a 95% interval, in standard errors
+# Name, messages, reports a person, the error of the wanted tables (None if there is none), and the
+# local epsilon.
+Way = tuple[str, int, float, float | None, float]
 WORTH_IT = 1.2  # times sharper
 MODERATE = 1.5  # an odds ratio
 USELESS = 0.25  # a margin: the interval holds half of all shares
@@ -24,29 +25,46 @@ COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 
 def margin(error: float) -> str:
     """Half of a 95% interval, as text."""
-    return f"±{short_percent(HALF_WIDTH * error)}"
+    return f"±{short_percent(HALF_WIDTH * error).removesuffix('%')} percentage points"
 
 
 def first_line(made: Plan, error: float, *, solved: str | None = None) -> str:
     """How many people know what how well. solved: what was looked for, if anything was."""
     survey, average = made.survey, " on average" if made.survey.objective == "mean" else ""
-    known = f"each share of the wanted tables is known to {margin(error)}{average}"
+    there = " there" if survey.open else ""
+    known = f"each share of the wanted tables is known{there} to {margin(error)}{average}"
     if solved == "crowd":
-        return f"You need {survey.crowd:,} people: {known}."
+        return f"You need {_people(survey)}: {known}."
     if solved in ("epsilon", "delta"):
         value = getattr(survey.privacy, solved)
-        return f"{survey.crowd:,} people need {solved} {value:.3g}: {known}."
-    return f"With {survey.crowd:,} people {known}."
+        return f"{_people(survey)} need {solved} {value:.3g}: {known}."
+    return f"With {_people(survey)} {known}."
 
 
-def sharper(error: float, others: Sequence[Way]) -> Iterator[str]:
-    """More reports from each person, where that helps; error: of the plan itself."""
-    certified = [(other, reports) for _, _, reports, other in others if other]
-    best, reports = min(certified, default=(math.inf, 0))
+def _people(survey: Survey) -> str:
+    """The crowd; of each stratum where questions are open, and how many that are in all."""
+    if not survey.open:
+        return f"{survey.crowd:,} people"
+    number = len(strata(survey))
+    return (
+        f"{survey.crowd:,} people in each stratum ({number * survey.crowd:,} or more in all "
+        f"{number:,} strata)"
+    )
+
+
+def sharper(made: Plan, error: float, others: Sequence[Way]) -> Iterator[str]:
+    """More reports from each person, where that helps, and what it costs. error: of the plan."""
+    certified = [(other, reports, local, n) for _, n, reports, other, local in others if other]
+    if not certified:
+        return
+    best, reports, local, messages = min(certified)
     if error > WORTH_IT * best:
+        now, own = len(made.messages), made.guarantee.local_epsilon
+        split = f", and {messages:,} messages instead of {now:,}" if messages > now else ""
         yield (
             f"{math.ceil(reports):,} reports a person make this {times(error / best)} sharper: "
-            f"--reports-per-person {math.ceil(reports)}"
+            f"--reports-per-person {math.ceil(reports)}; without the shuffler "
+            f"ε {written_out(local)} instead of {written_out(own)}{split}"
         )
 
 

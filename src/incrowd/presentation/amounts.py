@@ -11,11 +11,16 @@ from incrowd.estimation.amounts import Amounts, Figure, Quantile
 from incrowd.presentation.number_text import finite
 
 HEADINGS = ("", "estimate", "std. error", "95% interval")
-NOTE = (
-    "of those who answered; errors: noise, rounding and sampling; quantiles: the estimate is a "
-    "guess between edges, the interval holds however people are spread between them"
-)
 Row = tuple[str, str, str, str]
+
+
+def note(found: Amounts) -> str:
+    """What the figures are of; only amounts, which have a mean, are rounded."""
+    errors = "noise, rounding and sampling" if found.mean else "noise and sampling"
+    return (
+        f"of those who answered; errors: {errors}; quantiles: the estimate is a guess between "
+        "edges, the interval holds however people are spread between them"
+    )
 
 
 def amounts_of(ids: Sequence[str], found: Mapping[str, Amounts]) -> Amounts | None:
@@ -36,7 +41,7 @@ def amount_rows(found: Amounts) -> Iterator[Row]:
             yield name, *_figures(figure)
     for each in found.quantiles:
         name = "median" if each.share == 0.5 else f"{each.share:.0%} are below"
-        yield name, _guess(each), "", f"{_edge(each.low)} to {_edge(each.high)}"
+        yield name, _guess(each), "", _between(each.low, each.high)
 
 
 def _figures(figure: Figure) -> tuple[str, str, str]:
@@ -58,5 +63,11 @@ def _guess(found: Quantile) -> str:
     return f"{value:,.{max(2 - size, 0)}f}"
 
 
-def _edge(value: float) -> str:
-    return f"{value:,.12g}" if math.isfinite(value) else "any"
+def _between(low: float, high: float) -> str:
+    """ "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
+    known = [f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high)]
+    if all(known):
+        return " to ".join(known)
+    if known[0]:
+        return f"{known[0]} or more"
+    return f"less than {known[1]}" if known[1] else "anything"

@@ -94,7 +94,11 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
         heading=guarantees.guarantee_heading(promise),
         claim=guarantees.guarantee_sentence(promise),
-        symbols=(guarantees.guarantee_symbols(promise), formula(promise)),
+        symbols=(
+            guarantees.guarantee_symbols(promise),
+            formula(promise),
+            guarantees.worst_pair(certified.worst),
+        ),
         warnings=guarantees.warnings(promise),
         sections=tuple(_sections(plan, certified, command)),
         facts=_facts(plan, certified, command),
@@ -103,7 +107,7 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
 
 def formula(promise: Guarantee) -> str:
     """The inequality that is promised, for whom."""
-    factor, delta = f"e^{bound(promise.epsilon, 12)}", bound(promise.delta, 12)
+    factor, delta = f"e^{bound(promise.epsilon, 6)}", bound(promise.delta, 12)
     return analysis(promise.analysis).formula(factor, delta)
 
 
@@ -171,13 +175,13 @@ def _cut(head: Row, rows: Iterator[Row]) -> Grid:
 
 
 def _computed(plan: Plan, certified: Certified) -> str:
-    """The figure that came out, rounded up, and where it was largest."""
+    """The figure that came out, rounded up."""
     promise = plan.guarantee
     delta = bound(certified.delta)
     allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
     return (
         f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {bound(promise.epsilon, 12)}{allowed}. Worst: {certified.worst}."
+        f"ε = {bound(promise.epsilon, 6)}{allowed}."
     )
 
 

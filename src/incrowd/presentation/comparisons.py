@@ -11,7 +11,8 @@ from incrowd.estimation.two_way import TwoWay
 from incrowd.presentation.number_text import digits, percent
 
 HEADINGS = ("figure", "estimate", "95% interval")
-IN_PERCENT = ("share", "difference")
+UNITS = {"share": "%", "difference": " pp"}  # the rest are plain numbers
+POINTS = "pp: percentage points"
 
 
 def title(questions: tuple[str, str]) -> str:
@@ -30,21 +31,21 @@ def independence_words(test: IndependenceTest) -> str:
 def rows(found: TwoWay) -> list[tuple[str, str, str]]:
     """The name, the estimate and the interval of each figure; a number in brackets names a note.
 
-    Shares and their differences are in percent.
+    Shares are in percent, their differences in percentage points.
     """
     reasons = _reasons(found.figures)
-    return [row(item, kind in IN_PERCENT, _mark(item, reasons)) for kind, item in found.kinds()]
+    return [row(item, UNITS.get(kind), _mark(item, reasons)) for kind, item in found.kinds()]
 
 
-def row(item: Comparison, in_percent: bool = False, mark: str = "") -> tuple[str, str, str]:
-    """A figure and its interval in words."""
-    say = partial(_percent, places=digits([item])) if in_percent else "{:.4f}".format
+def row(item: Comparison, unit: str | None = None, mark: str = "") -> tuple[str, str, str]:
+    """A figure and its interval in words. unit: what follows a proportion times 100."""
+    say = partial(_percent, places=digits([item]), unit=unit) if unit else "{:.4f}".format
     estimate = say(item.estimate) if item.estimable else "none"
     return item.name, estimate, interval_words(item, say) + mark
 
 
-def _percent(value: float, places: int) -> str:
-    return f"{percent(value, places)}%"
+def _percent(value: float, places: int, unit: str) -> str:
+    return f"{percent(value, places)}{unit}"
 
 
 def _reasons(items: Sequence[Comparison]) -> list[str]:
@@ -63,6 +64,7 @@ def said_below(found: TwoWay) -> list[str]:
 def notes(items: Sequence[Comparison]) -> list[str]:
     """What has to be said below the figures, first why there is no limit, or no estimate."""
     misses = f"each interval is for its own figure: of {len(items)}, about one in twenty misses"
+    misses += f"; {POINTS}"
     return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
 
 

@@ -47,14 +47,19 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
     """The guarantee as an expert writes it, and what is left of it without the shuffler."""
-    pair = f"(ε, δ) = ({bound(guarantee.epsilon, 12)}, {bound(guarantee.delta)})"
+    pair = f"(ε, δ) = ({bound(guarantee.epsilon, 6)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
     return (
         f'{kind} by the analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
-        f"neighboring collections differ in one person's answers. Worst: {guarantee.worst}.{alone}"
+        f"neighboring collections differ in one person's answers.{alone}"
     )
+
+
+def worst_pair(worst: str) -> str:
+    """The pair of records that the certificate found the worst, for experts."""
+    return f"Worst pair: {worst}."
 
 
 def without_shuffler(guarantee: Guarantee) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from typing import Any
 
-from incrowd.estimation.results import Estimates
+from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import amounts, guarantees, receipts
@@ -21,6 +21,7 @@ from incrowd.presentation.shown import (
     present_rows,
     quality,
     shown,
+    shown_of,
     strata_words,
 )
 from incrowd.presentation.simulated import simulation_warning
@@ -35,8 +36,9 @@ _FIGURES = ("estimate", "std. error", "low", "high")
 def page(estimates: Estimates) -> str:
     """A self-contained HTML page: the guarantee, every table as a chart and as numbers, a guide.
 
-    Under 2 MB, unless names are longer than sentences: of many or large tables, those that come
-    too late are not drawn, later not listed, and the page says so.
+    Of each stratum the numbers, folded away. Under 2 MB, unless names are longer than sentences: of
+    many or large tables, those that come too late are not drawn, later not listed, and the page
+    says so.
     """
     items, survey, seed = list(shown(estimates)), estimates.plan.survey, estimates.seed
     before = accumulate(map(_weight, items), initial=0)
@@ -48,22 +50,33 @@ def page(estimates: Estimates) -> str:
         guarantees=guarantees,
         receipts=receipts,
         noise=message_texts(estimates.plan),
-        strata=list(strata_words(estimates)),
+        strata=list(strata_words(estimates, "at the end of this page")),
+        of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
         percent=_percent,
         tables=[
-            _table(item, used) | {"amounts": _amounts(item, estimates)}
+            _table(item, used) | _amounts(item, estimates)
             for item, used in zip(items, before, strict=False)
         ],
         amount_headings=amounts.HEADINGS,
-        amount_note=amounts.NOTE,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].level if estimates.tables else 0.95,
+        at_once=any(item.together for item in items),
+        singly=not all(item.together for item in items) or bool(estimates.words),
         errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
         noise_and_sampling=NOISE_AND_SAMPLING,
         several_answers=any(isinstance(question, Multi) for question in survey.questions),
     )
+
+
+def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
+    """The numbers of each stratum; none of those that come when the page is full."""
+    for stratum in estimates.strata:
+        items = list(shown_of(estimates, stratum))
+        left -= sum(map(_weight, items))
+        tables = [_table(item, _MOST_CHARTED) | _amounts(item, stratum) for item in items]
+        yield {"of": stratum, "tables": tables if left >= 0 else []}
 
 
 def _weight(item: Shown) -> int:
@@ -92,10 +105,12 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     }
 
 
-def _amounts(item: Shown, estimates: Estimates) -> list[amounts.Row]:
-    """Mean, total and quantiles, where a table is of numbers."""
+def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
+    """Mean, total and quantiles, where a table is of numbers, and what they are of."""
     found = amounts.amounts_of(item.names, estimates.amounts)
-    return list(amounts.amount_rows(found)) if found else []
+    if found is None:
+        return {"amounts": ()}
+    return {"amounts": list(amounts.amount_rows(found)), "amount_note": amounts.note(found)}
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:

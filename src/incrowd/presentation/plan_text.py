@@ -10,6 +10,7 @@ from incrowd.accounting.parts import Part
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Message, Plan
+from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise
@@ -233,10 +234,14 @@ def could_infer(plan: Plan) -> str:
 
 
 def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
-    """The local epsilon of all that a person sends about one question."""
+    """The local epsilon of all that a person sends about one question, in all rounds.
+
+    Permanent responses tell, however often they are repeated, no more than they do themselves.
+    """
     domains = [Domain(1, 0, 1)] if question.unlinked else question.domains
     return sum(
-        message.repeats * Part(domain, message.channels[question.id]).local_epsilon
+        (1 if question.memoised else plan.survey.rounds * message.repeats)
+        * Part(domain, crowd_channel(question) or message.channels[question.id]).local_epsilon
         for message in plan.messages
         if question.id in message.ids
         for domain in domains
@@ -295,9 +300,9 @@ def _strata(survey: Survey) -> str:
     }[survey.small_strata]
     return (
         f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
-        f"whoever changes such an answer can be told from one who does not. Each of the {number:,} "
-        f"strata of equal answers is mixed by itself, and one with fewer than {survey.crowd:,} "
-        f"people {small}."
+        "the shuffler sees who gives which of these answers, everybody else how many do. Each of "
+        f"the {number:,} strata of equal answers is mixed by itself, and one with fewer than "
+        f"{survey.crowd:,} people {small}."
     )
 
 

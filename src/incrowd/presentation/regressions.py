@@ -12,7 +12,7 @@ import pyarrow as pa
 from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.regression.variables import midpoints
-from incrowd.presentation.advice import HALF_WIDTH
+from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite

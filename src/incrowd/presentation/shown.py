@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import product, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -112,11 +112,22 @@ def quality(table: TableEstimate) -> str:
 
 def shown(estimates: Estimates) -> Iterator[Shown]:
     """Every table with the cells that people look at, in the order of the estimates."""
-    together = estimates.simultaneous or (None,) * len(estimates.tables)
-    for item, intervals in zip(complete(estimates), together, strict=True):
+    return _looked_at(estimates.plan.survey, complete(estimates), estimates.simultaneous)
+
+
+def shown_of(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
+    """The same of a stratum."""
+    found = of_stratum(estimates, stratum)
+    return _looked_at(estimates.plan.survey, found, stratum.simultaneous)
+
+
+def _looked_at(
+    survey: Survey, items: Iterable[Shown], together: Sequence[SimultaneousIntervals | None]
+) -> Iterator[Shown]:
+    for item, intervals in zip(items, together or repeat(None), strict=False):
         visible = _visible(item) if item.cells[0].above_noise is not None else item
         at_once = visible if intervals is None else _at_once(visible, intervals)
-        yield as_read(at_once, estimates.plan.survey)
+        yield as_read(at_once, survey)
 
 
 def _at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
@@ -190,8 +201,11 @@ def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Show
         yield Shown(table, _cells(table, None, _is_unlinked(estimates, table)))
 
 
-def strata_words(estimates: Estimates) -> Iterator[str]:
-    """Which strata were released with how many people, and which not; nothing without strata."""
+def strata_words(estimates: Estimates, where: str) -> Iterator[str]:
+    """Which strata were released with how many people, and which not; nothing without strata.
+
+    where: what has the tables of each.
+    """
     if not estimates.strata:
         return
     for stratum in estimates.strata:
@@ -199,7 +213,7 @@ def strata_words(estimates: Estimates) -> Iterator[str]:
         yield f"{listed(stratum.names)}: {stratum.people:,} people{together}"
     if estimates.left_out:
         yield f"not among these reports, with too few people or none: {listed(estimates.left_out)}"
-    each = "; .json and .csv have each" if estimates.strata[0].tables else ""
+    each = f"; each by itself: {where}" if estimates.strata[0].tables else ""
     yield f"the tables are of all people of the released strata together{each}"
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation import guarantees
-from incrowd.presentation.amounts import HEADINGS, NOTE, amount_rows, amounts_of
+from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import UPLOADS, receipt_sentences
@@ -56,7 +56,7 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     yield _fitting(item)
     if found := amounts_of(item.names, estimates.amounts):
         name = titled(item.table.questions, item.names)
-        spread = _table(f"{name}: in numbers", NOTE, *HEADINGS)
+        spread = _table(f"{name}: in numbers", note(found), *HEADINGS)
         for row in amount_rows(found):
             spread.add_row(*map(Text, row))
         yield spread
@@ -75,7 +75,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
     smallest = " in the smallest stratum" if estimates.strata else ""
     facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned")
-    for number, text in enumerate(strata_words(estimates)):
+    for number, text in enumerate(strata_words(estimates, "-o PAGE.html, .csv or .json")):
         facts.add_row("" if number else "Strata", Text(text))
     rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
@@ -121,7 +121,7 @@ def _table(title: str, caption: str, *names: str) -> Table:
 def _words(title: str, words: WordEstimates) -> Table:
     """The words that are present, the most frequent first."""
     found = present_rows(words)
-    others = f"{percent(words.others, 2)} ± {percent(words.others_error, 2)}"
+    others = f"{percent(words.others, 2)}, std. error {percent(words.others_error, 2)}"
     caption = f"% of people; {present_note(words, len(found))}; other words: {others}"
     shown = _table(title, caption, "word", "estimate", "std. error", "95% interval")
     for row in found:

@@ -32,6 +32,7 @@ VISIBLE = (
     "detectable share: smallest share detected in half of all surveys (5% false alarms in a "
     "table); effective sample: as precise as so many people asked without privacy"
 )
+UNDETECTED = "none"  # where even a share of 100% would be taken for noise
 
 
 def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **look: Any) -> Table:
@@ -87,7 +88,8 @@ def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
     title = f"what {survey.crowd:,} people{whose} will tell, if all answers are equally common"
     shown = table(title, "table", "standard error", "detectable share", "effective sample")
     for questions, error, detectable, people in expected:
-        numbers = (short_percent(error), short_percent(detectable), f"{people:,.0f}")
+        visible = UNDETECTED if detectable > 1 else short_percent(detectable)
+        numbers = (short_percent(error), visible, f"{people:,.0f}" if people >= 1 else "below 1")
         shown.add_row(Text(", ".join(questions)), *numbers)
     return shown
 
@@ -99,6 +101,16 @@ def coefficient_table(found: Regression) -> Table:
     for row in regressions.rows(found):
         shown.add_row(*map(Text, row))
     return shown
+
+
+def open_table_lines(survey: Survey) -> Iterator[str]:
+    """Where the forecast of a wanted table stands that names an open question."""
+    for ids in survey.wanted:
+        closed, name = survey.closed(ids), ", ".join(ids)
+        if not closed:
+            yield f"{name}: sent openly, so known without noise"
+        elif closed != ids:
+            yield f"{name}: in each stratum as sharp as {', '.join(closed)}"
 
 
 def mean_error(survey: Survey, id: str, error: float) -> str:
@@ -116,8 +128,9 @@ def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table
     title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
     names = ("sent as", "messages", "reports a person", "error", "ratio")
     shown = table(title, *names, whole=names[:1])
-    own = "this plan", len(made.messages), sent_each(made), error
-    for name, messages, reports, other in [own, *others]:
+    local = made.guarantee.local_epsilon
+    own: Way = "this plan", len(made.messages), sent_each(made), error, local
+    for name, messages, reports, other, *_ in [own, *others]:
         if other is None:
             shown.add_row(name, "", "", "no noise keeps the promise", "")
         else:
@@ -137,7 +150,9 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
 
 
 def spent_line(found: Spent) -> str:
-    """How many rounds were carried out, what they have spent, and what is left."""
+    """What was spent; of a plan of several rounds how many were carried out, and are left."""
+    if found.rounds == 1:
+        return f"epsilon spent so far {bound(found.epsilon)} (delta {found.delta:g}), all together"
     left = f"{found.left:,} left" if found.left else "nothing is left"
     return (
         f"{found.done:,} of {found.rounds:,} rounds of {found.name}; epsilon spent so far "
@@ -162,12 +177,18 @@ def postprocessed_table(
     bias: BootstrapBias | None,
 ) -> Table:
     """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
-    shown = table(title, "answer", "post-processed", "unbiased", *(["bias"] if bias else []))
+    shown = table(
+        title,
+        "answer",
+        "post-processed",
+        "unbiased",
+        *(["bias in pp (std. error)"] if bias else []),
+    )
     for place, answer in enumerate(product(*answers)):
         cells = [f"{estimate.flat[place]:.2%}", f"{raw.flat[place]:.2%}"]
         if bias:
             found, error = bias.bias.flat[place], bias.standard_error.flat[place]
-            cells.append(f"{found:+.2%} ± {error:.2%}")
+            cells.append(f"{100 * found:+.2f} ({100 * error:.2f})")
         shown.add_row(Text(" | ".join(answer)), *cells)
     return shown
 
@@ -199,10 +220,10 @@ def _line(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def simulation_legend(trials: int) -> str:
     """What the figures of a simulation are."""
-    accuracy = (0.95 * 0.05 / trials) ** 0.5
+    accuracy = 100 * (0.95 * 0.05 / trials) ** 0.5
     return (
         "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once; one of them is known to ±{accuracy:.1%}. bias: the "
+        f"of all cells of a table at once; one of them is known to ±{accuracy:.1f}. bias: the "
         "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
         "found, theory: standard errors, means over the cells. eff.: theoretical over found "
         "variance."

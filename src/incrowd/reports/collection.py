@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, unreadable
 from incrowd.plans.digests import EDITED, digest_of, fits, read_json, warn_unsealed
 
+_log = logging.getLogger(__name__)
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
 FORMAT = "incrowd reports 2"  # those before it name no format, and have no digest
@@ -112,6 +114,7 @@ def load_collection(path: str | Path) -> Collection:
     has no digest to tell, which is said by an IncrowdWarning. The reports themselves are compared
     by `parts` alone.
     """
+    _log.info("reading %s, reports", path)
     with _opened(path) as file:
         return _collection(file, file.read(), path)
 
@@ -123,6 +126,7 @@ def parts(path: str | Path, check: bool = False) -> Iterator[Collection]:
     second for a GB; what is said of them always is. Raises ReportsError as `load_collection`.
     """
     body = hashlib.sha256()
+    _log.info("reading %s, reports", path)
     with _opened(path) as file:
         for number in range(max(file.num_row_groups, 1)):
             part = _part(file, number, path)
@@ -141,6 +145,7 @@ def load_part(path: str | Path, number: int) -> Collection:
 
 def load_header(path: str | Path) -> Collection:
     """A collection without its reports: what the end of the file says. Raises as `parts`."""
+    _log.info("reading %s, the end of reports", path)
     with _opened(path) as file:
         return _collection(file, file.schema_arrow.empty_table(), path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -14,6 +15,7 @@ from typing import BinaryIO
 
 from incrowd.errors import UsageError
 
+_log = logging.getLogger(__name__)
 PRIVATE = 0o600  # until it is complete
 DEFAULT = 0o666  # less what the umask takes
 _KINDS = {
@@ -45,6 +47,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
         else:
             temporary.chmod(_mode(target))
             temporary.replace(target)
+        _log.info("wrote %s", path)
 
 
 def write_text(path: str | Path, text: str) -> None:

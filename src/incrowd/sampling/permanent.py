@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
 from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 
+_log = logging.getLogger(__name__)
 SECRET_BYTES = 32
 NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
 LENGTH_BYTES = 8
@@ -75,6 +77,7 @@ class DeviceKey:
             if not isinstance(error, OSError):
                 raise
             raise _unwritten(path, error) from None
+        _log.info("wrote %s, a device key", path)
 
     @property
     def _check(self) -> str:
@@ -87,6 +90,7 @@ class DeviceKey:
 
         Raises UsageError if there is no such file, if it holds no key, or if others may use it.
         """
+        _log.info("reading %s, a device key", path)
         try:
             text = Path(path).read_text(encoding="ascii")
             mode = Path(path).stat().st_mode & 0o777

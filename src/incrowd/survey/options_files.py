@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from incrowd.errors import InWords, Problem, SurveyError, unreadable
 from incrowd.survey.toml import MOST_BYTES
 
+_log = logging.getLogger(__name__)
 KEY = "options_file"
 
 
@@ -50,6 +52,7 @@ def _filled(question: object, folder: Path) -> object:
 
 
 def _options(field: str, path: Path) -> list[str]:
+    _log.info("reading %s, options", path)
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from incrowd.errors import IncrowdError, SurveyError, UsageError, unreadable
 
+_log = logging.getLogger(__name__)
 SURVEY = "survey"
 MOST_BYTES = 1 << 24
 MOST_NAMES = 32  # in a dotted key, which takes memory that grows with the square of their number
@@ -21,6 +23,7 @@ def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
 
     Raises SurveyError if a survey cannot be read or is no TOML, UsageError for another file.
     """
+    _log.info("reading %s, a %s", path, what)
     try:
         with Path(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)

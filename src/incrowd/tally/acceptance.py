@@ -13,6 +13,7 @@ from incrowd.reports.collection import Collection
 from incrowd.tally.moments import extract
 
 SHOWN = 12  # names of strata in a message
+DIGITS = 12  # of a digest
 _ITS_PLAN = "use the plan that they were made by"
 
 
@@ -23,8 +24,9 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     have its length.
     """
     if reports.plan != plan.digest:
-        made = "they were made by another plan; use the plan with this digest"
-        raise ReportsError.of("reports", reports.plan, made)
+        raise ReportsError.of(
+            "reports", reports.plan, f"they were made by {another_plan(reports.plan)}"
+        )
     if not 0 <= reports.message < len(plan.messages):
         found = InWords(f"message {reports.message + 1}")
         raise ReportsError.of("reports", found, f"the plan has no such message; {_ITS_PLAN}")
@@ -40,6 +42,11 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
     if wrong := wrong_strata(plan, reports.strata):
         raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
     return message
+
+
+def another_plan(digest: str) -> str:
+    """That something is of another plan, and which."""
+    return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
 
 
 def stratum_named(names: Names) -> InWords:

@@ -14,7 +14,7 @@ from incrowd.errors import IncrowdError, InWords, ReportsError
 from incrowd.plans import Message, Plan, UnlinkedBits
 from incrowd.plans.strata import Names, label
 from incrowd.survey import Text
-from incrowd.tally.acceptance import stratum_named, wrong_strata
+from incrowd.tally.acceptance import another_plan, stratum_named, wrong_strata
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 
 FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
@@ -30,8 +30,8 @@ class Sends(NamedTuple):
 def check_possible(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError for a tally of another plan, or one that no reports of it can give."""
     if tally.plan != plan.digest:
-        made = "it counts the reports of another plan; use the plan with this digest"
-        raise ReportsError.of("tally", tally.plan, made)
+        of = f"it counts the reports of {another_plan(tally.plan)}"
+        raise ReportsError.of("tally", tally.plan, of)
     check_strata(plan, tally)
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         if number >= len(plan.messages):

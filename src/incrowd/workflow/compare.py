@@ -28,10 +28,10 @@ def compare(
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
-    reference: the answer to `first` with which its others are compared; by default its first.
-    margins: what is known of all people, as for `estimate`, to which the table is weighted. Raises
-    ReportsError as `estimate` does, TableError for questions or answers that the plan does not
-    have, and for what cannot be weighted.
+    reference: the answer to `first` with which its others are compared, each against it, as in
+    `regress`; by default its first. margins: what is known of all people, as for `estimate`, to
+    which the table is weighted. Raises ReportsError as `estimate` does, TableError for questions or
+    answers that the plan does not have, and for what cannot be weighted.
     """
     ids = check_tables(plan, [(first, second)])[0]
     change = None if margins is None else Change(known_margins(plan.survey, margins), False)

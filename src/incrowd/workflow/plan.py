@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from incrowd.errors import MISSING, UsageError
 from incrowd.planner import solving
 from incrowd.planner.groups import Progress
 from incrowd.planner.planner import make_plan
@@ -23,10 +24,24 @@ def plan(
     return make_plan(survey, earlier, progress)
 
 
-def solve(survey: Survey, unknown: str, *, error: float, progress: Progress | None = None) -> Plan:
+def solve(
+    survey: Survey,
+    unknown: str,
+    *,
+    error: float | None = None,
+    margin: float | None = None,
+    progress: Progress | None = None,
+) -> Plan:
     """The plan of the smallest "crowd", "epsilon" or "delta" that gives a wanted standard error.
 
     error: a proportion, the largest of the wanted tables or their mean, as the survey's objective
-    says. Raises UsageError for another unknown, PrivacyError if no value gives the error.
+    says. margin: in its place half of a 95% interval. Raises UsageError for another unknown, or
+    unless one of them is given, PrivacyError if no value gives the error.
     """
-    return solving.solve(survey, unknown, error, progress)
+    if margin is not None and error is None:
+        return solving.solve(survey, unknown, solving.Wish("margin", margin), progress)
+    if error is None:
+        raise UsageError.of("error", MISSING, "name the wanted error, or a margin=0.02")
+    if margin is not None:
+        raise UsageError.of("margin", margin, "error= says the same; leave one of them out")
+    return solving.solve(survey, unknown, solving.Wish("error", error), progress)

@@ -13,7 +13,7 @@ from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, parse_release
 from incrowd.collection.wire.sealed import KeyConfiguration, unseal
 from incrowd.collection.wire.upload import check_code, code_field, parse_upload
-from incrowd.errors import ProtocolError
+from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from tests.collection.wire.conftest import INVITED, vectors
 
@@ -66,8 +66,8 @@ def test_bytes_are_read_or_refused(name, data):
     )
     try:
         read(sent)
-    except ProtocolError as error:
-        assert str(error)
+    except (ProtocolError, UsageError) as error:
+        assert str(error) and isinstance(error, UsageError) == (name == "link")  # that people type
 
 
 JSON = st.recursive(

@@ -139,7 +139,7 @@ def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
 
 
 def _words(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> str:
-    others = ", ".join(f"{n:,} x {record:0{bits}b}" for record, n in sorted(held) if n)
+    others = ", ".join(f"{n:,} times {record:0{bits}b}" for record, n in sorted(held) if n)
     x, other = (f"{record:0{bits}b}" for record in pair)
     return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
 

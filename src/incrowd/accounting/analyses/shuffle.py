@@ -101,7 +101,7 @@ def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
 
 
 def _words(name: str, worst: str) -> str:
-    return f"by {name}: {worst}"
+    return f"{worst} (by {name})"
 
 
 def _named(by: Analysis, found: Found) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Collection as Some
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.survey.wording import wording
 
+_log = logging.getLogger(__name__)
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
@@ -147,6 +149,7 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
     """
     path = folder / RECEIPT
     try:
+        _log.info("reading %s, a receipt", path)
         receipt = Receipt.model_validate_json(path.read_bytes())
         bundle = Bundle.parse((folder / BUNDLE).read_bytes())
     except OSError as error:

@@ -63,8 +63,8 @@ class Device:
     ) -> Device:
         """The device for a link. memory: the folder in which it remembers what it answered.
 
-        Raises ProtocolError if the bundle is not the one that the link pins or cannot be had,
-        PlanError if its plan does not keep what it promises.
+        Raises UsageError if that is no link, ProtocolError if the bundle is not the one that the
+        link pins or cannot be had, PlanError if its plan does not keep what it promises.
         """
         link = Link.parse(link) if isinstance(link, str) else link
         connection = connection or Connection()

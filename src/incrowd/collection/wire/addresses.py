@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from incrowd.collection.wire import text32
-from incrowd.errors import InWords, ProtocolError
+from incrowd.errors import InWords, UsageError
 
 DIGEST_HEX = 64
 SHORT_BYTES = 20  # of a digest, in print: with 160 bits nobody makes two bundles that look alike
@@ -71,7 +71,7 @@ class Link:
 
     @classmethod
     def parse(cls, text: str) -> Link:
-        """A link as `str` gives it. Raises ProtocolError for any other text."""
+        """A link as `str` gives it. Raises UsageError for any other text."""
         address, _, fragment = text.strip().partition("#")
         try:
             found = FRAGMENT.fullmatch(fragment)
@@ -79,7 +79,7 @@ class Link:
                 raise ValueError(_PINNED)
             return cls(checked_address(address), bytes.fromhex(found[1]), found[2] or "")
         except ValueError as error:
-            raise ProtocolError.of("link", InWords(f"is {address!r}"), str(error)) from None
+            raise UsageError.of("link", InWords(f"is {address!r}"), str(error)) from None
 
 
 _PINNED = "should end with # and the bundle's digest, 64 characters; copy the whole link"
