@@ -133,6 +133,7 @@ def wide_uses(made, folder):
         (("randomize", plan, folder / "folder", "-o", out), 2, "is a folder; name a CSV"),
         (("simulate", SURVEY, none), 2, f"answers: got '{none}'; it does not exist"),
         (("card", plan, "-o", plan), 2, "should end in"),
+        (("send", "nolink", "--show"), 2, "link: is 'nolink'; should end with #"),
         (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
         (accountant, 2, "--epsilon: is missing; give it, or a --survey that says it"),
         ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; give one"),
