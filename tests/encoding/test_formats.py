@@ -255,6 +255,18 @@ def test_decimals_after_a_comma_are_read_beside_semicolons(tmp_path):
     assert of_commas("3,75 4 0,5 k.A. 4,25", tmp_path, missing=["k.A."])["d"][1] == [1, 2, 0, 3, 2]
 
 
+def test_codes_that_became_fractions_are_read_beside_semicolons(tmp_path):
+    """What pandas and R write for 3 in a column with gaps; an option of its own stays one."""
+    asked = {"id": "d", "type": "choice", "options": ["1", "2", "3"], "optional": True}
+    survey = incrowd.Survey.of(GOOD | {"question": [asked], "table": []})
+    (tmp_path / "a.csv").write_text("d;e\n3,0;x\n1,0;x\n;x\n2,0;x\n")
+    assert encoded(tmp_path / "a.csv", survey) == {"d": ([0, 1, 2, 3], [2, 0, 3, 1])}
+    asked = asked | {"options": ["1,5", "2,5"]}
+    survey = incrowd.Survey.of(GOOD | {"question": [asked], "table": []})
+    (tmp_path / "a.csv").write_text("d;e\n2,5;x\n1,5;x\n")
+    assert encoded(tmp_path / "a.csv", survey) == {"d": ([0, 1], [1, 0])}
+
+
 @pytest.mark.parametrize("text", ["3,500 1,250", "3,5 1.234", "1.234,5 3,5", "1,234,567 3,5"])
 def test_what_may_be_thousands_is_not_guessed(text, tmp_path):
     with pytest.raises(incrowd.AnswersError, match="with a point before the decimals"):

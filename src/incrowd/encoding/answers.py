@@ -14,7 +14,7 @@ from incrowd.encoding.formats import arrow, csv, excel, json_lines, labelled, pa
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords, Problem, likely
-from incrowd.survey import Amount, AnyQuestion, Number, Survey
+from incrowd.survey import Amount, AnyQuestion, Choice, Number, Survey, YesNo
 
 ONCE = "there should be exactly one"
 SHOWN = 5  # columns that are missing; the rest is counted
@@ -68,12 +68,15 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
     if source.kind == "csv":
         layout = csv.layout(source, wanted(survey, id))
         names = check_names(layout.columns, survey, id)
-        return csv.pieces(source, layout, names, [q.id for q in survey.questions if _is_number(q)])
+        return csv.pieces(source, layout, names, [q.id for q in survey.questions if _of_numbers(q)])
     return _whole(_table(source, survey, id), rows)
 
 
-def _is_number(question: AnyQuestion) -> bool:
-    return isinstance(question, Number | Amount)
+def _of_numbers(question: AnyQuestion) -> bool:
+    """Whether a comma between digits is no part of an answer, as in 3,5 or, of a code, in 3,0."""
+    if isinstance(question, Choice):
+        return not any("," in option for option in question.options)
+    return isinstance(question, Number | Amount | YesNo)
 
 
 def size(source: Source) -> tuple[int, str]:
