@@ -70,11 +70,6 @@ def without_shuffler(guarantee: Guarantee) -> str:
     )
 
 
-def colluders(number: int) -> str:
-    """How many of the crowd may work with the analyst."""
-    return f"{number:,} of them" if number else "nobody is assumed to"
-
-
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:
     """What is unusual about a promise, for people who have to decide."""
     found = []
