@@ -243,18 +243,18 @@ def few(*tables):
 
 @pytest.mark.parametrize("asked", [{"covariance": True}, {"simultaneous": "max-t"}])
 def test_a_tally_of_single_bits_has_no_covariance_and_says_so(asked):
-    plan, tally = few("a", "b")
+    plan, tally = few(["a"], ["b"])
     with pytest.raises(IncrowdError, match="counts single bits"):
         incrowd.estimate(plan, tally, **asked)
 
 
 def test_a_table_that_a_tally_does_not_count_is_told():
-    plan, tally = few("a", "b")
+    plan, tally = few(["a"], ["b"])
     with pytest.raises(IncrowdError, match="a,b"):
         incrowd.estimate(plan, tally, tables=[("a", "b")])
 
 
 def test_words_for_no_text_question_are_told():
-    plan, tally = few("a", "b")
+    plan, tally = few(["a"], ["b"])
     with pytest.raises(IncrowdError, match="candidates"):
         incrowd.estimate(plan, tally, candidates={"a": ["rome"]})

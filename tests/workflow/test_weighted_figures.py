@@ -377,7 +377,7 @@ def test_groups_are_compared_among_weighted_people():
         for name in FACULTIES[:2]
     )
     difference = found.differences[0]
-    assert difference.estimate == pytest.approx(law - arts, abs=1e-3)
+    assert difference.estimate == pytest.approx(arts - law, abs=1e-3)
     assert found.margins == ("faculty", "sex") and found.error_ratio > 0
     assert "weighted to known margins of faculty and sex" in found._repr_html_()
     plain = incrowd.compare(plan(), reports(), "faculty", "visits")
