@@ -267,6 +267,19 @@ def test_codes_that_became_fractions_are_read_beside_semicolons(tmp_path):
     assert encoded(tmp_path / "a.csv", survey) == {"d": ([0, 1], [1, 0])}
 
 
+def test_codes_with_a_comma_stay_what_they_are(tmp_path):
+    """As beside commas, where such cells stand in quotation marks."""
+    codes = {"values": {"1,5": 0.5}, "missing": ["9,9"]}
+    assert of_commas("1,5 9,9 4", tmp_path, **codes)["d"] == ([0, 1, 2], [0, 3, 2])
+
+
+def test_a_column_is_decided_once(tmp_path, monkeypatch):
+    """Thousands of rows further down nothing else tells that 3,500 are no thousands."""
+    monkeypatch.setattr("incrowd.encoding.formats.csv.ROW_BYTES", 64)
+    found = of_commas("3,75 " * 40 + "3,500 " * 40, tmp_path)
+    assert found["d"][1] == [1] * 80
+
+
 @pytest.mark.parametrize("text", ["3,500 1,250", "3,5 1.234", "1.234,5 3,5", "1,234,567 3,5"])
 def test_what_may_be_thousands_is_not_guessed(text, tmp_path):
     with pytest.raises(incrowd.AnswersError, match="with a point before the decimals"):

@@ -181,14 +181,14 @@ def comparisons(made, tallies, margins):
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [1000])
 def test_comparisons_of_weighted_people_cover(trials):
-    """Of the ill among those who do not smoke and those who do. Wrong: without weights."""
+    """Of the ill among those who smoke against those who do not. Wrong: without weights."""
     made = plan()
     tallies = [
         with_tables(made, each, [("smokes", "ill")]) for each in collections(made, 15, trials)
     ]
     ill = population().sum(axis=(0, 3))
     first, second = ill[1] / ill.sum(axis=0)
-    truth = first, first - second, first / (1 - first) / (second / (1 - second))
+    truth = first, second - first, second / (1 - second) / (first / (1 - first))
     slack = 4 * np.sqrt(0.05 * 0.95 / trials)
     for margins, right in ((MARGINS, True), (None, False)):
         ends = np.array(list(comparisons(made, tallies, margins)))

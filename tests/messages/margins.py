@@ -76,8 +76,9 @@ CASES = {
     "a share of a margin that is text": given({"a": {"no": "half", "yes": 0.5}}),
     "a share of a margin that is zero": given({"a": {"no": 0, "yes": 1}}),
     "shares that do not sum to one": given({"a": {"no": 0.5, "yes": 0.4}}),
+    "percentages that do not sum to 100": given({"a": {"no": 52, "yes": 47}}),
     "margins of other numbers of people": given(
-        {"a": {"no": 50, "yes": 60}, "b": {"no": 500, "yes": 600}}, YESNO, YESNO | {"id": "b"}
+        {"a": {"no": 300, "yes": 400}, "b": {"no": 500, "yes": 600}}, YESNO, YESNO | {"id": "b"}
     ),
     "margins of another message": apart,
     "margins of three wide questions": lambda _: wide(WIDE | {"id": "d"}, WIDE | {"id": "e"}),

@@ -21,6 +21,9 @@ ON_AGE = {"outcome": "ill", "on": ["age"], "shares": {"ill": [0.7, 0.3]}}
 K_ARY = {"randomizer": {"kind": "k-ary", "keep": 0.8}}
 
 
+PEOPLE = 8000  # in both towns, which are asked in clear
+
+
 @cache
 def planned(copies=1, crowd=4000, epsilon=12.0, k_ary=False, messages=False):
     """A plan by the local analysis, which takes no search."""
@@ -50,9 +53,9 @@ def test_one_bit_on_another_is_the_closed_form(copies):
     plan = planned(copies, epsilon=16.0 * copies)
     found = errors(incrowd.forecast_regression(plan, outcome="ill", on=["smokes"]))
     noise = (1 - 2 * plan.messages[0].noise.q) ** -4 - 1
-    assert found[1] == pytest.approx(math.sqrt(16 * (noise / copies + 1) / 4000), rel=1e-9)
+    assert found[1] == pytest.approx(math.sqrt(16 * (noise / copies + 1) / PEOPLE), rel=1e-9)
     if copies > 1:
-        as_people = math.sqrt(16 * (noise + 1) / (copies * 4000))
+        as_people = math.sqrt(16 * (noise + 1) / (copies * PEOPLE))
         assert found[1] != pytest.approx(as_people, rel=0.1)
 
 
@@ -88,10 +91,10 @@ def test_the_spread_of_drawn_coefficients_is_the_forecast(copies):
     alarm in 15,000 runs of both. Wrong: the sampling alone; copies as people."""
     plan = planned(copies, epsilon=12.0 * copies)
     q = plan.messages[0].noise.q
-    spread = drawn(q, copies, 4000, 800, seed=copies).std(axis=0, ddof=1)
+    spread = drawn(q, copies, PEOPLE, 800, seed=copies).std(axis=0, ddof=1)
     asked = incrowd.forecast_regression(plan, **ON_AGE)
     assert errors(asked) == pytest.approx(spread, rel=0.11)
-    without_noise = np.sqrt(3 / (0.7 * 0.3 * 4000) * np.array([1, 2, 2]))
+    without_noise = np.sqrt(3 / (0.7 * 0.3 * PEOPLE) * np.array([1, 2, 2]))
     assert np.all(without_noise < 0.89 * spread)
     if copies > 1:
         noise = errors(incrowd.forecast_regression(plan, noise_only=True, **ON_AGE))
@@ -182,3 +185,18 @@ def test_what_is_assumed_is_said():
     assert any("shares of ill are as stated" in note for note in notes(stated))
     assert not any("say how rare" in note for note in notes(stated))
     assert not any("equally common" in note for note in notes(replace(alike, expected=False)))
+
+
+@pytest.mark.parametrize("method", ["table", "pairs"])
+def test_strata_that_are_no_predictors_come_all_the_same(method):
+    """In each of two towns there are 4,000 people: a model without the town is of all 8,000, as
+    sharp as one of a survey that asks 8,000 people in one place."""
+    asked = {"outcome": "ill", "on": ["smokes"], "family": "linear", "method": method}
+    both, one = planned(), planned(crowd=PEOPLE)
+    survey = one.survey.model_copy(
+        update={"questions": tuple(q for q in one.survey.questions if not q.open)}
+    )
+    alone = one.model_copy(update={"survey": survey})
+    found = incrowd.forecast_regression(both, **asked)
+    assert found.people == PEOPLE
+    assert errors(found) == pytest.approx(errors(incrowd.forecast_regression(alone, **asked)))

@@ -17,6 +17,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.amounts import of_a_sample, quantile
 from incrowd.planner.margins import known_margins
 from incrowd.planner.weighted_alone import release_shares
+from incrowd.presentation.amounts import note
 from incrowd.presentation.shown import present_note
 from incrowd.tally.files import load_tally
 
@@ -107,6 +108,8 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     made = found.amounts["cost"]
     assert made.mean.estimate == pytest.approx(mean, abs=1e-3)
     assert made.total.estimate == pytest.approx(PEOPLE * each[gave] @ cost[gave], rel=1e-4)
+    said = note(made, found.tables[0].changes)
+    assert said.startswith("of those who answered, weighted to known margins of faculty")
     assert abs(mean - cost[gave].mean()) > 1
     asked, values = plan().survey.question("visits"), np.append(1.0, binned(each))
     known = of_a_sample(asked, values, np.zeros((5, 5)), PEOPLE)

@@ -68,15 +68,23 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
     if source.kind == "csv":
         layout = csv.layout(source, wanted(survey, id))
         names = check_names(layout.columns, survey, id)
-        return csv.pieces(source, layout, names, [q.id for q in survey.questions if _of_numbers(q)])
+        return csv.pieces(source, layout, names, _of_numbers(survey))
     return _whole(_table(source, survey, id), rows)
 
 
-def _of_numbers(question: AnyQuestion) -> bool:
-    """Whether a comma between digits is no part of an answer, as in 3,5 or, of a code, in 3,0."""
+def _of_numbers(survey: Survey) -> list[str]:
+    """The questions to which a comma between digits is no part of an answer, or of a code for one:
+    it stands before decimals, as in 3,5 or, of a code, in 3,0."""
+    return [question.id for question in survey.questions if not _has_commas(survey, question)]
+
+
+def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
+    codes = survey.codes_of(question.id)
+    said = [*codes.values, *codes.missing]
     if isinstance(question, Choice):
-        return not any("," in option for option in question.options)
-    return isinstance(question, Number | Amount | YesNo)
+        said += question.options
+    numbers = isinstance(question, Choice | Number | Amount | YesNo)
+    return not numbers or any("," in each for each in said)
 
 
 def size(source: Source) -> tuple[int, str]:

@@ -90,7 +90,7 @@ def _wrong_answers(
         elif isinstance(value, bool) or not isinstance(value, int | float):
             yield Problem(f"margins.{name}.{answer}", value, "should be a number")
         elif not 0 < value < math.inf:
-            allowed = "should be above 0; leave an answer out if nobody can have given it"
+            allowed = "should be above 0; give a small share: at zero nobody who gave this answer counts"
             yield Problem(f"margins.{name}.{answer}", value, allowed)
 
 
@@ -100,7 +100,7 @@ def _check_sums(totals: Mapping[str, float]) -> None:
     for name, total in totals.items():
         if abs(total - 1) <= CLOSE or abs(total - 100) <= 100 * CLOSE:
             continue
-        if total < 2:
+        if total < 2 or 90 < total < 110:  # percentages, rather than so few people
             allowed = "shares should sum to 1, percentages to 100; or give numbers of people"
             raise UsageError.of(f"margins.{name}", InWords(f"the sum is {total:g}"), allowed)
         people[name] = total

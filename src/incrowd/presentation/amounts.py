@@ -14,12 +14,17 @@ HEADINGS = ("", "estimate", "std. error", "95% interval")
 Row = tuple[str, str, str, str]
 
 
-def note(found: Amounts) -> str:
-    """What the figures are of; only amounts, which have a mean, are rounded."""
+def note(found: Amounts, changes: Mapping[str, str]) -> str:
+    """What the figures are of; only amounts, which have a mean, are rounded.
+
+    changes: what was made of their table, as it says itself.
+    """
     errors = "noise, rounding and sampling" if found.mean else "noise and sampling"
+    margins = changes.get("weighted_to")
+    weights = f", weighted to known margins of {margins}" if margins else ""
     return (
-        f"of those who answered; errors: {errors}; quantiles: the estimate is a guess between "
-        "edges, the interval holds however people are spread between them"
+        f"of those who answered{weights}; errors: {errors}; quantiles: the estimate is a guess "
+        "between edges, the interval holds however people are spread between them"
     )
 
 

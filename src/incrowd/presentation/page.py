@@ -110,7 +110,8 @@ def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, 
     found = amounts.amounts_of(item.names, estimates.amounts)
     if found is None:
         return {"amounts": ()}
-    return {"amounts": list(amounts.amount_rows(found)), "amount_note": amounts.note(found)}
+    note = amounts.note(found, item.table.changes)
+    return {"amounts": list(amounts.amount_rows(found)), "amount_note": note}
 
 
 def _groups(item: Shown, listed: Iterable[Cell]) -> Iterator[tuple[str, list[Cell]]]:

@@ -56,7 +56,7 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     yield _fitting(item)
     if found := amounts_of(item.names, estimates.amounts):
         name = titled(item.table.questions, item.names)
-        spread = _table(f"{name}: in numbers", note(found), *HEADINGS)
+        spread = _table(f"{name}: in numbers", note(found, item.table.changes), *HEADINGS)
         for row in amount_rows(found):
             spread.add_row(*map(Text, row))
         yield spread

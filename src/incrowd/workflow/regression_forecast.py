@@ -26,6 +26,7 @@ from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.sources import pair_weight, sources
 from incrowd.plans import Plan
+from incrowd.plans.strata import strata
 from incrowd.survey.formulas import Family, Formula
 from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regress import chosen_method
@@ -48,7 +49,8 @@ def forecast_regression(
 ) -> Regression:
     """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
 
-    Where a predictor is asked in clear, that crowd is in every stratum.
+    Where questions are asked in clear, that crowd is in every stratum, whether they are predictors
+    or not.
 
     shares: for some questions the shares of the answers that are expected; of the others all are
     taken to be alike. The errors are those to expect; the coefficients say nothing. Other
@@ -101,7 +103,7 @@ def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
     return Regression(
         family=model.family,
         outcome=model.explained,
-        people=plan.survey.crowd * len(_strata(model)),
+        people=_people(plan, model) * len(_strata(model)),
         coefficients=found.coefficients,
         covariance=found.covariance,
         method="table",
@@ -126,7 +128,8 @@ class _Expected(NamedTuple):
 
 
 def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
-    questions, crowd = [variable.question for variable in model.randomized], plan.survey.crowd
+    questions = [variable.question for variable in model.randomized]
+    crowd = _people(plan, model)
     found = [
         Reading(message, weight, expected_counts(message, questions, crowd, shares))
         for _, message, weight in sources(plan, model.ids)
@@ -153,11 +156,20 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     ]
 
     def fitted(times: float) -> Fit:
-        stratum = partial(ExpectedPairs, survey.crowd * times, sent, np.array(model.scores))
+        people = _people(plan, model) * times
+        stratum = partial(ExpectedPairs, people, sent, np.array(model.scores))
         parts = [stratum(lift_of(model, each), not noise_only) for each in _strata(model)]
         return fit(model, Strata(parts, not noise_only))
 
     return _Expected(fitted)
+
+
+def _people(plan: Plan, model: Model) -> int:
+    """Those who give the same answers to the predictors that are asked in clear: the crowd of each
+    stratum that other open questions make of them."""
+    if not plan.survey.open:
+        return plan.survey.crowd
+    return plan.survey.crowd * len(strata(plan.survey)) // len(_strata(model))
 
 
 def _strata(model: Model) -> list[Levels]:

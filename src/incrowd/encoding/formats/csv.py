@@ -76,7 +76,7 @@ def pieces(
         return "error"
 
     parsing = pa.csv.ParseOptions(delimiter=found.separator, invalid_row_handler=noted)
-    comma = found.separator == ";" and numbers
+    decimals: dict[str, bool] = dict.fromkeys(numbers if found.separator == ";" else (), False)
     with source.open() as file, _naming(source, found, ragged):
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
@@ -85,17 +85,20 @@ def pieces(
             parse_options=parsing,
             convert_options=_as_text(found, wanted),
         ):
-            yield _with_points(batch, numbers) if comma else batch, file.tell()
+            yield _with_points(batch, decimals) if decimals else batch, file.tell()
 
 
-def _with_points(batch: pa.RecordBatch, numbers: Sequence[str]) -> pa.RecordBatch:
-    """Decimals after a point in those columns in which it is sure that the comma is one."""
-    names = batch.schema.names
-    columns = [
-        pointed(column) if name in numbers else column
-        for name, column in zip(names, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordBatch:
+    """Decimals after a point in those columns in which it is sure that the comma is one.
+
+    decimals: these columns, and whether a piece before this one said so for sure; noted there.
+    """
+    names, columns = batch.schema.names, dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name in decimals.keys() & columns.keys():
+        found = pointed(columns[name], sure=decimals[name])
+        decimals[name] |= found is not columns[name]
+        columns[name] = found
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=names)
 
 
 def with_points(table: pa.Table) -> pa.Table:
@@ -107,16 +110,17 @@ def with_points(table: pa.Table) -> pa.Table:
     return table
 
 
-def pointed(cells: pa.Array) -> pa.Array:
+def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
     """Numbers with decimals after a comma, as 3,5, with a point in its place.
 
-    As they are if a number has a point, or if all could be thousands, as 3,500.
+    As they are if a number has a point, or if all could be thousands, as 3,500, unless it is sure
+    that the comma stands before decimals.
     """
     texts = pc.utf8_trim_whitespace(cells)
     commas = pc.match_substring_regex(texts, _COMMA)
     points = pc.match_substring_regex(texts, r"^[+-]?\d*\.\d")
     decimals = pc.and_not(commas, pc.match_substring_regex(texts, _THOUSANDS))
-    if not pc.any(decimals).as_py() or pc.any(points).as_py():
+    if not (sure or pc.any(decimals).as_py()) or pc.any(points).as_py():
         return cells
     return pc.replace_substring_regex(texts, _COMMA, r"\1.\2")
 
