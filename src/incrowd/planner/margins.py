@@ -90,7 +90,7 @@ def _wrong_answers(
         elif isinstance(value, bool) or not isinstance(value, int | float):
             yield Problem(f"margins.{name}.{answer}", value, "should be a number")
         elif not 0 < value < math.inf:
-            allowed = "should be above 0; give a small share: at zero nobody who gave this answer counts"
+            allowed = "should be above 0; give a small share: at 0 nobody who said so would count"
             yield Problem(f"margins.{name}.{answer}", value, allowed)
 
 
