@@ -113,6 +113,7 @@ def _domain(ends: Sequence[float], log: bool) -> list[float]:
 def page(found: Regression) -> str:
     """A self-contained page."""
     drawn = found.estimable and not found.expected
+    headings, rows = _figures(found)
     sizes = ((560, 200), (346, 130))  # as charts of tables: wide, narrow
     return rendered(
         "regression.html",
@@ -123,8 +124,8 @@ def page(found: Regression) -> str:
         outcome=_outcome(found),
         what=f"{_odds_of(found)}{regressions.title(found)}",
         charts=[forest_plot(found, *size) for size in sizes] if drawn else [],
-        headings=_figures(found)[0],
-        rows=_figures(found)[1],
+        headings=headings,
+        rows=rows,
         groups=groups(found),
         intercept="mean" if found.family == "linear" else "odds",
         notes=regressions.said_below(found),

@@ -16,7 +16,7 @@ from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
 from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
-from incrowd.estimation.regression.results import Method, Regression
+from incrowd.estimation.regression.results import Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.margins import Given, Known, known_margins
@@ -95,24 +95,13 @@ def regress(
 def _regression(
     plan: Plan, model: Model, found: Found, method: Method, noise_only: bool
 ) -> Callable[..., Regression]:
-    """What a fit says; of whom is left open."""
+    """What a fit to reports says; of whom is left open."""
     return partial(
-        Regression,
-        family=model.family,
-        outcome=model.explained,
-        coefficients=found.fit.coefficients,
-        covariance=found.fit.covariance,
+        of_fit(plan, model, found.fit),
         method=method,
-        references=model.references,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=found.left_out,
         merged=found.merged,
-        plan=plan,
-        outcome_level=model.outcome_level,
-        terms=model.term_levels,
-        scores=model.shown_scores,
-        absent=model.absent,
-        reason=found.fit.reason,
         error_ratio=found.error_ratio,
     )
 

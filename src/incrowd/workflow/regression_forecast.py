@@ -21,7 +21,7 @@ from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
-from incrowd.estimation.regression.results import Fit, Method, Regression
+from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.sources import pair_weight, sources
@@ -100,21 +100,11 @@ def _forecast(
 def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
     """As it is planned, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
-    return Regression(
-        family=model.family,
-        outcome=model.explained,
+    return of_fit(plan, model, found)(
         people=_people(plan, model) * len(_strata(model)),
-        coefficients=found.coefficients,
-        covariance=found.covariance,
         method="table",
-        references=model.references,
         errors=NOISE_AND_SAMPLING,
         guarantee=plan.guarantee,
-        plan=plan,
-        outcome_level=model.outcome_level,
-        terms=model.term_levels,
-        scores=model.shown_scores,
-        reason=found.reason,
         expected=True,
         shares=formula.shares,
     )

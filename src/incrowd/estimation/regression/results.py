@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import ndtri
 
 from incrowd import views
 from incrowd.estimation.margins import weights_words
+from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey.formulas import Family
@@ -135,3 +137,21 @@ def coefficients(
     columns = (beta, errors, beta - reach, beta + reach)
     rows = np.column_stack(columns).tolist()
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))
+
+
+def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
+    """A regression as its model and its fit have it; of whom, and how it was made, is left open."""
+    return partial(
+        Regression,
+        plan=plan,
+        family=model.family,
+        outcome=model.explained,
+        outcome_level=model.outcome_level,
+        references=model.references,
+        terms=model.term_levels,
+        scores=model.shown_scores,
+        absent=model.absent,
+        coefficients=found.coefficients,
+        covariance=found.covariance,
+        reason=found.reason,
+    )
