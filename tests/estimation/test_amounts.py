@@ -205,7 +205,7 @@ def figures_of(plan, answers, keystream):
         reports.append(head.__class__(**{**vars(head), "packed": packed}))
     counted = count(plan, reports, tables=[["visits"]])
     question = plan.survey.question("visits")
-    return evidence(question, readings(plan, counted, ("visits",)))
+    return evidence(plan, question, readings(plan, counted, ("visits",)))
 
 
 def coverage(plan, trials, spoiled=lambda answers: answers):

@@ -39,11 +39,14 @@ class OpenAxis(NamedTuple):
         return (*others[: self.place], own, *others[self.place :])
 
 
-def everybody(people: int, noise_only: bool) -> TableEstimate:
-    """The table of no question: all people are in its one cell. Whoever lies is one of them."""
+def everybody(people: int, noise_only: bool, rows: int = 1) -> TableEstimate:
+    """The table of no question: all people are in its one cell.
+
+    rows: of one person at most, who may have put all of them into a stratum that is not hers.
+    """
     errors = NOISE_ONLY if noise_only else NOISE_AND_SAMPLING
     one = np.array(1.0)
-    return TableEstimate((), (), one, 0 * one, people, errors, influence=1 / people)
+    return TableEstimate((), (), one, 0 * one, people, errors, influence=rows / people)
 
 
 def across(tables: Sequence[TableEstimate], axis: OpenAxis) -> TableEstimate:

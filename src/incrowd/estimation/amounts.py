@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,9 @@ from incrowd.channels.base import Channel
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.quotients import Quotient
-from incrowd.estimation.readings import Reading
+from incrowd.estimation.readings import Reading, false_reports
 from incrowd.estimation.tables import LEVEL
+from incrowd.plans import Plan
 from incrowd.survey import Amount, Number
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -29,12 +30,16 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 @dataclass(frozen=True)
 class Figure:
-    """One number with its error, in the unit of the answers; nan where nothing can be said."""
+    """One number with its error, in the unit of the answers; nan where nothing can be said.
+
+    influence: how far the false reports of one malicious sender can move it at most.
+    """
 
     estimate: float
     standard_error: float
     low: float
     high: float
+    influence: float
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,9 @@ class Evidence:
 
     values: 1, then the share of each answer. noise: their covariance by the noise alone.
     covariance: by noise and sampling, and by rounding, which is part of the sampling of edges.
+    swings: what one malicious sender can do, one array for each message that she sends falsely,
+    shape (alternatives, values, parts): of one alternative she can move the values by each column
+    or leave it, as she likes.
     """
 
     question: Amount | Number
@@ -77,6 +85,11 @@ class Evidence:
     noise: np.ndarray
     covariance: np.ndarray
     people: float
+    swings: Sequence[np.ndarray] = ()
+
+    def influence(self, weights: np.ndarray) -> float:
+        """How far one malicious sender can move a weighted sum of the values at most."""
+        return sum(float(np.abs(weights @ each).sum(axis=-1).max()) for each in self.swings)
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
         """Of weighted sums of the values. Raw shares below zero take nothing off the noise's."""
@@ -102,17 +115,39 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(question: Amount | Number, found: Sequence[Reading]) -> Evidence:
-    """The shares of a question's answers, weighted over messages as those of its table are."""
+def evidence(
+    plan: Plan, question: Amount | Number, found: Sequence[Reading], places: int = 0
+) -> Evidence:
+    """The shares of a question's answers, weighted over messages as those of its table are.
+
+    places: as `incrowd.estimation.readings.false_reports` has them.
+    """
     total = sum(reading.weight for reading in found)
     parts = [(reading.weight / total, reading) for reading in found]
     each = [_read(question, reading) for reading in found]
-    return of_a_sample(
+    sample = of_a_sample(
         question,
         np.sum([w * values for (w, _), (values, _) in zip(parts, each, strict=True)], axis=0),
         np.sum([w**2 * noise for (w, _), (_, noise) in zip(parts, each, strict=True)], axis=0),
         min(float(reading.counts[0]) / reading.message.copies for reading in found),
     )
+    swings = [
+        w * false_reports(plan, reading.message, places) * _swing(question, reading)
+        for w, reading in parts
+    ]
+    return replace(sample, swings=swings)
+
+
+def _swing(question: Amount | Number, reading: Reading) -> np.ndarray:
+    """How far one false report moves the values, as `Evidence.swings`: bits are set or not, and a
+    k-ary response names one option in the place of another."""
+    channel = reading.message.channels[question.id]
+    moved = question_decoder(question, channel).mean[:, 1:] / reading.counts[0]
+    moved = np.pad(moved, [(1, 0), (0, 0)])
+    if not channel.of_answers:
+        return moved[None]
+    one, other = np.triu_indices(moved.shape[1], 1)
+    return np.asarray((moved[:, one] - moved[:, other]).T[:, :, None])
 
 
 def of_a_sample(
@@ -125,14 +160,15 @@ def of_a_sample(
     return Evidence(question, values, noise, covariance, people)
 
 
-def evidence_of(question: Amount | Number, table: JointEstimate) -> Evidence:
+def evidence_of(question: Amount | Number, table: JointEstimate, swing: np.ndarray) -> Evidence:
     """The shares of a question's answers in a table of it alone, with its margin and errors of
-    noise and sampling, such as a weighted one."""
+    noise and sampling, such as a weighted one. swing: of its cells, as `Evidence.swings`."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.noise_covariance, table.covariance)
     )
-    return Evidence(question, table.estimate[order], noise, covariance, table.people)
+    swings = [swing[:, order]]
+    return Evidence(question, table.estimate[order], noise, covariance, table.people, swings)
 
 
 def _read(question: Amount | Number, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
@@ -188,11 +224,13 @@ def mean(found: Evidence, level: float = LEVEL) -> Figure:
         positive=False,
     )
     low, high = ratio.interval(level)
+    left = ratio.under - found.influence(under)  # of the people who answered, at least
     return Figure(
         middle + ratio.estimate,
         ratio.spread / ratio.under if ratio.under > 0 else math.nan,
         float(edges[0]) if math.isinf(low) else middle + low,
         float(edges[-1]) if math.isinf(high) else middle + high,
+        found.influence(over - ratio.estimate * under) / left if left > 0 else math.inf,
     )
 
 
@@ -201,7 +239,7 @@ def total(found: Evidence, level: float = LEVEL) -> Figure:
     weights = np.array(found.question.edges) @ found.shares * found.people
     estimate, error = float(weights @ found.values), math.sqrt(found.variance(weights))
     half = float(ndtri((1 + level) / 2)) * error
-    return Figure(estimate, error, estimate - half, estimate + half)
+    return Figure(estimate, error, estimate - half, estimate + half, found.influence(weights))
 
 
 def quantile(found: Evidence, share: float, level: float = LEVEL) -> Quantile:

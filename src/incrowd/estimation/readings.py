@@ -18,6 +18,7 @@ from incrowd.estimation.covariance import (
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
 from incrowd.plans import Message, Plan
+from incrowd.plans.slots import slots
 
 Ids = tuple[str, ...]
 
@@ -33,19 +34,27 @@ class Reading(NamedTuple):
 def table_of(
     plan: Plan, found: Sequence[Reading], ids: Ids, noise_only: bool = False, places: int = 0
 ) -> TableEstimate:
-    """One table, combined from all messages that hold it.
-
-    places: how many reports of any message one malicious sender can send at most, if that is known;
-    else as many as an honest one.
-    """
+    """One table, combined from all messages that hold it. places: as `false_reports` has them."""
     tables = [_table(plan, reading, ids, noise_only, places) for reading in found]
     return combined(tables, [reading.weight for reading in found])
 
 
+def false_reports(plan: Plan, message: Message, places: int) -> int:
+    """How many reports of a message one malicious sender can send at most.
+
+    places: sealed reports in one upload, if the reports came over a network: all of them may hold
+    this message. Otherwise 0: she sends the copies of an honest person, or, where set bits travel
+    unlinked, as many as the slots of an upload hold; and that for each of her rows.
+    """
+    if places:
+        return places
+    reports = sum(slots(plan)) if message.unlinked else message.copies
+    return reports * plan.survey.rows_per_person
+
+
 def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, places: int) -> TableEstimate:
-    made, message = _estimated(plan, reading, ids, noise_only), reading.message
-    each = 1 if message.unlinked else message.copies  # what its influence is of
-    return replace(made, influence=made.influence * places / each) if places else made
+    table = _estimated(plan, reading, ids, noise_only)
+    return replace(table, influence=table.influence * false_reports(plan, reading.message, places))
 
 
 def _estimated(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:

@@ -53,9 +53,9 @@ class TableEstimate(Intervals, views.Tabular):
     shape of the table. noise_error: the standard error of the noise alone, the people being
     fixed. people: whose answers these are. errors: whether standard_error and the intervals are
     of the noise alone or of noise plus sampling. influence: how far one malicious sender, who may
-    say anything in each report, can move a cell at most; k of them k times as far. Where set bits
-    travel unlinked, of each false report. p_values: of "nobody gave this answer", where set
-    bits travel unlinked.
+    say anything in each of her reports, can move a cell at most; k of them k times as far (of the
+    estimate functions below: how far one report can). p_values: of "nobody gave this answer",
+    where set bits travel unlinked.
     """
 
     questions: tuple[str, ...]
@@ -158,7 +158,7 @@ def estimate_table(
         np.sqrt(np.maximum(second - estimate, 0) / reports),
         max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        influence=_width(decoders) * copies / reports,
+        influence=_width(decoders) / reports,
     )
 
 

@@ -20,4 +20,4 @@ def expected(plan: Plan, question: Amount) -> Evidence:
         rates = source.message.channels[question.id].reported(bits) @ record
         counts = plan.survey.crowd * source.message.copies * rates
         found.append(Reading(source.message, source.weight, counts))
-    return evidence(question, found)
+    return evidence(plan, question, found)

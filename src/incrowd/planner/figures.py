@@ -123,7 +123,7 @@ def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     joint = None
     if (asked.covariance or asked.simultaneous) and not plan.survey.question(ids[0]).unlinked:
         joint = joint_table(plan, counted, ids, asked.noise_only)
-    return _Item(made, joint, _amounts(plan, counted, ids))
+    return _Item(made, joint, _amounts(plan, counted, ids, asked.places))
 
 
 def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
@@ -136,19 +136,20 @@ def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
         return _Item(made, None, None)
     found = derived(plan, counted, ids, asked.change, asked.noise_only, asked.places)
     if not asked.change.margins:  # amounts are of those who answered anyway
-        return _Item(found.table, found.cells, _amounts(plan, counted, ids))
+        return _Item(found.table, found.cells, _amounts(plan, counted, ids, asked.places))
     return _item(plan, ids, found)
 
 
-def _amounts(plan: Plan, counted: Tally, ids: Ids) -> Amounts | None:
+def _amounts(plan: Plan, counted: Tally, ids: Ids, places: int) -> Amounts | None:
     """Of a table of one question of numbers."""
-    question = _number(plan.survey, ids)
-    return amounts(evidence(question, readings(plan, counted, ids))) if question else None
+    if (question := _number(plan.survey, ids)) is None:
+        return None
+    return amounts(evidence(plan, question, readings(plan, counted, ids), places))
 
 
 def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
     question = _number(plan.survey, ids)
-    spread = amounts(evidence_of(question, found.weighted)) if question else None
+    spread = amounts(evidence_of(question, found.weighted, found.swing)) if question else None
     return _Item(found.table, found.cells, spread)
 
 

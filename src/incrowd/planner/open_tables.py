@@ -38,7 +38,7 @@ def table(
 
     def of(part: Tally, people: int) -> TableEstimate:
         if not closed:
-            return everybody(people, noise_only)
+            return everybody(people, noise_only, plan.survey.rows_per_person)
         return table_of(plan, readings(plan, part, closed), closed, noise_only, places)
 
     if closed == ids:

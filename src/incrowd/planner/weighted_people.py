@@ -111,14 +111,18 @@ class People:
     def influence(self, places: int) -> float:
         """How far one malicious sender can move one cell."""
         if not self.ids:
-            return 1 / sum(smallest(self.plan, part) for part in self.counted.crowds)
+            people = sum(smallest(self.plan, part) for part in self.counted.crowds)
+            return self.plan.survey.rows_per_person / people
         openly = tuple(q.id for q in self.plan.survey.open)
         return table(self.plan, self.counted, (*openly, *self.ids), places=places).influence
 
     def reach(self, jacobian: np.ndarray) -> float:
         """How far cells of the table move at most with those of one release, each by one."""
-        moved = np.abs(jacobian).reshape(len(jacobian), len(self.releases), -1)
-        return float(moved.sum(axis=2).max())
+        return float(np.abs(self.by_release(jacobian)).sum(axis=2).max())
+
+    def by_release(self, jacobian: np.ndarray) -> np.ndarray:
+        """Shape (releases, cells of the table, cells of the release)."""
+        return jacobian.reshape(len(jacobian), len(self.releases), -1).swapaxes(0, 1)
 
 
 class Cells:

@@ -47,12 +47,14 @@ class Derived(NamedTuple):
     """A table that was made of another one.
 
     cells: its cells with their covariance. weighted: the same with "any answer", of noise and
-    sampling, before "no answer" is left out.
+    sampling, before "no answer" is left out. swing: what one malicious sender can do to `weighted`,
+    as `incrowd.estimation.amounts.Evidence` has it; an alternative for each release.
     """
 
     table: DerivedTable
     cells: JointEstimate
     weighted: JointEstimate
+    swing: np.ndarray
 
 
 def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
@@ -144,7 +146,7 @@ def _derived(
 ) -> Derived:
     """moved: how far one sender moves each cell of the table by each cell of the people, at most.
     own: the table without weights."""
-    last = weighted
+    last, swing = weighted, people.by_release(moved)
     if change.answered:
         last, jacobian = of_those_who_answered(weighted)
         moved = jacobian @ moved
@@ -152,7 +154,7 @@ def _derived(
     made = derived_table(cells, own, people.reach(moved), change.names, change.answered)
     if own.errors == NOISE_ONLY:
         cells = replace(cells, covariance=cells.noise_covariance, errors=NOISE_ONLY)
-    return Derived(made, cells, weighted)
+    return Derived(made, cells, weighted, swing)
 
 
 def _own(

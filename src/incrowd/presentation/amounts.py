@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from incrowd.estimation.amounts import Amounts, Figure, Quantile
-from incrowd.presentation.number_text import finite
+from incrowd.presentation.number_text import finite, written_out
 
 HEADINGS = ("", "estimate", "std. error", "95% interval")
 Row = tuple[str, str, str, str]
@@ -25,6 +25,20 @@ def note(found: Amounts, changes: Mapping[str, str]) -> str:
     return (
         f"of those who answered{weights}; errors: {errors}; quantiles: the estimate is a guess "
         "between edges, the interval holds however people are spread between them"
+        f"{_influence(found)}"
+    )
+
+
+def _influence(found: Amounts) -> str:
+    """How far one malicious sender can move the mean and the total."""
+    if found.mean is None or found.total is None:
+        return ""
+    mean, total = found.mean.influence, found.total.influence
+    if not math.isfinite(mean):
+        return "; one person's false reports can shift the mean to any value"
+    return (
+        f"; one person's false reports can shift the mean by at most {written_out(mean)}, "
+        f"the total by at most {written_out(total)}"
     )
 
 

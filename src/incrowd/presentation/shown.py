@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.channels.rounding import rounded_up
 from incrowd.estimation.margins import weights_words
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
-from incrowd.presentation.number_text import short_percent
 from incrowd.survey import Survey
 
 MOST_NAMES = 8  # of strata, in a line
@@ -100,7 +100,7 @@ class Shown(NamedTuple):
 
 def quality(table: TableEstimate) -> str:
     """How precise a table is, and how far one person can falsify it."""
-    points = short_percent(table.influence).removesuffix("%")
+    points = rounded_up(100 * table.influence, 2, whole=True)
     weights = f"{table.weights_words}; " if table.weights_words else ""
     if not table.standard_error.any():
         return weights.removesuffix("; ") or "known exactly"
