@@ -17,6 +17,7 @@ from incrowd.accounting.search import Family
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 
+PROBES = (0.0, 3.0)  # spreads of all losses together at which bounds are compared
 CLEARLY = 1.02  # a quick bound of the blanket so many times larger belongs to no less certificate
 
 
@@ -46,24 +47,33 @@ class Shuffle(Composing):
         return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        """Of several reports the composition, unless that of one analysis alone is less."""
+        """Of several reports the composition, unless the local bound is less."""
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
-        return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon)
+        return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon, (LOCAL,))
 
     def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
-        """The least bound at each epsilon; in words, whose it is at the spread."""
+        """The least bound at each epsilon; in words, whose it is at the spread.
+
+        Only bounds that are the least at one of the probed epsilons are evaluated elsewhere: each
+        of them holds by itself, and the others would cost as much and gain nothing.
+        """
         tried: dict[str, tuple[Delta, str]] = {}
         for by in _of_one(schema):
             with suppress(PrivacyError):
                 forward, _, worst = by.orders(schema, crowd, spread)
                 tried[by.name] = forward, worst
 
-        def delta(epsilon: float) -> float:
-            return min(_careful(forward, epsilon) for forward, _ in tried.values())
+        def least(epsilon: float) -> str:
+            return min(tried, key=lambda name: _careful(tried[name][0], epsilon))
 
-        name, (_, worst) = min(tried.items(), key=lambda one: _careful(one[1][0], spread))
-        return Orders(delta, delta, _words(name, worst))
+        needed = [tried[name][0] for name in {least(spread * at) for at in PROBES}]
+
+        def delta(epsilon: float) -> float:
+            return min(_careful(forward, epsilon) for forward in needed)
+
+        name = least(spread)
+        return Orders(delta, delta, _words(name, tried[name][1]))
 
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about; the blanket's is soon found."""
@@ -74,9 +84,11 @@ class Shuffle(Composing):
         return first.spread(schema, crowd)
 
     def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """The smallest noise; never larger than the blanket's, however either search ends."""
+        """The smallest noise; of one report never larger than the blanket's, however either search
+        ends."""
         found = super().noise(family, crowd, epsilon, delta)
-        if _quick(BLANKET, as_sent(family(found)), crowd, epsilon) <= CLEARLY * delta:
+        sent = as_sent(family(found))
+        if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
             with suppress(PrivacyError):
                 found = min(found, BLANKET.noise(family, crowd, epsilon, delta))
         return found
@@ -108,12 +120,18 @@ def _named(by: Analysis, found: Found) -> Found:
     return Found(found.delta, _words(by.name, found.worst), by.name)
 
 
-def _least(found: Found | None, sent: Sent, crowd: int, epsilon: float) -> Found:
+def _least(
+    found: Found | None,
+    sent: Sent,
+    crowd: int,
+    epsilon: float,
+    others: tuple[Analysis, ...] = (BLANKET, LOCAL),
+) -> Found:
     """What was found, unless another analysis alone has less.
 
     Raises PrivacyError if nothing was found, and none has anything.
     """
-    for by in (BLANKET, LOCAL):
+    for by in others:
         if found and _quick(by, sent, crowd, epsilon) > CLEARLY * found.delta.upper:
             continue
         with suppress(PrivacyError):
