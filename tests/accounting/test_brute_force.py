@@ -22,7 +22,7 @@ from tests.oracles.published import Published, answers
 MOST_WORK = 2_000_000  # numbers to look at for one plan
 ROUNDING = 1e-9  # relative, of the enumeration
 NOTHING = 1e-14
-QUICK, MANY = 20, 1000
+QUICK, MANY = 10, 1000
 
 
 def chance(draw, low, high):
