@@ -60,7 +60,9 @@ def test_releases_are_estimated_and_verified_together(ran):
     assert {each.strata for each in reports} == {("law",), ("arts",)}
     receipts = receipts_of(made, [opened], files=True)
     assert sorted(receipt.strata for receipt in receipts) == [("arts",), ("law",)]
-    assert incrowd.verify(made, incrowd.stream_reports(opened, check=True)).holds
+    checked = incrowd.verify(made, incrowd.stream_reports(opened, check=True))
+    assert checked.plan_holds and not checked.impossible and not checked.missing
+    assert checked.guarantee.reduced_by == ("one-party",) and not checked.holds  # a rehearsal
     estimates = incrowd.estimate(made, reports, received=receipts)
     assert [stratum.people for stratum in estimates.strata] == list(SIZES[:2])
     assert estimates.left_out == ("music",) and estimates.guarantee.local_epsilon > 0

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.cli.open import _read
+from incrowd.collection.claims import release_of
 from incrowd.collection.clock import system
 from incrowd.collection.collector import app, collections, keeper, keys, on_spark, receipt
 from incrowd.collection.collector.config import Settings, load_settings
@@ -18,7 +19,7 @@ from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.durable import lasting
 from incrowd.collection.wire.release import Signed, sign
 from incrowd.reports.collection import Collection, write_reports
-from tests.messages.shared import file, made
+from tests.messages.shared import file, made, reports_file
 from tests.messages.wire import BODY, HEADER, RELEASES
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
 
@@ -28,14 +29,15 @@ START = bytes.fromhex(RELEASES["right"]["start"])
 def folder_of(folder, bundle=INVITED):
     """A folder with a receipt, a bundle and empty collections."""
     signed, _ = Signed.parse(START)
-    messages = []
+    release, messages = release_of(signed.header, INVITED, 0), []
     for number, message in enumerate(INVITED.plan.messages):
         path = folder / receipt.collection_name(number)
         empty = np.empty((0, -(-message.bits // 8)), np.uint8)
-        header = Collection(INVITED.plan.digest, number, message.bits, empty, id="x", people=0)
+        about = {"id": release.collection(number), "people": 0, "release": release}
+        header = Collection(INVITED.plan.digest, number, message.bits, empty, **about)
         write_reports(header, [], path)
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
-        messages.append(receipt.Opened(id="x", reports=0, sha256=digest))
+        messages.append(receipt.Opened(id=about["id"], reports=0, sha256=digest))
     rejected = {"does not open": HEADER.reports}
     found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
     save_receipt(found, folder)
@@ -79,6 +81,19 @@ def of_fewer_reports(folder):
 def of_another_plan(folder):
     folder_of(folder)
     load_receipt(folder, made())
+
+
+def beside_others(folder):
+    folder_of(folder)
+    reports_file(folder)
+    receipt.receipts_of(INVITED.plan, [folder])
+
+
+def missing(folder):
+    folder_of(folder)
+    for name in ("receipt.json", "bundle.json"):
+        (folder / name).unlink()
+    receipt.receipts_of(INVITED.plan, [folder], files=True)
 
 
 def no_text(folder):
@@ -164,5 +179,7 @@ CASES = {
     "receipt: another collection": of_another_file,
     "receipt: fewer reports": of_fewer_reports,
     "receipt: another plan": of_another_plan,
+    "receipt: beside other reports": beside_others,
+    "receipt: missing": missing,
     "settings": setting,
 }

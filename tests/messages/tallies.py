@@ -21,6 +21,7 @@ from incrowd.tally import spark
 from incrowd.tally.files import as_text, load_tally, of_text
 from incrowd.tally.moments import histogram
 from tests.messages.shared import file, made, reports, reports_file
+from tests.oracles.releases import stated_release
 
 
 def counted(kind="bits", **options):
@@ -31,6 +32,13 @@ def count(kind="bits", **changed):
     """Reports that say something else of themselves."""
     one = next(iter(reports(kind)))
     return lambda _: incrowd.count(made(kind), [replace(one, **changed)])
+
+
+def together(*releases):
+    """Reports of several releases."""
+    one = next(iter(reports("bits")))
+    each = [replace(one, id=str(n), release=release) for n, release in enumerate(releases)]
+    return lambda _: incrowd.count(made("bits"), each)
 
 
 def rewritten(folder, change, group=None):
@@ -234,6 +242,10 @@ CASES = {
     ),
     "a tally of other tables": lambda _: counted() + counted(tables=[["a"]]),
     "a part that comes twice": lambda _: counted() + counted(),
+    "two releases of a stratum": together(stated_release("one"), stated_release("two")),
+    "two versions of a release": together(
+        stated_release("one", people=5), stated_release("one", people=6)
+    ),
     "no file of a tally": lambda folder: load_tally(folder / "none.json"),
     "a tally that is no text": lambda folder: load_tally(file(folder, "t.json", b"\xff")),
     "a tally of something else": lambda _: of_text("{}"),

@@ -129,8 +129,9 @@ class TestData:
         assert data["plan"] == simulated.plan.digest
         assert data["noise"] == simulated.plan.messages[0].noise.q
         assert data["copies"] == 2
-        sentence = {"sentence": guarantee_sentence(simulated.guarantee)}
-        assert data["guarantee"] == simulated.guarantee.model_dump() | sentence
+        said = {"sentence": guarantee_sentence(simulated.guarantee)}
+        said |= {"promise_holds": True, "reduced_by": []}
+        assert data["guarantee"] == simulated.guarantee.model_dump() | said
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 
     def test_json_cells_equal_the_arrays(self, simulated: Estimates) -> None:

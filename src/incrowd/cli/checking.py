@@ -14,7 +14,10 @@ from incrowd.cli import show
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.page.files import is_bundle
+from incrowd.collection.wire.bundle import Bundle
 from incrowd.presentation.card import markdown
 from incrowd.presentation.write import CARD_WRITERS, write_card
 from incrowd.reports.files import checked_ending
@@ -33,8 +36,8 @@ def verify(
 
     Of reports that came over a network their receipt is checked as well.
 
-    Exit code 1 if the plan's promise does not hold, the reports cannot come from it, or they were
-    made in a simulation and protect nobody.
+    Exit code 1 if the plan's promise does not hold for the reports (as where one party mixed and
+    opened them, or they were made in a simulation), or if they cannot come from the plan.
 
     \b
     Example:
@@ -46,15 +49,16 @@ def verify(
     with working("recomputing the certificate"):
         each = (incrowd.stream_reports(path, check=True) for path in paths)
         with naming(*paths):
-            found = incrowd.verify(made, chain.from_iterable(each) if paths else None)
-        received = receipts_of(made, paths, files=True)
+            received = receipts_of(made, paths, files=True)
+            parts = chain.from_iterable(each) if paths else None
+            found = incrowd.verify(made, parts, received=received)
     show.verification(made, found, received, json)
-    if not found.holds or any(each.contradicted for each in received):
+    if not found.holds:
         raise typer.Exit(1)
 
 
 def card(
-    plan: PlanFile,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or the shuffler's bundle.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
     ] = None,
@@ -62,7 +66,9 @@ def card(
 ) -> None:
     """Write a page about a plan, for a review board. Markdown, if no file is named.
 
-    The plan's certificate is computed now and dated today. Exit code 1 if the plan does not hold.
+    The plan's certificate is computed now and dated today. Of a bundle the card states what holds
+    for its collection, which is less where one party mixes and opens. Exit code 1 if the plan does
+    not hold.
 
     \b
     Example:
@@ -71,9 +77,12 @@ def card(
     if output:
         checked_ending(output, CARD_WRITERS)
         keep(output, plan)
-    made = incrowd.Plan.load(plan)
     with working("certifying the plan"), naming(plan):
-        written = cards.card(made, plan.name)
+        if is_bundle(plan):
+            bundle = Bundle.parse(plan.read_bytes())
+            written = cards.card(bundle.plan, promise=bundle_guarantee(bundle))
+        else:
+            written = cards.card(incrowd.Plan.load(plan), plan.name)
     if output:
         write_card(written, output)
         say(f"wrote {output}")

@@ -30,7 +30,7 @@ from incrowd.cli.options import (
     choice,
     keep,
 )
-from incrowd.collection.collector.receipt import receipts_beside, receipts_of
+from incrowd.collection.collector.receipt import receipts_beside, receipts_of, releases_in
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
@@ -214,7 +214,7 @@ def estimate(
         candidates=_candidates(made, words or []),
         simultaneous=simultaneous,
         covariance=covariance,
-        received=receipts_beside(reports, made, counted.collections),
+        received=receipts_beside(reports, made, counted.releases),
     )
     _show(estimates, output, json)
 
@@ -276,6 +276,7 @@ def postprocess(
     check_reports(*reports)
     made = certified(plan)
     asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
+    received, releases = receipts_of(made, reports), releases_in(reports)
     with working("post-processing"), naming(*reports):
         found = incrowd.postprocess(
             made,
@@ -284,9 +285,10 @@ def postprocess(
             method=method,
             bootstrap=bootstrap,
             accept_smaller_crowd=accept_smaller_crowd,
+            received=received,
         )
     show.postprocessed(found, made.survey, json)
-    show.receipts(receipts_of(made, reports))
+    show.receipts(received, releases)
 
 
 def compare(
@@ -311,6 +313,7 @@ def compare(
     """
     check_reports(reports)
     made = certified(plan)
+    received, releases = receipts_of(made, [reports]), releases_in([reports])
     with counting(reports) as parts:
         found = incrowd.compare(
             made,
@@ -321,6 +324,7 @@ def compare(
             margins=incrowd.load_margins(margins) if margins else None,
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
+            received=received,
         )
     show.comparison(found, json)
-    show.receipts(receipts_of(made, [reports]))
+    show.receipts(received, releases)

@@ -13,6 +13,7 @@ import typer
 from incrowd.cli import show
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson, Engine, Master
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.collections import Engine as OnEngine
@@ -25,6 +26,9 @@ from incrowd.collection.machine import protect
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
+from incrowd.plans import Guarantee
+from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.receipts import receipt_facts
 from incrowd.tally.spark import THIS_MACHINE, started
 
@@ -80,7 +84,8 @@ def open_sealed(
     gone = len(signed.header.strata) == len(made.strata) and not keep_key
     if gone:
         destroy(key)
-    _show(received(receipt, made), output, key, gone, json)
+    holds = bundle_guarantee(made, receipt.opened_people)
+    _show(received(receipt, made), holds, output, key, gone, json)
 
 
 @contextmanager
@@ -97,13 +102,16 @@ def _engine(
         yield on_spark.engine(session, on_spark.Sealed(*files), advance)
 
 
-def _show(found: Received, output: Path, key: Path, gone: bool, json: bool) -> None:
-    """What was opened, and what became of the key."""
+def _show(
+    found: Received, holds: Guarantee, output: Path, key: Path, gone: bool, json: bool
+) -> None:
+    """What was opened, what holds for it, and what became of the key."""
     if json:
         facts = {"output": str(output), "key_destroyed": gone, "receipt": receipt_facts(found)}
-        print_json(facts)
+        print_json(facts | {"guarantee": guarantee_facts(holds)})
         return
     show.receipts([found])
+    say(guarantee_sentence(holds))
     say(f"wrote {output}")
     if gone:
         say(f"destroyed {key}: everything is opened")

@@ -10,6 +10,8 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson, check_certificate, make_folder
 from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
+from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.reports.files import replaced
 
 
@@ -49,11 +51,13 @@ def page(
         "shuffler": asked.shuffler,
         "bundle": asked.digest or None,
         "plan": asked.plan.digest,
+        "guarantee": guarantee_facts(asked.guarantee),
         "languages": sorted(tables),
     }
     if json:
         print_json(facts)
         return
     say(f"wrote {len(made)} files to {output}; languages: {', '.join(sorted(tables))}")
+    say(guarantee_sentence(asked.guarantee))
     say(f"answers go to {asked.shuffler}; serve the folder from elsewhere, over https")
     say("the host should send the headers of _headers, nginx.conf or Caddyfile")

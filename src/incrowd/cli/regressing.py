@@ -26,7 +26,7 @@ from incrowd.cli.options import (
     choice,
     keep,
 )
-from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.collector.receipt import receipts_of, releases_in
 from incrowd.errors import MISSING, UsageError
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regression_page, regressions
@@ -124,15 +124,16 @@ def regress(
         "method": method,
         "noise_only": noise_only,
     }
+    received = receipts_of(made, files)
     if forecast:
         found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
     else:
+        asked |= {"accept_smaller_crowd": accept_smaller_crowd, "received": received}
         asked["margins"] = incrowd.load_margins(margins) if margins else None
-        asked["accept_smaller_crowd"] = accept_smaller_crowd
         with naming(*files):
             found = incrowd.regress(made, _loaded(files), **asked)
     _give(found, output, json)
-    show.receipts(receipts_of(made, files))
+    show.receipts(received, releases_in(files))
     _end(found)
 
 

@@ -23,6 +23,7 @@ from incrowd.collection.wire.addresses import short as shortened
 from incrowd.encoding.answers import texts
 from incrowd.encoding.people import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
+from incrowd.presentation.data import guarantee_facts
 from incrowd.sampling.memory import remembering
 
 STANDARD_INPUT = "-"
@@ -166,7 +167,7 @@ def _facts(device: Device) -> dict[str, Any]:
         "bundle": device.bundle.digest.hex(),
         "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
-        "promise": promise.model_dump(mode="json") | {"redraw_tail": device.promise.tail},
+        "promise": guarantee_facts(promise) | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
         "example": [each._asdict() | {"odds": each.odds} for each in device.example],
         "warnings": list(device.warnings),

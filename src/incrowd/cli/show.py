@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.expectation import plan_error
 from incrowd.planner.spending import spent
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
+from incrowd.plans.claims import Release
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, regressions, terminal
@@ -30,7 +31,7 @@ from incrowd.presentation.guarantees import (
     worst_pair,
 )
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.receipts import receipt_facts, receipt_sentences
+from incrowd.presentation.receipts import receipt_facts, receipt_sentences, without_receipt
 from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
@@ -232,45 +233,72 @@ def verification(made: Plan, found: Verification, received: Sequence[Received], 
     facts |= {"receipts": list(map(receipt_facts, received))} if received else {}
     if printed_as_json(json, facts, found.seed):
         return
+    if found.reports is not None:
+        say(_verdict(made, found))
     certificate, promised = found.certificate, made.guarantee
     verdict = "holds" if found.plan_holds else "DOES NOT HOLD"
     say(
-        f"the plan {verdict}: {certificate.analysis}, "
+        f"the plan itself {verdict}: {certificate.analysis}, "
         f"epsilon {number_text.bound(certificate.epsilon, 6)}, "
         f"delta {number_text.bound(certificate.delta.upper, 6)} "
         f"(promised {number_text.bound(promised.delta, 6)}), "
         f"crowd {promised.crowd:,}"
     )
-    say(guarantee_sentence(promised))
+    say(guarantee_sentence(found.guarantee))
     for line in _reports_verified(found):
         say(line)
     receipts(received)
 
 
-def receipts(received: Sequence[Received]) -> None:
-    """What the receipts say of reports that came over a network."""
+def receipts(received: Sequence[Received], releases: Iterable[Release] = ()) -> None:
+    """What the receipts say of reports that came over a network, in those releases."""
     for each in received:
         for text in receipt_sentences(each):
             say(text)
+    for text in without_receipt(releases, received):
+        say(text)
+
+
+def _verdict(made: Plan, found: Verification) -> str:
+    """What holds for the people whose reports these are."""
+    holds, promised = found.guarantee, made.guarantee
+    if found.promise_holds:
+        return f"the plan's promise holds for these reports: {_figures(holds)}"
+    said = f"the plan's promise ({_figures(promised)}) DOES NOT HOLD for these reports"
+    if not found.plan_holds or found.seed is not None:
+        return f"{said}; nothing is promised"
+    return f"{said}; what does hold: {_figures(holds)}"
+
+
+def _figures(guarantee: Guarantee) -> str:
+    epsilon, delta = number_text.bound(guarantee.epsilon, 6), number_text.bound(guarantee.delta, 6)
+    return f"{guarantee.analysis}, epsilon {epsilon}, delta {delta}, crowd {guarantee.crowd:,}"
 
 
 def _verification_facts(made: Plan, found: Verification) -> dict[str, Any]:
+    """guarantee: what holds for the reports (of a plan alone: its own); certificate: what was
+    computed anew from the plan, however its reports were collected."""
     certificate, promised = found.certificate, made.guarantee
     return {
         "holds": found.holds,
         "plan_holds": found.plan_holds,
-        "analysis": certificate.analysis,
-        "by": certificate.by,
-        "epsilon": certificate.epsilon,
-        "delta": float(certificate.delta.upper),
-        "promised_delta": promised.delta,
-        "crowd": promised.crowd,
-        "guarantee": certificate.proved,
-        "assumption": certificate.assumption,
+        "promise_holds": found.promise_holds,
+        "guarantee": guarantee_facts(found.guarantee) | {"promise_holds": found.promise_holds},
+        "certificate": {
+            "analysis": certificate.analysis,
+            "by": certificate.by,
+            "epsilon": certificate.epsilon,
+            "delta": float(certificate.delta.upper),
+            "promised_delta": promised.delta,
+            "crowd": promised.crowd,
+            "proved": certificate.proved,
+            "assumption": certificate.assumption,
+        },
         "digest": made.digest,
         "reports": found.reports,
         "rejected": found.rejected,
         "missing_people": found.missing,
+        "contradicted": found.contradicted,
         **({"strata": [_crowd(*each) for each in found.people.items()]} if found.people else {}),
         "impossible_people": found.impossible_people
         and [vars(wrong) for wrong in found.impossible_people],
@@ -287,7 +315,7 @@ def comparison(found: TwoWay, json: bool) -> None:
 
     JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
     """
-    guarantee = {"guarantee": found.guarantee.model_dump()}
+    guarantee = {"guarantee": guarantee_facts(found.guarantee)}
     facts = finite(dataclasses.asdict(found)) | guarantee
     if not found.wording:
         del facts["wording"]
@@ -327,4 +355,4 @@ def _reports_verified(found: Verification) -> Iterator[str]:
     for names, number in (found.people or {}).items():
         yield f"stratum {listed(names)}: {number:,} people"
     if found.missing:
-        yield f"{found.missing:,} people are missing: the promise does not hold for this crowd"
+        yield f"{found.missing:,} people are missing: the plan counts on more than came"

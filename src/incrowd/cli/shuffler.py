@@ -11,6 +11,8 @@ from incrowd.cli.console import print_json, say
 from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, PlanFile, certified
+from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
 
 app = typer.Typer(
     add_completion=False,
@@ -61,8 +63,7 @@ def init(
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": parts.upload_length(bundle),
-        "epsilon": found.epsilon,
-        "delta": found.delta,
+        "guarantee": guarantee_facts(found),
         "secret": str(settings.secret_file),
     }
     if json:
@@ -72,7 +73,8 @@ def init(
     say(f"wrote {settings.secret_file} and {settings.signing_file}: secret, and for no backup")
     for name in ("link", "short", "least_people", "reports_per_person", "upload_bytes"):
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
-    typer.echo(f"guarantee: epsilon {found.epsilon:.6g}, delta {found.delta:.3g}")
+    typer.echo(f"guarantee: {guarantee_sentence(found)}")
+    typer.echo(guarantee_symbols(found))
 
 
 @app.command()

@@ -29,9 +29,11 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.quality import TableQuality
+from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
+from incrowd.workflow.guarantees import guarantee_of
 
 DEVICES = 2000
 MINUTES = 10.0
@@ -71,6 +73,7 @@ def simulate(
         "trials": result.trials,
         "fixed_people": result.fixed_people,
         "plan": result.plan.digest,
+        "guarantee": guarantee_facts(guarantee_of(result.plan, seed=result.seed)),
         "tables": qualities,
     }
     if printed_as_json(json, facts, result.seed):

@@ -14,6 +14,7 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.claims import Release
 from incrowd.plans.strata import label, left_out
 
 
@@ -28,18 +29,20 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Received:
-    """What is known of reports that came over a network, from the receipt of their release.
+    """What the receipt of a release says of its reports. It is for pages: what is promised follows
+    from what the collections themselves state, and from `contradicted`.
 
-    bundle: short form of its digest. strata: whose reports. people, reports: as the shuffler
-    signed; reports are sealed ones, dummies included. issued: invitations sent out; None without
-    any. rejected: sealed reports by kind. opened_people: how many the reports can be of at most.
-    crowded: messages of which there are more reports than people times places: number, reports,
-    and that product. places: sealed reports of one person. tail: at most the chance that hers did
-    not fit and were drawn again. colluding: people who may, as was stated. local_only: whether
-    one party mixed and opened. contradicted: whether the shuffler signed other numbers as well.
-    again: whether permanent responses of an earlier round are repeated.
+    release: SHA-256 of the signed header. bundle: short form of its digest. strata: whose reports.
+    people, reports: as the shuffler signed; reports are sealed ones, dummies included. issued:
+    invitations sent out; None without any. rejected: sealed reports by kind. opened_people: how
+    many the reports can be of at most. crowded: messages of which there are more reports than
+    people times places: number, reports, and that product. places: sealed reports of one person.
+    tail: at most the chance that hers did not fit and were drawn again. colluding: people who may,
+    as was stated. local_only: whether one party mixed and opened. contradicted: whether the
+    shuffler signed another release of the same stratum as well.
     """
 
+    release: str
     bundle: str
     strata: tuple[str, ...]
     people: int
@@ -53,12 +56,6 @@ class Received:
     colluding: int
     local_only: bool
     contradicted: bool = False
-    again: bool = False
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing beyond the local guarantee is promised."""
-        return self.local_only or self.again
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,10 @@ class Estimates(views.Notebook, views.Tabular):
     (None if its set bits travel unlinked: no report holds two bits).
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
-    known as well (a demonstration): the true shares, one array for each table. received: what
-    the receipts say, if the reports came over a network. strata: where questions are open, what
-    each release says; all else is of all releases together.
+    known as well (a demonstration): the true shares, one array for each table. releases: those
+    that the reports came in, if they came over a network. received: what their receipts say, as far
+    as they are there. strata: where questions are open, what each release says; all else is of all
+    releases together.
     """
 
     plan: Plan
@@ -108,6 +106,7 @@ class Estimates(views.Notebook, views.Tabular):
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None
+    releases: frozenset[Release] = frozenset()
     received: tuple[Received, ...] = ()
     strata: tuple[StratumEstimates, ...] = ()
 

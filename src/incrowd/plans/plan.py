@@ -28,6 +28,17 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+# Why less than the plan's promise holds for a collection. With each but the last two only the
+# local guarantee is left.
+Reduction = Literal[
+    "one-party",  # the same party mixes and opens
+    "permanent-responses",  # those of an earlier round are repeated
+    "contradicted",  # the shuffler signed two releases of one stratum
+    "fewer-people",  # than the plan counts on
+    "simulation",  # the noise is known to whoever knows the seed
+]
+
+
 class Guarantee(_Frozen):
     """What is promised to each person, by which analysis, for which crowd, on what assumption.
 
@@ -36,7 +47,8 @@ class Guarantee(_Frozen):
     taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
     pair of records (and the crowd) that gave it. proved: whether it holds for every collection;
     if not, it is no guarantee, and the assumption says what it is. local_epsilon: what remains
-    (with delta 0) of all that a person sends if nobody hides it.
+    (with delta 0) of all that a person sends if nobody hides it. reduced_by: of a collection for
+    which the plan's promise does not hold, why; this is then what holds in its place.
     """
 
     analysis: str = Field(min_length=1)
@@ -48,6 +60,7 @@ class Guarantee(_Frozen):
     assumption: str
     worst: str
     local_epsilon: float = Field(ge=0, allow_inf_nan=False)
+    reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
 
 
 def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
@@ -112,6 +125,7 @@ class Plan(views.Notebook, _Frozen):
             "analysis": (promise.analysis, survey.privacy.analysis),
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
             "crowd": (promise.crowd, smallest_crowd(survey, self.earlier)),
+            "reduced_by": (promise.reduced_by, ()),
         }
         if promise.delta:  # an analysis may promise delta = 0
             wanted["delta"] = (promise.delta, survey.privacy.delta)

@@ -83,9 +83,14 @@ def markdown(card: Card) -> str:
     return rendered("card.md", card=card)
 
 
-def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
-    """The card of a plan that was just certified. name: of the plan's file, for the command."""
-    promise = plan.guarantee
+def card(
+    plan: Plan, certified: Certified, name: str = "plan.json", promise: Guarantee | None = None
+) -> Card:
+    """The card of a plan that was just certified. name: of the plan's file, for the command.
+
+    promise: what holds for a collection by the plan, if that is known; by default the plan's own.
+    """
+    promise = promise or plan.guarantee
     kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
     command = f"incrowd verify {shlex.quote(name)}"
     return Card(
@@ -100,8 +105,8 @@ def card(plan: Plan, certified: Certified, name: str = "plan.json") -> Card:
             guarantees.worst_pair(certified.worst),
         ),
         warnings=guarantees.warnings(promise),
-        sections=tuple(_sections(plan, certified, command)),
-        facts=_facts(plan, certified, command),
+        sections=tuple(_sections(plan, promise, certified, command)),
+        facts=_facts(plan, promise, certified, command),
     )
 
 
@@ -128,11 +133,13 @@ _CHECK = (
 )
 
 
-def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Section]:
+def _sections(
+    plan: Plan, promise: Guarantee, certified: Certified, command: str
+) -> Iterator[Section]:
     yield from _asked(plan.survey)
     head: Row = ("travel together", "from each person", "noise")
     several = sum(message.reports_each for message in plan.messages) > 1
-    said = (_SENT, _several(plan)) if several else (_SENT,)
+    said = (_SENT, _several(promise)) if several else (_SENT,)
     yield Section("What is sent", said, _cut(head, sent(plan)))
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
     named = plan.survey.label_of
@@ -141,8 +148,8 @@ def _sections(plan: Plan, certified: Certified, command: str) -> Iterator[Sectio
         for e in examples(plan)
     )
     yield Section("An example, made up", (_EXAMPLE,), _cut(head, rows))
-    yield Section("Who sees what", (), _cut((), who_sees_what(plan)))
-    rest = (*rests_on(plan), ("Computed", _computed(plan, certified)))
+    yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
+    rest = (*rests_on(plan, promise), ("Computed", _computed(plan, certified)))
     yield Section("What it rests on", (), Grid((), rest))
     yield Section("How to check it", (_CHECK,), code=(command, plan.digest))
 
@@ -159,9 +166,9 @@ def _asked(survey: Survey) -> Iterator[Section]:
         yield Section(f"What is asked{several}", (), _cut(head, asked(survey, language)))
 
 
-def _several(plan: Plan) -> str:
+def _several(promise: Guarantee) -> str:
     """What has to be known where one person sends several reports."""
-    return f"{_SEVERAL}{_UNLINKED if analysis(plan.guarantee.analysis).shuffled else ''}."
+    return f"{_SEVERAL}{_UNLINKED if analysis(promise.analysis).shuffled else ''}."
 
 
 def _cut(head: Row, rows: Iterator[Row]) -> Grid:
@@ -185,22 +192,22 @@ def _computed(plan: Plan, certified: Certified) -> str:
     )
 
 
-def _facts(plan: Plan, certified: Certified, command: str) -> dict[str, Any]:
+def _facts(plan: Plan, promise: Guarantee, certified: Certified, command: str) -> dict[str, Any]:
     return {
         "survey": plan.survey.name,
         "digest": plan.digest,
         "certified": certified._asdict() | {"on": certified.on.isoformat()},
         "check": command,
-        "guarantee": guarantee_facts(plan.guarantee) | {"formula": formula(plan.guarantee)},
-        "warnings": list(guarantees.warnings(plan.guarantee)),
+        "guarantee": guarantee_facts(promise) | {"formula": formula(promise)},
+        "warnings": list(guarantees.warnings(promise)),
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,
         "questions": [_question_facts(question) for question in plan.survey.questions],
         "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
-        "who_sees_what": dict(who_sees_what(plan)),
-        "rests_on": dict(rests_on(plan)),
+        "who_sees_what": dict(who_sees_what(plan, promise)),
+        "rests_on": dict(rests_on(plan, promise)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
         "memoised": list(plan.memoised),
     }

@@ -16,7 +16,7 @@ from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.receipts import receipt_facts
+from incrowd.presentation.receipts import receipt_facts, releases_facts
 from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer, Survey
@@ -56,6 +56,8 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
         facts["people"] = estimates.people
         facts["strata"] = [_stratum_json(estimates, stratum) for stratum in estimates.strata]
         facts["not_released"] = list(estimates.left_out)
+    if estimates.releases:
+        facts["releases"] = releases_facts(estimates.releases)
     if estimates.received:
         facts["receipts"] = list(map(receipt_facts, estimates.received))
     return marked(facts, estimates.seed)
@@ -67,8 +69,15 @@ def of_the_only(messages: Sequence[Mapping[str, Any]], *names: str) -> dict[str,
 
 
 def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee as JSON-ready data, with its sentence."""
-    return guarantee.model_dump(mode="json") | {"sentence": guarantee_sentence(guarantee)}
+    """A guarantee as JSON-ready data, with its sentence.
+
+    promise_holds: whether it is the plan's own; `reduced_by` says why if not.
+    """
+    return guarantee.model_dump(mode="json") | {
+        "promise_holds": not guarantee.reduced_by,
+        "reduced_by": list(guarantee.reduced_by),
+        "sentence": guarantee_sentence(guarantee),
+    }
 
 
 def message_facts(message: Message) -> dict[str, Any]:

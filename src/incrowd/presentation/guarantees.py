@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from incrowd.accounting.analyses import analysis
 from incrowd.plans import Guarantee
+from incrowd.plans.plan import Reduction
 from incrowd.presentation.number_text import bound, chance, factor, written_out
 
 ROWS = (
@@ -30,13 +31,54 @@ def persons_sentence(persons: str, rows_per_person: int) -> str:
     return ROWS
 
 
+_REDUCED: dict[Reduction, str] = {
+    "one-party": "one party both mixes and opens the reports",
+    "permanent-responses": (
+        "permanent responses are repeated from round to round, and who took part in which rounds "
+        "can be matched with them"
+    ),
+    "contradicted": "the shuffler signed two different releases of one stratum, and so it cheats",
+    "fewer-people": "fewer people took part than it counts on",
+    "simulation": (
+        "the reports were made in a simulation, and protect nobody; what follows is for reports "
+        "made without a seed"
+    ),
+}
+
+
 def guarantee_heading(guarantee: Guarantee) -> str:
-    """What the statement may be called: "Guarantee" only if its analysis proves one."""
-    return analysis(guarantee.analysis).heading
+    """What the statement may be called: "Guarantee" only if its analysis proves one.
+
+    And if the plan's promise holds for the collection that it is about.
+    """
+    if "simulation" in guarantee.reduced_by:
+        return "No guarantee"
+    return "Reduced guarantee" if guarantee.reduced_by else analysis(guarantee.analysis).heading
+
+
+def reduced_sentence(guarantee: Guarantee) -> str:
+    """Why the plan's promise does not hold for a collection, and of what kind the one is that does.
+
+    "" if it holds.
+    """
+    if not guarantee.reduced_by:
+        return ""
+    reasons = "; ".join(_REDUCED[reason] for reason in guarantee.reduced_by)
+    unmixed = not analysis(guarantee.analysis).shuffled and guarantee.reduced_by != ("simulation",)
+    left = " Only the local guarantee is left." if unmixed else ""
+    return f"The plan's promise does not hold for this collection: {reasons}.{left}"
 
 
 def guarantee_sentence(guarantee: Guarantee) -> str:
-    """The guarantee and its assumption in plain words; figures are rounded up."""
+    """The guarantee and its assumption in plain words; figures are rounded up.
+
+    First, why it is not the plan's, if so.
+    """
+    reduced = reduced_sentence(guarantee)
+    return f"{reduced} {_claim(guarantee)}" if reduced else _claim(guarantee)
+
+
+def _claim(guarantee: Guarantee) -> str:
     by = analysis(guarantee.analysis)
     claim = by.claim(factor(guarantee.epsilon), chance(guarantee.delta))
     assumption = guarantee.assumption.strip().rstrip(".")

@@ -9,11 +9,11 @@ from incrowd.accounting.analyses import analysis
 from incrowd.accounting.parts import Part
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.plans import Message, Plan
+from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
-from incrowd.presentation.number_text import bound, factor, noise
+from incrowd.presentation.number_text import bound, factor, noise, written_out
 from incrowd.survey import (
     NO_ANSWER,
     Amount,
@@ -192,14 +192,14 @@ def bit_words(channel: Channel) -> str:
 _KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."
 
 
-def who_sees_what(plan: Plan) -> Iterator[Line]:
-    """What device, shuffler, analyst and public get to see."""
+def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
+    """What device, shuffler, analyst and public get to see. promise: what holds."""
     openly = plan.survey.open
     yield (
         "Device, or who holds the answers",
         f"The answers as they were given; they go no further.{_KEY if plan.memoised else ''}",
     )
-    if not analysis(plan.guarantee.analysis).shuffled:
+    if not analysis(promise.analysis).shuffled:
         yield "Shuffler", "None is relied on: what is sent may bear a name."
         yield "Analyst", "Every report, perhaps with its sender's name; never an answer."
     else:
@@ -248,11 +248,10 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     )
 
 
-def rests_on(plan: Plan) -> Iterator[Line]:
-    """The assumption, the crowd, and what the promise covers."""
-    promise = plan.guarantee
+def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
+    """The assumption, the crowd, and what the promise covers. promise: what holds."""
     yield "Assumption", promise.assumption
-    yield "Crowd", _crowd(plan)
+    yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
         yield "Strata", _strata(plan.survey)
     if analysis(promise.analysis).shuffled:
@@ -266,12 +265,14 @@ def rests_on(plan: Plan) -> Iterator[Line]:
         yield (
             "Permanent responses",
             f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
-            "whenever it is asked again. An answer that changes leaks anew.",
+            "whenever it is asked again. An answer that changes leaks anew. Of rounds over a "
+            "network only the local guarantee is left, since who took part in which can be matched "
+            f"with the responses: ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
         )
 
 
-def _crowd(plan: Plan) -> str:
-    survey, promise = plan.survey, plan.guarantee
+def _crowd(plan: Plan, promise: Guarantee) -> str:
+    survey = plan.survey
     if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, for the errors only: nobody has to hide in a crowd."
     each = " in each stratum that is released" if survey.open else ""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from incrowd.estimation.results import Received
+from incrowd.plans.claims import Release
 
 UPLOADS = (
-    "Each upload was treated as one person. Who was invited twice, or sent under two names, is "
-    "protected less than stated."
+    "Each upload was treated as one person: the promise is to each person who sends once. Who was "
+    "invited twice, or sent under two names, is protected less than stated."
 )
 _NOT_SHOWN = (
     "The signature shows that the shuffler's key stated these numbers for these very bytes. It "
     "does not show that they were mixed, that the people are real, or that nobody was left out"
-)
-_ALONE = "One party mixed and opened these reports: nothing beyond the local guarantee is promised"
-_AGAIN = (
-    "Permanent responses of an earlier round are repeated here: nothing beyond the local guarantee "
-    "is promised. Who took part in which rounds can be matched with responses that stay the same, "
-    "and nobody signed that the same people were invited"
 )
 _CHEATED = (
     "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept "
@@ -33,10 +28,6 @@ def receipt_sentences(found: Received) -> Iterator[str]:
     yield _received(found)
     if found.contradicted:
         yield f"{_CHEATED}."
-    if found.local_only:
-        yield f"{_ALONE}."
-    if found.again:
-        yield f"{_AGAIN}."
     for message, reports, most in found.crowded:
         yield (
             f"Message {message + 1} has {reports:,} reports, more than the {most:,} of "
@@ -49,6 +40,23 @@ def receipt_facts(found: Received) -> dict[str, Any]:
     """A receipt as JSON-ready data, with its sentences. A receipt that is shown was verified."""
     words = " ".join(receipt_sentences(found))
     return asdict(found) | {"signature_valid": True, "sentence": words}
+
+
+def without_receipt(releases: Iterable[Release], received: Iterable[Received]) -> Iterator[str]:
+    """A sentence for each release whose receipt is not there."""
+    there = {each.release for each in received}
+    for release in sorted(releases, key=lambda release: (release.claims.bundle, release.strata)):
+        if release.id not in there:
+            yield (
+                f"No receipt is there of release {release.id[:12]}… (bundle "
+                f"{release.claims.bundle[:12]}…, {release.people:,} people): nobody checked what "
+                "the shuffler signed. The guarantee is what the reports themselves state."
+            )
+
+
+def releases_facts(releases: Iterable[Release]) -> list[dict[str, Any]]:
+    """What reports that came over a network state about it, JSON-ready."""
+    return [each.model_dump(mode="json") for each in sorted(releases, key=lambda each: each.id)]
 
 
 def _received(found: Received) -> str:

@@ -18,7 +18,7 @@ from incrowd.presentation import guarantees
 from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
-from incrowd.presentation.receipts import UPLOADS, receipt_sentences
+from incrowd.presentation.receipts import UPLOADS, receipt_sentences, without_receipt
 from incrowd.presentation.shown import (
     Cell,
     Shown,
@@ -86,8 +86,10 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     for received in estimates.received:
         for text in receipt_sentences(received):
             facts.add_row("Receipt", Text(text))
+    for text in without_receipt(estimates.releases, estimates.received):
+        facts.add_row("Receipt", Text(text, style="yellow"))
     persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
-    facts.add_row("People", UPLOADS if estimates.received else persons)
+    facts.add_row("People", UPLOADS if estimates.releases else persons)
     yield facts
 
 

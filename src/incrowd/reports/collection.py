@@ -16,16 +16,17 @@ import pyarrow.parquet
 
 from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, unreadable
+from incrowd.plans.claims import Release
 from incrowd.plans.digests import EDITED, digest_of, fits, read_json, warn_unsealed
 
 _log = logging.getLogger(__name__)
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
 FORMAT = "incrowd reports 2"  # those before it name no format, and have no digest
-STRATA = f"{NAME}strata"
+STRATA, RELEASE = f"{NAME}strata", f"{NAME}release"
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
-ID_BYTES = 16
+ID_BYTES = 16  # of the random name of what came over no network
 WRITING = {
     "compression": "none",  # random bits do not shrink
     "use_dictionary": False,
@@ -39,11 +40,13 @@ class Collection:
     """Reports of one message of one plan, all of them or a part.
 
     packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report stands in byte i // 8 at
-    place i % 8, padding bits are zero. id: a random name, so that nothing is counted twice.
+    place i % 8, padding bits are zero. id: a name, so that nothing is counted twice: random, or of
+    what came over a network that of its release and message.
     people: who took part, which has to be said where set bits travel unlinked and reports do not
     tell; elsewhere at most so many did (counted with the first part only). persons: what was taken
     as one person, "rows" or "ids". part: which part this is. seed: None for real reports; a
     simulation names it. strata: of whom, where questions are open; several were released as one.
+    release: of what came over a network, what was claimed about that.
     """
 
     plan: str
@@ -56,6 +59,7 @@ class Collection:
     persons: str = "rows"
     part: int = 0
     strata: tuple[str, ...] = ()
+    release: Release | None = None
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -204,16 +208,20 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
     persons = metadata.get("incrowd.persons", "rows")
     if persons not in ("rows", "ids"):
         raise ValueError(f"incrowd.persons is {persons!r}")
+    message = int(metadata["incrowd.message"])
+    release = Release.model_validate_json(metadata[RELEASE]) if RELEASE in metadata else None
+    name = metadata.get("incrowd.collection", str(path))
     found = Collection(
         plan=metadata["incrowd.plan"],
-        message=int(metadata["incrowd.message"]),
+        message=message,
         bits=int(metadata["incrowd.bits"]),
         packed=as_matrix(column.chunk(0) if single else column.combine_chunks()),
         seed=_count(metadata, "incrowd.simulation_seed"),
-        id=metadata.get("incrowd.collection", str(path)),
+        id=release.collection(message) if release else name,
         people=_count(metadata, "incrowd.people"),
         persons=persons,
         strata=_strata(metadata),
+        release=release,
     )
     if old:
         warn_unsealed(path)
@@ -263,6 +271,7 @@ def _metadata(collection: Collection) -> dict[str, str]:
         "people": collection.people,
         "simulation_seed": collection.seed,
         "strata": json.dumps(collection.strata) if collection.strata else None,
+        "release": collection.release.model_dump_json() if collection.release else None,
     }
     return {f"{NAME}{key}": str(value) for key, value in found.items() if value is not None}
 

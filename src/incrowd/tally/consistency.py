@@ -71,9 +71,9 @@ def check_people(plan: Plan, tally: Tally) -> None:
 def people_of(plan: Plan, tally: Tally) -> int:
     """Who took part: the smallest number of any message (rows, if one person has several).
 
-    Where questions are open, of any stratum: each release is a crowd of its own. tally: all
-    reports of every message. Raises ReportsError if a message is missing, or for figures that are
-    not possible together.
+    Where questions are open, of any stratum; of what came over a network, of any release: each is a
+    crowd of its own. tally: all reports of every message. Raises ReportsError if a message is
+    missing, or for figures that are not possible together.
     """
     check_possible(plan, tally)
     for names, crowd in tally.strata.items() or [((), tally.messages)]:
@@ -81,7 +81,8 @@ def people_of(plan: Plan, tally: Tally) -> int:
             if number not in crowd:
                 raise nothing_of(number, names)
     check_people(plan, tally)
-    return min(smallest(plan, crowd) for crowd in tally.crowds)
+    crowds = (smallest(plan, crowd) for crowd in tally.crowds)
+    return min([*crowds, *(release.people for release in tally.releases)])
 
 
 def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
+from incrowd.plans.claims import Release, together
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
 from incrowd.reports.files import write_text
 from incrowd.tally.tally import Kind, MessageTally, Tally
@@ -64,6 +65,7 @@ class _File(_Strict):
     persons: Literal["rows", "ids"]
     messages: dict[Number, _Message]
     strata: list[_Stratum] = []
+    releases: list[Release] = []
 
 
 def save_tally(tally: Tally, path: str | Path) -> None:
@@ -90,6 +92,11 @@ def as_text(tally: Tally) -> str:
         data["strata"] = [
             {"names": list(names), "messages": _messages(found)}
             for names, found in tally.strata.items()
+        ]
+    if tally.releases:
+        data["releases"] = [
+            release.model_dump(mode="json")
+            for release in sorted(tally.releases, key=lambda release: release.id)
         ]
     return json.dumps(sealed(data), allow_nan=False)
 
@@ -142,6 +149,7 @@ def _read(data: dict[str, Any]) -> Tally:
         seed=file.simulation_seed,
         persons=file.persons,
         strata=strata,
+        releases=together(frozenset(), file.releases),
     )
     return counted.only(strata) if strata else counted
 

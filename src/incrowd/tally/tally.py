@@ -15,6 +15,7 @@ from incrowd.errors import ReportsError
 from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
+from incrowd.plans.claims import Release, together
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection
 from incrowd.survey import Text
@@ -65,6 +66,7 @@ class Tally:
     the number of the message. parts: the parts of collections that were counted, so that none is
     counted twice. seed, persons: as of the reports; "rows" if of any. strata: where questions are
     open, the counts of each release by the names of its strata; `messages` are of all together.
+    releases: those of which reports were counted, if they came over a network.
     """
 
     plan: str
@@ -75,6 +77,7 @@ class Tally:
     seed: int | None = None
     persons: str = "ids"
     strata: Mapping[Names, Mapping[int, MessageTally]] = field(default_factory=dict)
+    releases: frozenset[Release] = frozenset()
 
     def __repr__(self) -> str:
         accepted = sum(counts.accepted for counts in self.messages.values())
@@ -82,7 +85,11 @@ class Tally:
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
-        """Both together. Raises ReportsError if they do not belong together or share a part."""
+        """Both together.
+
+        Raises ReportsError if they do not belong together, share a part, or hold two releases of
+        one stratum.
+        """
         if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
             raise ReportsError.of(
                 "tally",
@@ -91,6 +98,7 @@ class Tally:
             )
         if twice := self.parts & other.parts:
             raise ReportsError.of("reports", min(twice), "they come twice; count each part once")
+        releases = together(self.releases, other.releases)
         messages = _both(self.messages, other.messages)
         strata = dict(self.strata)
         for names, found in other.strata.items():
@@ -98,7 +106,9 @@ class Tally:
         seed = self.seed if self.seed is not None else other.seed
         parts = self.parts | other.parts
         persons = "rows" if "rows" in (self.persons, other.persons) else "ids"
-        return Tally(self.plan, self.tables, self.kind, messages, parts, seed, persons, strata)
+        return Tally(
+            self.plan, self.tables, self.kind, messages, parts, seed, persons, strata, releases
+        )
 
     @property
     def crowds(self) -> tuple[Mapping[int, MessageTally], ...]:
@@ -185,6 +195,7 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
         parts=frozenset({f"{part.id}:{part.part}"}),
         seed=part.seed,
         persons=part.persons,
+        releases=frozenset({part.release} if part.release else ()),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.planner.margins import Given, known_margins
@@ -25,19 +27,21 @@ def compare(
     margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
 ) -> TwoWay:
     """Compare the answers to `second` between those who gave each answer to `first`.
 
     reference: the answer to `first` with which its others are compared, each against it, as in
     `regress`; by default its first. margins: what is known of all people, as for `estimate`, to
-    which the table is weighted. Raises ReportsError as `estimate` does, TableError for questions or
-    answers that the plan does not have, and for what cannot be weighted.
+    which the table is weighted. received: as for `estimate`. Raises ReportsError as `estimate`
+    does, TableError for questions or answers that the plan does not have, and for what cannot be
+    weighted.
     """
     ids = check_tables(plan, [(first, second)])[0]
     change = None if margins is None else Change(known_margins(plan.survey, margins), False)
     together = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *together))), kind="pairs")
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     made = derived(plan, counted, ids, change) if change else None
     table = made.weighted if made else joint_table(plan, counted, ids, noise_only, margin=True)
     if noise_only:

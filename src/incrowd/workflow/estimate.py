@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from incrowd.accounting.redraws import redrawn
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, Received
@@ -13,7 +12,7 @@ from incrowd.estimation.simultaneous import Method
 from incrowd.kernels.threads import in_order
 from incrowd.planner.figures import Asked, figures, strata_figures
 from incrowd.planner.margins import Given, known_margins
-from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
+from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Guarantee, Plan
@@ -23,6 +22,7 @@ from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.subtables import with_tables
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
+from incrowd.workflow.guarantees import guarantee_of
 
 Reports = Collection | Iterable[Collection]
 
@@ -121,28 +121,29 @@ def estimate(
     of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
     sampling. candidates: for each text question the words to look for; without them it is left out.
     simultaneous: intervals for all cells of a table at once. covariance: of all cells. (Of unlinked
-    bits there are neither.) received: what the receipts say, if the reports came over a network:
-    the guarantee then allows for reports that were drawn again, is the local one if one party mixed
-    and opened or permanent responses are repeated, and a malicious sender fills all places. Where
-    questions are open the tables are of all people of the released strata, the guarantee is that of
-    the smallest, and `strata` has the tables of each. Raises ReportsError if the reports are of
-    another plan or fewer than the plan's crowd (unless accepted: then the guarantee is recomputed),
-    TableError for a table that cannot be made, UsageError for margins that are none.
+    bits there are neither.) The guarantee is what holds for these reports: of reports that came
+    over a network that depends on what they state about it, and a malicious sender fills all places
+    of an upload. received: what their receipts say. Where questions are open the tables are of all
+    people of the released strata, the guarantee is that of the smallest, and `strata` has the
+    tables of each. Raises ReportsError if the reports are of another plan or fewer than the plan's
+    crowd (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be
+    made, UsageError for margins that are none.
     """
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
     reports, wanted = _to_read(plan, reports, tables, change, bool(covariance or simultaneous))
-    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
-    places = max((each.places for each in received), default=0)
+    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
+    places = max((release.claims.places for release in reports.releases), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
     found = figures(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
         arrived=arrived,
-        guarantee=_as_received(plan, guarantee, received),
+        guarantee=guarantee,
         **found._asdict(),
         seed=reports.seed,
         persons=reports.persons,
+        releases=reports.releases,
         received=tuple(received),
         strata=tuple(strata_figures(plan, reports, wanted, asked)),
     )
@@ -176,21 +177,6 @@ def _held(plan: Plan, counted: Tally) -> tuple[Ids, ...]:
     return tuple(dict.fromkeys((*wanted, *counted.tables))) if survey.open else counted.tables
 
 
-def _as_received(plan: Plan, guarantee: Guarantee, received: Sequence[Received]) -> Guarantee:
-    """What is promised after a release: people may have drawn again whose reports did not fit, and
-    where one party mixed and opened, or permanent responses came a second time, nothing but the
-    local guarantee is left."""
-    crowd = guarantee.crowd
-    if any(each.alone for each in received):
-        guarantee, crowd = local_guarantee(plan, crowd), 1
-    tail = max((each.tail for each in received), default=0.0)
-    given, local = (guarantee.epsilon, guarantee.delta), (guarantee.local_epsilon, 0.0)
-    rounds = plan.survey.rounds  # of all of which the tail is the same
-    epsilon, delta = redrawn(*given, tail=tail, crowd=crowd * rounds)
-    alone = redrawn(*local, tail=tail, crowd=rounds).epsilon
-    return guarantee.model_copy(update={"epsilon": epsilon, "delta": delta, "local_epsilon": alone})
-
-
 def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> None:
     """Raises UsageError for words of what is no text question."""
     texts = plan.survey.texts
@@ -219,11 +205,15 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
 
 
 def check_arrived(
-    plan: Plan, counted: Tally, accept_smaller_crowd: bool = False
+    plan: Plan,
+    counted: Tally,
+    accept_smaller_crowd: bool = False,
+    received: Iterable[Received] = (),
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
-    """What came of each message, and the guarantee for the people who did.
+    """What came of each message, and the guarantee that holds for these reports.
 
-    Raises ReportsError if a message is missing, or too few people came.
+    received: what their receipts say. Raises ReportsError if a message is missing, or too few
+    people came.
     """
     people = people_of(plan, counted)
     arrived = []
@@ -238,4 +228,13 @@ def check_arrived(
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
-    return tuple(arrived), guarantee_for(plan, people)
+    return tuple(arrived), collected_guarantee(plan, counted, people, received)
+
+
+def collected_guarantee(
+    plan: Plan, counted: Tally, people: int, received: Iterable[Received] = ()
+) -> Guarantee:
+    """The guarantee that holds for reports that were counted."""
+    claims = {release.claims for release in counted.releases}
+    contradicted = any(each.contradicted for each in received)
+    return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)

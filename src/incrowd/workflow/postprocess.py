@@ -8,6 +8,7 @@ from typing import get_args
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.postprocessed import Method, Postprocessed, consistent, fitted
 from incrowd.estimation.readings import joint
+from incrowd.estimation.results import Received
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Plan
 from incrowd.tally.tally import Kind
@@ -24,15 +25,16 @@ def postprocess(
     method: Method = "likelihood",
     bootstrap: int = 0,
     accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
 ) -> tuple[Postprocessed, ...]:
     """Change the unbiased estimates of some tables by a named method. All of them are biased.
 
     method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
     (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
     equal). bootstrap: simulated collections that tell the bias of the first two, 0 for none.
-    Raises UsageError for an unknown method or fewer than 2 draws, TableError for tables whose
-    answers overlap, or that are too large for a histogram of their bits; ReportsError as
-    `estimate`.
+    received: as for `estimate`. Raises UsageError for an unknown method or fewer than 2 draws,
+    TableError for tables whose answers overlap, or that are too large for a histogram of their
+    bits; ReportsError as `estimate`.
     """
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
@@ -49,7 +51,7 @@ def postprocess(
             raise TableError.of("table", ids[0], allowed)
     kind: Kind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)
-    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     if method == "consistent":
         joints = [joint(plan, readings(plan, counted, ids), ids) for ids in wanted]
         return consistent(joints, guarantee, counted.seed)

@@ -18,6 +18,7 @@ from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
+from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.margins import Given, Known, known_margins
 from incrowd.planner.sources import Ids, Source, pair_weight, readings, sources
@@ -55,6 +56,7 @@ def regress(
     margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
 ) -> Regression:
     """Explain the answers to one question by those to others, without bias from the noise.
 
@@ -68,7 +70,7 @@ def regress(
     not unbiased); by default the table, or pairs where it is too large.
 
     margins: what is known of all people, as for `estimate`: the model is then that of people who
-    have these margins (method "table" alone).
+    have these margins (method "table" alone). received: as for `estimate`.
 
     Left out are people who did not answer, and strata released as one that differ in a predictor;
     answers in clear that no others gave have no coefficient (`absent`). `reason` says what reports
@@ -82,7 +84,7 @@ def regress(
     method = chosen_method(plan, model, _weighted_method(method, known), noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
     counted = count(plan, parts, tables=_tables_for(plan, model, method, known), kind="pairs")
-    arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd)
+    arrived, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     model = of_the_released(plan, model, counted)
     found = _FITS[method](plan, model, parts, counted, noise_only)
     if known:

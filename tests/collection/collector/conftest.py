@@ -1,36 +1,14 @@
 """Releases of 23 people, right and wrong, for the bundle of the vectors."""
 
-import hashlib
+import os
 
 import pytest
 
+from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
-from incrowd.collection.wire.release import Header, sign
-from tests.oracles import make_vectors
-from tests.oracles.make_vectors import INVITED, OPEN, PEOPLE, PLAN, RECEIVER, SHUFFLER, seal
-
-
-def header_of(sealed, bundle=INVITED, **changes):
-    people = len(sealed) // bundle.places
-    codes = people if bundle.codes else 0
-    given = {"bundle": bundle.digest, "people": people, "issued": 3 * codes, "used": codes}
-    given |= {"reports": len(sealed), "strata": (0,)}
-    return Header(**given | {"body": hashlib.sha256(b"".join(sealed)).digest()} | changes)
-
-
-def release(sealed, bundle=INVITED, key=SHUFFLER, **changes):
-    """The bytes of a release."""
-    signed = sign(header_of(sealed, bundle, **changes), key)
-    return signed.encoded + b"".join(sealed)
-
-
-def plaintexts(people=PEOPLE, bundle=INVITED):
-    """What they send, in the order of people."""
-    return [each for n in range(people) for each in make_vectors.inside(n % 3, bundle)]
-
-
-def all_sealed(plain, bundle=INVITED):
-    return [seal(each, f"report {number}", bundle) for number, each in enumerate(plain)]
+from incrowd.collection.wire.release import Signed
+from tests.oracles.make_vectors import INVITED, OPEN, PEOPLE, PLAN, RECEIVER, SHUFFLER
+from tests.oracles.releases import all_sealed, header_of, plaintexts, release
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +19,20 @@ def plain():
 @pytest.fixture(scope="session")
 def sealed(plain):
     return all_sealed(plain)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens sealed reports as a release; returns the receipt and the folder."""
+
+    def made(sealed, bundle=INVITED, workers=1, **changes):
+        path, folder = tmp_path / "0.release", tmp_path / f"made-{os.urandom(4).hex()}"
+        path.write_bytes(release(sealed, bundle, **changes))
+        signed, start = Signed.parse(path.read_bytes())
+        receipt = open_release(path, start, signed, bundle, RECEIVER, folder, workers=workers)
+        return receipt, folder
+
+    return made
 
 
 @pytest.fixture
@@ -57,4 +49,15 @@ def keyed(places):
     return places
 
 
-__all__ = ["INVITED", "OPEN", "PEOPLE", "PLAN", "RECEIVER", "SHUFFLER"]
+__all__ = [
+    "INVITED",
+    "OPEN",
+    "PEOPLE",
+    "PLAN",
+    "RECEIVER",
+    "SHUFFLER",
+    "all_sealed",
+    "header_of",
+    "plaintexts",
+    "release",
+]

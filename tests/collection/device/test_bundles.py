@@ -174,7 +174,7 @@ def test_permanent_responses_promise_the_local_guarantee_from_the_second_round_o
     """Also where one plan is used again, which the device alone can know."""
     first, second = weekly
     assert promised(bundle_of(first)).guarantee.analysis == "shuffle"
-    for found in (promised(bundle_of(second)), promised(bundle_of(first), again=True)):
+    for found in (promised(bundle_of(second)), promised(bundle_of(first), repeated=True)):
         assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
         assert found.guarantee.epsilon >= math.log(3)
     bundle, memory = bundle_of(first), Memory(home)

@@ -90,7 +90,7 @@ def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path
     assert "Permanent responses" in dict(terms(bundle, promised(bundle)))
     memory.note(bundle)
     assert memory.has_round(bundle_of(once, period="next week"))
-    for found in (promised(bundle, again=True), promised(bundle_of(planned))):
+    for found in (promised(bundle, repeated=True), promised(bundle_of(planned))):
         assert (found.guarantee.analysis, found.guarantee.delta) == ("local", 0.0)
         assert found.guarantee.epsilon == pytest.approx(2 * once.messages[0].noise.epsilon)
 

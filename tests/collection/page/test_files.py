@@ -27,7 +27,7 @@ def plan(**more):
 
 @pytest.fixture(scope="module")
 def files():
-    asked = Asked(plan(), "https://mix.example:8443/survey", "", HOSTILE, "en")
+    asked = Asked(plan(), "https://mix.example:8443/survey", plan().guarantee, "", HOSTILE, "en")
     return page_files(asked, shipped() | {"xx": {"send": HOSTILE}})
 
 

@@ -51,7 +51,7 @@ def test_init_makes_a_bundle_that_its_link_pins(folder):
     made, said = folder
     bundle = Bundle.parse((made / "bundle.json").read_bytes())
     assert Link.parse(said["link"]) == Link("https://mix.example", bundle.digest)
-    assert said["least_people"] == bundle.least_people and said["epsilon"] >= 46
+    assert said["least_people"] == bundle.least_people and said["guarantee"]["epsilon"] >= 46
     secret = [made / "store.key", made / "signing.key", made / "store.sqlite"]
     assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import REPEATED, Piece, opened
 from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
@@ -31,8 +31,9 @@ from incrowd.collection.durable import BEGUN, PRIVATE_FOLDER, lasting, settle, s
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import Signed, check_body
 from incrowd.errors import ReportsError
+from incrowd.plans.claims import Release
 from incrowd.plans.strata import Names
-from incrowd.reports.collection import ID_BYTES, Collection, parts, write_reports
+from incrowd.reports.collection import Collection, parts, write_reports
 from incrowd.reports.temporary import Bucket
 
 PIECE_REPORTS = 2048
@@ -137,7 +138,8 @@ def _written(
                 rejected[kind] = rejected.get(kind, 0) + count
             dummies += piece.dummies
         people = people_at_most(signed, dummies + sum(map(len, buckets)), bundle)
-        messages = _collections(buckets, bundle, people, names_of(signed, bundle), folder)
+        release, names = release_of(signed.header, bundle, people), names_of(signed, bundle)
+        messages = _collections(buckets, bundle, release, names, folder)
     receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
     save_receipt(receipt, folder)
     lasting(folder / BUNDLE, bundle.encoded)
@@ -145,14 +147,14 @@ def _written(
 
 
 def _collections(
-    buckets: Sequence[Bucket], bundle: Bundle, people: int, names: Names, folder: Path
+    buckets: Sequence[Bucket], bundle: Bundle, release: Release, names: Names, folder: Path
 ) -> list[Opened]:
     found = []
     strata = names if bundle.plan.survey.open else ()
     for number, (bucket, message) in enumerate(zip(buckets, bundle.plan.messages, strict=True)):
         empty = np.empty((0, bucket.width), np.uint8)
         id, reports, path = (
-            os.urandom(ID_BYTES).hex(),
+            release.collection(number),
             len(bucket),
             folder / collection_name(number),
         )
@@ -162,8 +164,9 @@ def _collections(
             bits=message.bits,
             packed=empty,
             id=id,
-            people=people,
+            people=release.people,
             strata=strata,
+            release=release,
         )
         write_reports(header, bucket.take(max(BUCKET_BYTES // bucket.width, 1)), path)
         with path.open("r+b") as file:

@@ -9,17 +9,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.clock import Clock
 from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import starts_in
 from incrowd.collection.collector.telling import Told
-from incrowd.collection.device.promising import kept
 from incrowd.collection.wire.bundle import TIME, Bundle, as_time
-from incrowd.planner.planner import guarantee_for
 from incrowd.plans.strata import releases
-from incrowd.presentation.guarantees import guarantee_heading
+from incrowd.presentation.guarantees import (
+    guarantee_heading,
+    guarantee_sentence,
+    guarantee_symbols,
+)
 
 MOST_STRATA = 100  # that are listed
 
@@ -29,7 +32,7 @@ class Progress:
 
     def __init__(self, bundle: Bundle, gate: Gate, told: Told, clock: Clock) -> None:
         self.bundle, self.gate, self.told, self.clock = bundle, gate, told, clock
-        self._promises: dict[int, dict[str, Any]] = {}
+        self._promises: dict[tuple[int, bool], dict[str, Any]] = {}
 
     def facts(self) -> dict[str, Any]:
         """All of it, JSON-ready. Asks the shuffler, if there is something to ask."""
@@ -78,7 +81,7 @@ class Progress:
             "opened_people": sum(receipt.opened_people for receipt in receipts),
             "sealed_reports": sum(receipt.reports for receipt in receipts),
             "rejected": {kind: sum(each.rejected[kind] for each in receipts) for kind in KINDS},
-            "contradicted": any(self.gate.places.contradictions.glob("*.start")),
+            "contradicted": self._contradicted,
         }
 
     def _guarantee(self) -> dict[str, Any] | None:
@@ -88,17 +91,22 @@ class Progress:
             people = _would_be_released(self.bundle, self.told.people)
         if people is None:
             return None
-        if people not in self._promises:
-            promise = kept(self.bundle, guarantee_for(self.bundle.plan, people))
-            self._promises[people] = {
+        if (known := (people, self._contradicted)) not in self._promises:
+            found = bundle_guarantee(self.bundle, people, contradicted=known[1])
+            self._promises[known] = {
                 "people": people,
-                "heading": guarantee_heading(promise.guarantee),
-                "sentence": promise.sentence,
-                "symbols": promise.symbols,
-                "epsilon": promise.guarantee.epsilon,
-                "delta": promise.guarantee.delta,
+                "heading": guarantee_heading(found),
+                "sentence": guarantee_sentence(found),
+                "symbols": guarantee_symbols(found),
+                "epsilon": found.epsilon,
+                "delta": found.delta,
+                "reduced_by": list(found.reduced_by),
             }
-        return self._promises[people]
+        return self._promises[known]
+
+    @property
+    def _contradicted(self) -> bool:
+        return any(self.gate.places.contradictions.glob("*.start"))
 
 
 def _phase(bundle: Bundle, now: datetime, released: int, waiting: int) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Collection as Some
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
 from incrowd.collection.durable import lasting
@@ -20,13 +20,14 @@ from incrowd.collection.wire.release import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
+from incrowd.plans.claims import Release
 from incrowd.plans.message import place
-from incrowd.plans.rounds import repeats
 from incrowd.plans.slots import tail
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.survey.wording import wording
+from incrowd.tally.files import ENDING as TALLY
 
 _log = logging.getLogger(__name__)
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -37,7 +38,7 @@ class _Strict(BaseModel):
 
 
 class Opened(_Strict):
-    """A collection beside the receipt: its random name, its reports, the SHA-256 of its file."""
+    """A collection beside the receipt: its id, its reports, the SHA-256 of its file."""
 
     id: str
     reports: Count
@@ -132,7 +133,9 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
     counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions
     rejected = sum(receipt.rejected.values())
     whole = receipt.accepted + rejected == receipt.reports
-    fits = len(receipt.messages) == len(bundle.plan.messages)
+    release = release_of(signed.header, bundle, receipt.opened_people)
+    named = [release.collection(number) for number in range(len(bundle.plan.messages))]
+    fits = [message.id for message in receipt.messages] == named
     if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
         raise _edited()
 
@@ -203,10 +206,11 @@ def collection_name(message: int) -> str:
     return f"message-{message + 1}.parquet"
 
 
-def received(receipt: Receipt, bundle: Bundle) -> Received:
-    """What pages say of a receipt."""
+def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
+    """What pages say of a receipt. contradicted: whether something beside it proves cheating."""
     people, slots = receipt.opened_people, bundle.slots
     return Received(
+        release=release_of(receipt.signed.header, bundle, people).id,
         bundle=short(bundle.digest),
         strata=tuple(receipt.strata),
         people=receipt.people,
@@ -223,35 +227,71 @@ def received(receipt: Receipt, bundle: Bundle) -> Received:
         tail=tail(bundle.plan, slots),
         colluding=bundle.colluding,
         local_only=bundle.local_only,
-        contradicted=bool(receipt.contradictions),
-        again=repeats(bundle.plan),
+        contradicted=contradicted or bool(receipt.contradictions),
     )
 
 
 def receipts_beside(
-    paths: Some[str | Path], plan: Plan, ids: Some[str], files: bool = False
+    paths: Some[str | Path], plan: Plan, releases: Some[Release], files: bool = False
 ) -> tuple[Received, ...]:
-    """What the receipts beside some reports say, of those whose collections were counted.
+    """What the receipts beside some reports, or tallies of them, say.
 
-    ids: the names of these collections. files: whether they are compared byte for byte. Raises as
-    `load_receipt` and `check_files`.
+    releases: those of which reports were counted. files: whether the collections are compared byte
+    for byte, and every release needs a receipt. Raises as `load_receipt` and `check_files`, and
+    ReportsError for a receipt beside other reports than its own.
     """
-    near = [file.parent for path in map(Path, paths) for file in _files(path)]
-    found = []
-    for folder in sorted(set(near)):
-        if (folder / RECEIPT).exists():
-            receipt, bundle = load_receipt(folder, plan)
-            if not {message.id for message in receipt.messages}.isdisjoint(ids):
-                if files:
-                    check_files(receipt, folder)
-                found.append(received(receipt, bundle))
-    return tuple(_of_rounds(plan, found))
+    near: dict[Path, list[Path]] = {}
+    for file in (file for path in map(Path, paths) for file in _files(path)):
+        near.setdefault(file.parent, []).append(file)
+    found = [
+        each
+        for folder, reports in sorted(near.items())
+        if (each := _receipt_of(folder, reports, plan, releases, files))
+    ]
+    missing = {each.id for each in releases} - {each.release for each in found}
+    if files and missing:
+        what = InWords(f"is missing of release {min(missing)[:12]}…")
+        allowed = (
+            f"these reports came over a network; put {RECEIPT} and {BUNDLE} back beside them, "
+            "or open the release again"
+        )
+        raise ReportsError.of("receipt", what, allowed)
+    return tuple(found)
 
 
-def _of_rounds(plan: Plan, found: list[Received]) -> list[Received]:
-    """Releases of several bundles are several rounds, also where one plan was used again."""
-    rounds = len({each.bundle for each in found}) > 1 and bool(plan.memoised)
-    return [replace(each, again=each.again or rounds) for each in found]
+def _receipt_of(
+    folder: Path, paths: list[Path], plan: Plan, releases: Some[Release], files: bool
+) -> Received | None:
+    """What the receipt of a folder says of some reports in it, if it has one.
+
+    Reports that came over no network may stand beside a bundle, but not beside a receipt: it names
+    those that were opened, and they would pass for them.
+    """
+    whose = {path: load_header(path).release for path in paths if path.suffix != TALLY}
+    has_receipt = (folder / RECEIPT).exists()
+    if not has_receipt and not ((folder / BUNDLE).exists() and any(whose.values())):
+        return None
+    receipt, bundle = load_receipt(folder, plan)
+    named = release_of(receipt.signed.header, bundle, receipt.opened_people)
+    for path, release in whose.items():
+        if release != named:
+            raise _unusable(folder / RECEIPT, f"it is not the receipt of {path.name}")
+    if not whose and named not in releases:
+        return None  # of other reports than those of the tallies beside it
+    if files:
+        check_files(receipt, folder)
+    return received(receipt, bundle, _contradicted(receipt, bundle, folder))
+
+
+def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
+    """Whether the collector's folder around an opened release has another one of its strata."""
+    signed, places = receipt.signed, Places(folder.resolve().parent.parent)
+    if places.opened_ones != folder.resolve().parent:
+        return False
+    taken = places.start(signed)
+    others = [Signed.parse(taken.read_bytes())[0]] if taken.exists() else []
+    others += starts_in(places.contradictions)
+    return any(prove_cheating(signed, other, bundle.signer) for other in others)
 
 
 def _files(path: Path) -> list[Path]:
@@ -261,8 +301,13 @@ def _files(path: Path) -> list[Path]:
 
 def receipts_of(plan: Plan, paths: Some[str | Path], files: bool = False) -> tuple[Received, ...]:
     """`receipts_beside` all reports in some files and folders."""
-    every = [load_header(file) for path in paths for file in report_files(path)]
-    return receipts_beside(paths, plan, {each.id for each in every}, files)
+    return receipts_beside(paths, plan, releases_in(paths), files)
+
+
+def releases_in(paths: Some[str | Path]) -> frozenset[Release]:
+    """The releases in some files and folders of reports."""
+    every = (load_header(file).release for path in paths for file in report_files(path))
+    return frozenset(each for each in every if each)
 
 
 def _unusable(path: Path, why: str) -> IncrowdError:

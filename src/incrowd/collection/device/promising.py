@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.accounting.analyses import analysis
-from incrowd.accounting.redraws import redrawn
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import InWords, PlanError
-from incrowd.planner.planner import local_guarantee
 from incrowd.plans import Guarantee
-from incrowd.plans.rounds import repeats
 from incrowd.plans.slots import tail
 from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
 from incrowd.workflow.verify import verify
@@ -24,9 +21,7 @@ Line = tuple[str, str]
 class Promise:
     """What holds for what is sent, the noise that is drawn again counted in.
 
-    guarantee: that of the plan, or the local one if nobody else mixes or permanent responses are
-    repeated. tail: at most the chance
-    that one person's reports do not fit into the slots.
+    tail: at most the chance that one person's reports do not fit into the slots.
     """
 
     guarantee: Guarantee
@@ -43,33 +38,17 @@ class Promise:
         return guarantee_symbols(self.guarantee)
 
 
-def promised(bundle: Bundle, again: bool = False) -> Promise:
+def promised(bundle: Bundle, repeated: bool = False) -> Promise:
     """The promise of a bundle, its plan certified anew: a digest alone can be made by anybody.
 
-    again: whether the device gave these permanent responses before, which the plan need not say.
-
-    Noise is drawn again where reports do not fit (docs/protocol.md, "Slots"): epsilon and delta
-    are those of `redrawn`. Raises PlanError if the plan does not keep what it says.
+    repeated: whether the device gave these permanent responses before, which the plan need not say.
+    Raises PlanError if the plan does not keep what it says.
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
         allowed = "its noise is too small for what it promises; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
-    return kept(bundle, plan.guarantee, again)
-
-
-def kept(bundle: Bundle, said: Guarantee, again: bool = False) -> Promise:
-    """What a collection by this bundle leaves of a guarantee of its plan. again: as above."""
-    plan, chance = bundle.plan, tail(bundle.plan, bundle.slots)
-    mixed, alone = analysis(said.analysis).shuffled, said.local_epsilon
-    if mixed and (bundle.local_only or again or repeats(plan)):
-        said, mixed = local_guarantee(plan, said.crowd), False
-    rounds = plan.survey.rounds  # in each of them noise is drawn again
-    people = (said.crowd if mixed else 1) * rounds
-    whole = redrawn(said.epsilon, said.delta, tail=chance, crowd=people)
-    local = redrawn(alone, 0.0, tail=chance, crowd=rounds).epsilon
-    changes = {"epsilon": whole.epsilon, "delta": whole.delta, "local_epsilon": local}
-    return Promise(said.model_copy(update=changes), chance)
+    return Promise(bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots))
 
 
 def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:

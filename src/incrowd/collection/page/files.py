@@ -16,16 +16,16 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from incrowd.accounting.analyses import analysis
-from incrowd.accounting.redraws import redrawn
+from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.bundle import FORMAT, Bundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
-from incrowd.plans.slots import slots, tail
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
+from incrowd.workflow.guarantees import guarantee_of
 
 LANGUAGE = "language"  # the key of a page's texts that holds the language's own name
 _HERE = files(__package__)
@@ -33,10 +33,15 @@ _HERE = files(__package__)
 
 @dataclass(frozen=True)
 class Asked:
-    """What a page asks. digest: of the bundle, in hexadecimal, if it is known; else empty."""
+    """What a page asks, and what it promises.
+
+    digest: of the bundle, in hexadecimal, if it is known; else empty, and the promise is that of a
+    bundle in which two parties mix and open.
+    """
 
     plan: Plan
     shuffler: str
+    guarantee: Guarantee
     digest: str = ""
     title: str = ""
     language: str = ""
@@ -47,21 +52,24 @@ def asked_in(path: Path, shuffler: str | None) -> Asked:
 
     Raises UsageError for an address that is missing, is none, or is not the bundle's.
     """
-    if _is_bundle(path):
+    if is_bundle(path):
         bundle = Bundle.parse(path.read_bytes())
         own, words = bundle.addresses.shuffler, bundle.wording
         if shuffler not in (None, own):
             raise UsageError.of("shuffler", shuffler, f"should be the bundle's, {own}, or left out")
-        return Asked(bundle.plan, own, bundle.digest.hex(), words.title, words.language)
+        about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
+        return Asked(bundle.plan, own, *about)
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
     except ValueError as error:
         raise UsageError.of("shuffler", shuffler or "", str(error)) from None
-    return Asked(plan, address, "", plan.survey.name, plan.survey.language)
+    promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
+    return Asked(plan, address, promise, "", plan.survey.name, plan.survey.language)
 
 
-def _is_bundle(path: Path) -> bool:
+def is_bundle(path: Path) -> bool:
+    """Whether a file is a bundle, or says that it is."""
     try:
         content = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -139,19 +147,17 @@ HOSTS = ("_headers", "nginx.conf", "Caddyfile")
 
 def _config(asked: Asked) -> dict[str, Any]:
     """What the page knows of its survey before it asks anybody."""
-    plan = asked.plan
-    promise, chance = plan.guarantee, tail(plan, slots(plan))
+    plan, promise = asked.plan, asked.guarantee
+    repeated = promise.reduced_by == ("permanent-responses",)
     mixed = analysis(promise.analysis).shuffled
-    crowd = max(1, promise.crowd) if mixed else 1
-    whole = redrawn(promise.epsilon, promise.delta, tail=chance, crowd=crowd)
-    local = redrawn(promise.local_epsilon, 0.0, tail=chance, crowd=1)
     figures = {
-        "factor": factor(whole.epsilon).replace(",", ""),
-        "delta": bound(whole.delta) if whole.delta else "0",
-        "local_factor": factor(local.epsilon).replace(",", ""),
+        "factor": factor(promise.epsilon).replace(",", ""),
+        "delta": bound(promise.delta) if promise.delta else "0",
+        "local_factor": factor(promise.local_epsilon).replace(",", ""),
         "crowd": promise.crowd,
-        "local_only": not mixed,
-        "permanent": bool(plan.memoised),
+        "local_only": not mixed and not repeated,
+        "repeated": repeated,
+        "permanent": bool(plan.memoised) and not repeated,
     }
     return {
         "shuffler": asked.shuffler,

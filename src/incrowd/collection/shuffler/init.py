@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.accounting.redraws import Redrawn, redrawn
+from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.wire.bundle import Bundle, least_reserve
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import place
-from incrowd.plans.slots import slots, tail
+from incrowd.plans.slots import slots
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
@@ -70,12 +70,13 @@ class Terms(BaseModel):
 class Made:
     """A bundle, the shuffler's private key for it, and what it guarantees.
 
-    guarantee: that of the plan, and what it costs that devices draw again until all fits.
+    guarantee: that of the plan, and what it costs that devices draw again until all fits; the local
+    one if nothing else holds for this bundle.
     """
 
     bundle: Bundle
     private: Ed25519PrivateKey
-    guarantee: Redrawn
+    guarantee: Guarantee
 
 
 def make_bundle(plan: Plan, terms: Terms) -> Made:
@@ -87,12 +88,11 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
     _check(terms)
     private, survey = Ed25519PrivateKey.generate(), plan.survey
     said = terms.model_dump(include=set(Bundle.model_fields) & set(Terms.model_fields))
-    places = slots(plan)
     reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
     more = {
         "plan": plan,
         "wording": _wording(survey, terms),
-        "slots": places,
+        "slots": slots(plan),
         "shuffler_key": private.public_key().public_bytes_raw().hex(),
         "addresses": {"shuffler": terms.shuffler, "collector": terms.collector},
         "colluding": survey.colluding if terms.colluding is None else terms.colluding,
@@ -104,9 +104,7 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         bundle = Bundle.model_validate(said | more)
     except ValidationError as error:
         raise _wrong(error) from None
-    promise, chance = plan.guarantee, tail(plan, places)
-    cost = redrawn(promise.epsilon, promise.delta, tail=chance, crowd=max(1, promise.crowd))
-    return Made(bundle, private, cost)
+    return Made(bundle, private, bundle_guarantee(bundle))
 
 
 def _wording(survey: Survey, terms: Terms) -> dict[str, Any]:

@@ -4,10 +4,12 @@ const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Nu
 
 /** What is promised to whoever answers: worked out when the page was made, from the plan that it is for. */
 export function promise(config, bundle, words) {
-  const local = bundle.local_only || config.promise.local_only
+  const { repeated } = config.promise
+  const alone = bundle.local_only || config.promise.local_only
+  const local = alone || repeated
   const { factor, delta } = local ? { factor: config.promise.local_factor, delta: "0" } : config.promise
   const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
-  const key = local ? "promise_local" : delta === "0" ? "promise_pure" : "promise"
+  const key = alone ? "promise_local" : repeated ? "promise_repeated" : delta === "0" ? "promise_pure" : "promise"
   const colluding = words.say(bundle.colluding ? "colluding" : "no_colluding", { colluding: bundle.colluding })
   const about = local ? null : el("p", {}, words.say("promise_rests", { ...values, colluding }))
   return [

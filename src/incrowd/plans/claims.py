@@ -1,0 +1,85 @@
+"""What a collection of reports states about the network that it came over.
+
+It is part of the collection itself and of every tally of it, so that the promise does not depend
+on a receipt that can be lost or moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from incrowd.errors import InWords, ReportsError
+
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+ID_DOMAIN = b"incrowd collection 1\x00"
+ID_BYTES = 16
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Claims(_Frozen):
+    """What a bundle states and a guarantee depends on.
+
+    bundle: SHA-256 of the bundle. codes: whether an upload needs an invitation. colluding: people
+    who may cooperate with the analyst. local_only: whether one party is shuffler and collector.
+    places: sealed reports in each upload. tail: at most the chance that the reports of one person
+    did not fit into them and were drawn again.
+    """
+
+    bundle: Digest
+    codes: bool
+    colluding: Annotated[int, Field(ge=0)]
+    local_only: bool
+    places: Annotated[int, Field(ge=1)]
+    tail: Annotated[float, Field(ge=0, lt=1)]
+
+
+class Release(_Frozen):
+    """One release of a bundle.
+
+    id: SHA-256 of the header that the shuffler signed. strata: the numbers of its strata in the
+    bundle. people: whose reports it holds, at most.
+    """
+
+    claims: Claims
+    id: Digest
+    strata: tuple[Annotated[int, Field(ge=0)], ...] = Field(min_length=1)
+    people: Annotated[int, Field(ge=0)]
+
+    def collection(self, message: int) -> str:
+        """The id of the collection with the reports of a message, however often it is opened."""
+        content = ID_DOMAIN + bytes.fromhex(self.id) + message.to_bytes(4)
+        return hashlib.sha256(content).hexdigest()[: 2 * ID_BYTES]
+
+
+def together(some: frozenset[Release], others: Iterable[Release]) -> frozenset[Release]:
+    """Both. Raises ReportsError for releases that cannot be counted together.
+
+    A stratum of a bundle is released once; what two files say of one release has to be equal.
+    """
+    for other in frozenset(others) - some:
+        for one in some:
+            _check_pair(one, other)
+        some |= {other}
+    return some
+
+
+def _check_pair(one: Release, other: Release) -> None:
+    if one.id == other.id:
+        found = InWords(f"two versions of release {one.id[:12]}…")
+        allowed = "one of the files was edited; use them as they were written"
+        raise ReportsError.of("reports", found, allowed)
+    shared = {*one.strata} & {*other.strata}
+    if shared and one.claims.bundle == other.claims.bundle:
+        found = InWords(f"two releases of stratum {min(shared) + 1} of one bundle")
+        allowed = (
+            "a stratum is released once, and a shuffler that signs two releases of it cheats; "
+            "name the reports of one of them"
+        )
+        raise ReportsError.of("reports", found, allowed)
