@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 import incrowd
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import plan_error
+from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
 from incrowd.presentation.number_text import chance, written_out

@@ -15,7 +15,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
-from incrowd.planner.expectation import plan_error
+from incrowd.planner.precision import plan_error
 from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
