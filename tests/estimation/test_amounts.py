@@ -334,10 +334,14 @@ def test_the_forecast_is_the_error_that_comes():
     plan = settings()
     answers = pd.DataFrame({"visits": np.tile(EDGES, 125)})
     found = mean(figures_of(plan, answers, Keystream.for_simulation(4)))
-    forecast = mean(expected(plan, VISITS))
+    forecast = mean(expected(plan, VISITS, even=True))
     assert forecast.estimate == pytest.approx(np.mean(EDGES))
     assert found.standard_error == pytest.approx(forecast.standard_error, rel=0.05)
-    assert incrowd.forecast(plan)[0].mean_error == forecast.standard_error
+    uneven = mean(expected(plan, VISITS, even=False))
+    halves = np.array([8, 4, 2, 1]) / 15
+    assert uneven.estimate == pytest.approx(halves @ EDGES)
+    worse = max(forecast.standard_error, uneven.standard_error)
+    assert incrowd.forecast(plan)[0].mean_error == worse
     assert true_moments(plan, People.of(plan.survey, pa.Table.from_pandas(answers)), ("visits",))[
         1:
     ] == pytest.approx(0.25)

@@ -20,6 +20,12 @@ def regression(*questions, outcome="a", on=("b",), **more):
     return lambda _: survey(YESNO, B, *questions, regression=[wanted], **grouping)
 
 
+def several(at_most=2, **changed):
+    """A survey of one question with overlapping options."""
+    asked = {"id": "s", "type": "multi", "options": ["x", "y"], "at_most": at_most}
+    return lambda _: survey(asked | changed)
+
+
 def load(text):
     return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
 
@@ -161,6 +167,19 @@ CASES = {
     "a label of no answer": lambda _: question(labels={"maybe": "a"}),
     "two answers with one label": lambda _: question(labels={"no": "a", "yes": "a"}),
     "labels as text": lambda _: question(labels="a"),
+    "shares as a list": lambda _: question(shares=[0.9, 0.1]),
+    "shares as words": lambda _: question(shares={"yes": "few", "no": "most"}),
+    "a share of what is not an answer": lambda _: question(shares={"yes": 0.1, "maybe": 0.9}),
+    "a share above one": lambda _: question(shares={"yes": 10, "no": 90}),
+    "expected shares that do not sum to one": lambda _: question(shares={"yes": 0.1, "no": 0.8}),
+    "shares without two of the answers": lambda _: question(optional=True, shares={"yes": 0.1}),
+    "shares of an open question": lambda _: survey(YESNO, TOWN | {"shares": {"yes": 0.5}}),
+    "shares of words": lambda _: survey(TEXT | {"shares": {"cat": 0.5}}),
+    "shares without an option": several(shares={"x": 0.5}),
+    "an option more common than answers": several(
+        optional=True, shares={"x": 0.8, "y": 0.1, "no answer": 0.4}
+    ),
+    "more options than are allowed": several(at_most=1, shares={"x": 0.8, "y": 0.8}),
     "a language that is none": lambda _: survey(language="plain English"),
     "messages as text": lambda _: survey(message="a"),
 }

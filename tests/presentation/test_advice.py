@@ -10,10 +10,10 @@ from scipy.stats import norm
 
 import incrowd
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import plan_error
+from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
-from incrowd.presentation.number_text import chance, written_out
+from incrowd.presentation.number_text import chance, short_percent, written_out
 from incrowd.presentation.terminal_tables import open_table_lines
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "health.toml"
@@ -46,9 +46,20 @@ def test_a_chance_reads_as_people_say_it():
     assert chance(1 / 2500) == "one in 2,500"
 
 
+def expected(*ids, even=0.0255, uneven=0.0255):
+    return SimpleNamespace(questions=ids, standard_error_even=even, standard_error_uneven=uneven)
+
+
 def test_the_margin_is_half_of_the_interval():
+    """1.96 x 0.0051 = 0.0100, and 1.96 x 0.01 = 0.0196."""
     assert math.isclose(advice.HALF_WIDTH, norm.interval(0.95)[1], rel_tol=1e-12)
-    assert advice.margin(0.0051) == "±1.00 percentage points"
+    survey = SimpleNamespace(
+        crowd=10, objective="largest", open=(), questions=[1, 2], counted=[("a",)]
+    )
+    made = SimpleNamespace(survey=survey)
+    for even, uneven, said in ((0.0051, 0.0051, "±1.00"), (0.01, 0.0051, "±1.00 to ±2.0")):
+        line = advice.first_line(made, [expected("a", even=even, uneven=uneven)])
+        assert f"each share of a single question is known to {said} percentage points." in line
 
 
 @pytest.mark.parametrize(
@@ -91,16 +102,62 @@ def test_nothing_is_advised_that_hardly_helps():
     assert line.endswith("ε 36.0 instead of 9.00, and 5 messages instead of 2")
 
 
-def test_a_plan_of_no_use_is_said():
-    assert list(advice.of_no_use(0.2)) and not list(advice.of_no_use(0.05))
+def panel(**more):
+    """Eight questions, one joint table of three of them, and a regression on five others."""
+    raw = {"name": "A", "crowd": 800, "privacy": {"epsilon": 20.0, "analysis": "local"}}
+    raw["question"] = [{"id": id, "type": "yesno"} for id in "abcdefgh"]
+    raw["table"] = [{"questions": ["a", "b", "c"]}]
+    raw["regression"] = [{"outcome": "d", "on": list("efgh")}]
+    return incrowd.plan(incrowd.Survey.of(raw | more))
+
+
+def test_the_headline_tells_questions_joint_tables_and_regressions_apart():
+    """The table of five questions that the regression is read from is far less precise than all
+    that is wanted, and stands in no clause; each clause is checked with the closed form."""
+    made = panel()
+    tables, models = incrowd.forecast(made), incrowd.forecast_regressions(made)
+    line = advice.first_line(made, tables, models)
+    q = made.messages[0].noise.q
+    v = q * (1 - q) / (1 - 2 * q) ** 2
+
+    def error(share, questions):
+        noise = (share + v) ** questions - share**questions
+        return math.sqrt((noise + share**questions * (1 - share**questions)) / 800)
+
+    def text(error):
+        return short_percent(norm.ppf(0.975) * error).removesuffix("%")
+
+    single = sorted([error(0.5, 1), math.sqrt((v + 0.09) / 800)])
+    joint = error(0.5, 3), error(0.9, 3)
+    size = norm.ppf(0.975) * max(each.standard_error for each in models[0].coefficients[1:])
+    assert line == (
+        f"With 800 people each share of a single question is known to ±{text(single[0])} to "
+        f"±{text(single[1])} percentage points; largest joint table ±{text(joint[0])} to "
+        f"±{text(joint[1])}; regression of d=yes: odds ratios of {math.exp(size):.3g} or more."
+    )
+    assert max(table.standard_error for table in tables) > 1.1 * joint[1]
+
+
+def test_what_tells_next_to_nothing_is_named():
+    """±25 percentage points: of all single questions, or else of a joint table."""
+    made = panel()
+    good, bad = {"even": 0.01, "uneven": 0.02}, {"even": 0.05, "uneven": 0.35}
+    assert not list(advice.of_no_use(made, [expected("a", **good), expected(*"abc", **good)]))
+    (line,) = advice.of_no_use(made, [expected("a", **good), expected(*"abc", **bad)])
+    assert line.startswith("the joint table a, b, c is known to ±9.8 to ±69 percentage points only")
+    (line,) = advice.of_no_use(made, [expected("a", **bad), expected(*"abc", **bad)])
+    assert line.startswith("single questions are known to ±9.8 to ±69 percentage points only")
+    of_regression = expected(*"defgh", **bad)
+    assert not list(advice.of_no_use(made, [expected("a", **good), of_regression]))
 
 
 def test_what_was_solved_for_is_said_first():
     privacy = SimpleNamespace(epsilon=0.7012)
-    survey = SimpleNamespace(crowd=168_411, objective="largest", open=(), privacy=privacy)
-    made = SimpleNamespace(survey=survey)
-    assert advice.first_line(made, 0.01, solved="crowd").startswith("You need 168,411 people")
-    assert "epsilon 0.701" in advice.first_line(made, 0.01, solved="epsilon")
+    asked = {"questions": [1], "counted": [("a",)], "open": ()}
+    survey = SimpleNamespace(crowd=168_411, objective="largest", privacy=privacy, **asked)
+    made, tables = SimpleNamespace(survey=survey), [expected("a")]
+    assert advice.first_line(made, tables, solved="crowd").startswith("You need 168,411 people")
+    assert "epsilon 0.701" in advice.first_line(made, tables, solved="epsilon")
 
 
 def test_a_crowd_of_each_stratum_is_said_with_that_of_all():
@@ -116,7 +173,7 @@ def test_a_crowd_of_each_stratum_is_said_with_that_of_all():
     crowd = "1,500 people in each stratum (9,000 or more in all 6 strata)"
     known = "is known there to ±5.0 percentage points."
     for solved, start in ((None, f"With {crowd} "), ("crowd", f"You need {crowd}: ")):
-        line = advice.first_line(made, 0.0255, solved=solved)
+        line = advice.first_line(made, [expected("drugs")], solved=solved)
         assert line.startswith(start) and line.endswith(known)
     assert list(open_table_lines(made.survey)) == [
         "faculty: sent openly, so known without noise",

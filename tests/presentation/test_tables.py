@@ -11,6 +11,7 @@ import incrowd
 from incrowd.estimation.bootstrap import BootstrapBias
 from incrowd.presentation.terminal_tables import (
     alternatives_table,
+    assumed_words,
     forecast_table,
     postprocessed_table,
     table,
@@ -52,11 +53,11 @@ def test_a_way_without_an_error_says_why_and_the_others_how_much_worse_they_are(
 def test_what_a_plan_will_tell(openly):
     questions = [{"id": "a", "type": "yesno"}, {"id": "b", "type": "yesno", "open": openly}]
     raw = {"name": "s", "crowd": 1000, "privacy": {"epsilon": 1.0}, "question": questions}
-    expected = [(("a", "b"), 0.0123, float("inf"), 456.7)]
+    expected = [(("a", "b"), 0.0213, 0.0123, float("inf"), 456.7)]
     text = " ".join(printed(forecast_table(incrowd.Survey.of(raw), expected)).split())
-    whose = " of the smallest stratum" if openly else ""
-    assert f"1,000 people{whose} will tell" in text and "a, b" in text
-    assert "1.2%" in text and "457" in text and "none" in text
+    whose = " in the smallest stratum" if openly else ""
+    assert f"expected precision with 1,000 people{whose} " in text and "a, b" in text
+    assert "1.2% to 2.1%" in text and "457" in text and "none" in text
 
 
 def test_what_nobody_can_detect_is_no_share_above_one():
@@ -68,9 +69,23 @@ def test_what_nobody_can_detect_is_no_share_above_one():
             "question": [{"id": "a", "type": "yesno"}],
         }
     )
-    text = printed(forecast_table(survey, [(("a",), 0.9, 1.34, 0.2), (("a",), 0.5, 0.99, 1.6)]))
+    text = printed(
+        forecast_table(survey, [(("a",), 0.9, 0.9, 1.34, 0.2), (("a",), 0.5, 0.5, 0.99, 1.6)])
+    )
     assert "134" not in text and "none" in text and "below 1" in text
     assert "99%" in text and " 2 " in text
+
+
+def test_a_forecast_says_what_it_assumes():
+    asked = [{"id": "a", "type": "yesno"}, {"id": "b", "type": "yesno", "shares": {"yes": 0.1}}]
+    raw = {"name": "s", "crowd": 1000, "privacy": {"epsilon": 1.0}}
+    none, some, all = (
+        assumed_words(incrowd.Survey.of(raw | {"question": questions}))
+        for questions in (asked[:1], asked, asked[1:])
+    )
+    assert "equally common, and if they are uneven (one yes in ten;" in none and none in some
+    assert some.endswith("; the shares of b are as stated")
+    assert all.endswith("with the stated shares of the answers")
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -25,8 +25,8 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import plan_error
 from incrowd.planner.frontier import frontier as curves_around
+from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import UNKNOWNS, Wish, with_budget
 from incrowd.planner.solving import solve as solve_for
 from incrowd.plans.ledger import Ledger

@@ -15,7 +15,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import Alternative
-from incrowd.planner.expectation import plan_error
+from incrowd.planner.precision import plan_error
 from incrowd.planner.spending import spent
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
@@ -37,6 +37,7 @@ from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     alternatives_table,
+    assumed_words,
     beyond_budget,
     coefficient_table,
     comparison_table,
@@ -60,13 +61,14 @@ from incrowd.workflow.verify import Verification
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
-    advice = [first_line(made, error, solved=solved), *sharper(made, error, others)]
+    advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
     advice += odds_seen(made, models)
-    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(error)]
+    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     if json:
         facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
-        more = {"tables": tables, "regressions": finite(list(map(expected_facts, models)))}
+        more = {"tables": tables, "assumed": assumed_words(made.survey)}
+        more["regressions"] = finite(list(map(expected_facts, models)))
         more["alternatives"] = [finite(way._asdict()) for way in others]
         if openly := list(open_table_lines(made.survey)):
             more["open_tables"] = openly
@@ -82,10 +84,17 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for text in doubts:
         say(f"warning: {text}")
     expectations = (
-        (t.questions, t.standard_error, t.minimum_detectable_share, t.effective_sample_size)
-        for t in expected
+        (
+            each.questions,
+            each.standard_error_even,
+            each.standard_error_uneven,
+            each.minimum_detectable_share,
+            each.effective_sample_size,
+        )
+        for each in expected
     )
     out.print(forecast_table(made.survey, expectations))
+    say(assumed_words(made.survey))
     say(VISIBLE)
     for text in open_table_lines(made.survey):
         say(text)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
-from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Grouping, Progress, Search, ways
 from incrowd.planner.planner import certified_messages
+from incrowd.planner.precision import expected_error
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.plans import Asked

@@ -1,4 +1,4 @@
-"""How sharp the mean of an amount will be, if all edges are equally common."""
+"""How precise the mean of an amount will be, under assumed shares of its edges."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import numpy as np
 
 from incrowd.estimation.amounts import Evidence, evidence
 from incrowd.estimation.readings import Reading
+from incrowd.planner.precision import assumed_shares
 from incrowd.planner.sources import sources
 from incrowd.plans import Plan
 from incrowd.survey import Amount
 
 
-def expected(plan: Plan, question: Amount) -> Evidence:
-    """What the plan's crowd would say on average: the counts without chance."""
-    answers, bits = len(question.answers), question.domain.bits
-    record = np.append(1.0, np.full(answers, 1 / answers)[-bits:])
+def expected(plan: Plan, question: Amount, even: bool) -> Evidence:
+    """What the plan's crowd would say on average: the counts without chance. even: as
+    `assumed_shares` has it."""
+    bits = question.domain.bits
+    record = np.append(1.0, assumed_shares(question, even)[-bits:])
     found = []
     for source in sources(plan, (question.id,)):
         rates = source.message.channels[question.id].reported(bits) @ record

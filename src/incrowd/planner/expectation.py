@@ -1,8 +1,9 @@
-"""What the noise will do to a table, before anything is collected.
+"""What the planner makes small, and by what messages are weighted: the noise of a guessed cell.
 
 The guess is that all answers are equally common (of a `multi` question, that half of what is
 allowed is given) and that questions have nothing to do with each other. Then the noise of a cell,
-E[g^2] - E[g] for the debiased report g, is a product over questions less another product.
+E[g^2] - E[g] for the debiased report g, is a product over questions less another product. How
+precise tables will be is another matter: `incrowd.planner.precision`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.wanted import weighed
-from incrowd.plans import Message, Plan, fixed_channel
+from incrowd.plans import Message, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 
 
@@ -45,8 +46,7 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     channel: a randomizer of the question's own; None for a bit flip.
     """
     if isinstance(question, Text):
-        unlike = (1 - 1 / question.block) ** 2  # another word sets the bit with chance 1 / block
-        scale = 1 / (question.hashes * unlike)
+        scale = text_scale(question)
         fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
         return Axis(0.0, 1, fixed, scale)
     cells = len(question.answers)
@@ -60,6 +60,12 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     )
     place = int(np.argmax(second - guess))
     return Axis(share, cells, float(second[place]))
+
+
+def text_scale(question: Text) -> float:
+    """The variance by noise of a word's share, times the number of people, for v = 1."""
+    unlike = (1 - 1 / question.block) ** 2  # another word sets the bit with chance 1 / block
+    return 1 / (question.hashes * unlike)
 
 
 def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
@@ -84,26 +90,14 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     return message.independent_copies / float(noise_variance(table_axes(survey, ids), v))
 
 
-def expected_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
-    """The noise variance of a table's largest expected cell, times the number of people.
+def guessed_error(survey: Survey, messages: Sequence[Message]) -> float:
+    """The standard error that the planner makes small: of the guessed cells of the wanted tables,
+    the largest or their mean, as the survey wishes. Messages are combined by inverse variance."""
 
-    A table that several messages hold is combined from them by inverse variance.
-    """
-    return 1 / sum(weight(survey, message, ids) for message in messages if message.holds(ids))
+    def error(ids: Sequence[str]) -> float:
+        weights = [weight(survey, message, ids) for message in messages if message.holds(ids)]
+        variance = 1 / sum(weights) + sampling_variance(table_axes(survey, ids))
+        return math.sqrt(variance / survey.crowd)
 
-
-def expected_variance(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> float:
-    """Its variance by noise and sampling together, times the number of people."""
-    return expected_noise(survey, messages, ids) + sampling_variance(table_axes(survey, ids))
-
-
-def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
-    """The standard error of the wanted tables, the largest or their mean, as the survey wishes."""
-    variances = [expected_variance(survey, messages, ids) for ids in weighed(survey)]
-    errors = [math.sqrt(variance / survey.crowd) for variance in variances]
+    errors = list(map(error, weighed(survey)))
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
-
-
-def plan_error(made: Plan) -> float:
-    """The standard error of a plan's wanted tables: the largest, or their mean."""
-    return expected_error(made.survey, made.messages)

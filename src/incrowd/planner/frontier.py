@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import PrivacyError
-from incrowd.planner.expectation import expected_error
 from incrowd.planner.groups import Progress
 from incrowd.planner.planner import make_plan
+from incrowd.planner.precision import expected_error
 from incrowd.survey import Survey
 
 POINTS = 7

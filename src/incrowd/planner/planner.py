@@ -12,7 +12,7 @@ from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PlanFileError, PrivacyError
-from incrowd.planner.expectation import expected_error
+from incrowd.planner.expectation import guessed_error
 from incrowd.planner.groups import Grouping, Progress, ways
 from incrowd.planner.sent import sent, sent_before, sent_by
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
@@ -42,8 +42,8 @@ def make_plan(
         if messages and way.allocation.error * by.below_limit >= error:
             continue  # no noise makes it so much better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
-        if not messages or expected_error(survey, tried) < error:
-            messages, error = tried, expected_error(survey, tried)
+        if not messages or guessed_error(survey, tried) < error:
+            messages, error = tried, guessed_error(survey, tried)
     everything = sent(survey, messages, earlier)
     certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
     delta = by.promised_delta(survey.privacy.delta)
@@ -149,6 +149,19 @@ def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Mes
     return tuple(
         _message(asked, noise(i), share.copies)
         for i, (asked, share) in enumerate(zip(questions, shares, strict=True))
+    )
+
+
+def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
+    """The messages with the noise that the large-N limit gives them, which nobody certifies."""
+    asked = [tuple(map(survey.question, ids)) for ids in way.groups]
+    return tuple(
+        _message(
+            questions,
+            BitFlip.from_excess(1 / share.v) if _distance(questions) else None,
+            share.copies,
+        )
+        for questions, share in zip(asked, way.allocation.shares, strict=True)
     )
 
 

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.expectation import plan_error
 from incrowd.planner.groups import Progress, ways
-from incrowd.planner.planner import make_plan
+from incrowd.planner.planner import limit_messages, make_plan
+from incrowd.planner.precision import expected_error, plan_error
 from incrowd.plans import Plan
 from incrowd.survey import Survey
 
@@ -102,7 +102,9 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
     found = ways(survey)
-    return found[0].allocation.error if found else math.inf
+    if not found or found[0].allocation.error == math.inf:
+        return math.inf
+    return expected_error(survey, limit_messages(survey, found[0]))
 
 
 def with_budget(survey: Survey, reports_per_person: int) -> Survey:

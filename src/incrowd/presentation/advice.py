@@ -1,10 +1,12 @@
-"""What a person wants to know of a plan before anything else: how sharp, and what would help."""
+"""What a person wants to know of a plan first: how precise it will be, and what would help."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from statistics import fmean
+from typing import Protocol
 
 from incrowd.channels.rounding import rounded_up
 from incrowd.estimation.regression.results import Regression
@@ -23,22 +25,91 @@ USELESS = 0.25  # a margin: the interval holds half of all shares
 COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 
 
-def margin(error: float) -> str:
-    """Half of a 95% interval, as text."""
-    return f"±{short_percent(HALF_WIDTH * error).removesuffix('%')} percentage points"
+class TableForecast(Protocol):
+    """What to expect of a table: standard errors of its least precise cell, as proportions."""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Their ids."""
+
+    @property
+    def standard_error_even(self) -> float:
+        """If all answers are equally common."""
+
+    @property
+    def standard_error_uneven(self) -> float:
+        """If they are uneven, or as stated."""
 
 
-def first_line(made: Plan, error: float, *, solved: str | None = None) -> str:
-    """How many people know what how well. solved: what was looked for, if anything was."""
+def first_line(
+    made: Plan,
+    expected: Sequence[TableForecast],
+    models: Sequence[Regression] = (),
+    *,
+    solved: str | None = None,
+) -> str:
+    """How precise single questions, joint tables and regressions will be, each by itself.
+
+    expected: of all tables; models: of the wanted regressions. solved: what was looked for, if
+    anything was.
+    """
     survey, average = made.survey, " on average" if made.survey.objective == "mean" else ""
     there = " there" if survey.open else ""
-    known = f"each share of the wanted tables is known{there} to {margin(error)}{average}"
+    single, joint = _tables(survey, expected)
+    low, high = _errors(survey, single)
+    of = "each share" if len(survey.questions) == 1 else "each share of a single question"
+    known = [f"{of} is known{there} to {_between(low, high)} percentage points{average}"]
+    if joint:
+        which = "joint tables" if average else "largest joint table"
+        known.append(f"{which} {_between(*_errors(survey, joint))}{average}")
+    said = "; ".join([*known, *map(_detected, models)])
     if solved == "crowd":
-        return f"You need {_people(survey)}: {known}."
+        return f"You need {_people(survey)}: {said}."
     if solved in ("epsilon", "delta"):
         value = getattr(survey.privacy, solved)
-        return f"{_people(survey)} need {solved} {value:.3g}: {known}."
-    return f"With {_people(survey)} {known}."
+        return f"{_people(survey)} need {solved} {value:.3g}: {said}."
+    return f"With {_people(survey)} {said}."
+
+
+def _tables(
+    survey: Survey, expected: Sequence[TableForecast]
+) -> tuple[list[TableForecast], list[TableForecast]]:
+    """Tables of one question, and wanted joint ones; not those that only a regression reads."""
+    wanted = set(map(frozenset, survey.counted))
+    joint = [each for each in expected if len(each.questions) > 1]
+    return (
+        [each for each in expected if len(each.questions) == 1],
+        [each for each in joint if frozenset(each.questions) in wanted],
+    )
+
+
+def _errors(survey: Survey, tables: Sequence[TableForecast]) -> tuple[float, float]:
+    """Standard errors under both assumptions, the smaller one first: the largest, or the mean."""
+    of = max if survey.objective == "largest" else fmean
+    even = of([each.standard_error_even for each in tables])
+    uneven = of([each.standard_error_uneven for each in tables])
+    return min(even, uneven), max(even, uneven)
+
+
+def _between(low: float, high: float) -> str:
+    """Margins of two standard errors, as "±1.6 to ±2.0"; once, if they look alike."""
+    shown = (f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}" for error in (low, high))
+    return " to ".join(dict.fromkeys(shown))
+
+
+def _detected(found: Regression) -> str:
+    """What the least precise coefficient of a regression detects."""
+    if not found.estimable:
+        return f"regression of {found.outcome}: cannot be estimated"
+    size = HALF_WIDTH * max(each.standard_error for each in found.coefficients[1:])
+    if found.family == "logistic":
+        return f"regression of {found.outcome}: odds ratios of {odds(size)} or more"
+    return f"regression of {found.outcome}: differences of {size:.3g} or more"
+
+
+def odds(log: float) -> str:
+    """An odds ratio from its logarithm; beyond a million only that."""
+    return f"{math.exp(log):.3g}" if log < math.log(1e6) else "a million"
 
 
 def _people(survey: Survey) -> str:
@@ -86,13 +157,25 @@ def odds_seen(made: Plan, expected: Sequence[Regression]) -> Iterator[str]:
             )
 
 
-def of_no_use(error: float) -> Iterator[str]:
-    """A warning where the answers would tell next to nothing."""
-    if HALF_WIDTH * error >= USELESS:
+def of_no_use(made: Plan, expected: Sequence[TableForecast]) -> Iterator[str]:
+    """Warnings of what would tell next to nothing: single questions, or else some joint tables."""
+    single, joint = _tables(made.survey, expected)
+    remedy = "ask more people (--solve crowd --margin 5% says how many), or want fewer tables"
+    low, high = _errors(made.survey, single)
+    if HALF_WIDTH * high >= USELESS:
         yield (
-            f"each share is known to {margin(error)} only, which tells next to nothing; ask more "
-            "people (--solve crowd --margin 5% says how many), or want fewer tables"
+            f"single questions are known to {_between(low, high)} percentage points only, which "
+            f"tells next to nothing; {remedy}"
         )
+        return
+    for table in joint:
+        errors = table.standard_error_even, table.standard_error_uneven
+        if HALF_WIDTH * max(errors) >= USELESS:
+            yield (
+                f"the joint table {', '.join(table.questions)} is known to "
+                f"{_between(*sorted(errors))} percentage points only, which tells next to nothing; "
+                f"{remedy}"
+            )
 
 
 def times(ratio: float) -> str:

@@ -22,15 +22,20 @@ from incrowd.presentation.comparisons import HEADINGS, rows, title
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
 
-# Questions, standard error, smallest share that is told from zero, effective sample.
-Expected = tuple[Sequence[str], float, float, float]
+# Questions, standard errors if answers are even and if they are uneven, detectable share, effective
+# sample.
+Expected = tuple[Sequence[str], float, float, float, float]
 
 LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quiet head
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
 SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
+EVEN_OR_NOT = (
+    "if all answers are equally common, and if they are uneven (one yes in ten; otherwise each "
+    "answer half as common as the one before)"
+)
 VISIBLE = (
-    "detectable share: smallest share detected in half of all surveys (5% false alarms in a "
-    "table); effective sample: as precise as so many people asked without privacy"
+    "detectable share: detected in half of all surveys or more, whichever answers it is of (5% "
+    "false alarms in a table); effective sample: as precise as so many people asked without privacy"
 )
 UNDETECTED = "none"  # where even a share of 100% would be taken for noise
 
@@ -83,15 +88,26 @@ def beyond_budget(made: Plan) -> Iterator[str]:
 
 
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
-    """How sharp each table will be, of the smallest stratum where questions are open."""
-    whose = " of the smallest stratum" if survey.open else ""
-    title = f"what {survey.crowd:,} people{whose} will tell, if all answers are equally common"
-    shown = table(title, "table", "standard error", "detectable share", "effective sample")
-    for questions, error, detectable, people in expected:
+    """How precise each table will be, of the smallest stratum where questions are open."""
+    whose = " in the smallest stratum" if survey.open else ""
+    title = f"expected precision with {survey.crowd:,} people{whose}"
+    names = ("table", "standard error", "detectable share", "effective sample")
+    shown = table(title, *names, whole=names[1:2])
+    for questions, even, uneven, detectable, people in expected:
         visible = UNDETECTED if detectable > 1 else short_percent(detectable)
-        numbers = (short_percent(error), visible, f"{people:,.0f}" if people >= 1 else "below 1")
+        errors = " to ".join(dict.fromkeys(map(short_percent, sorted((even, uneven)))))
+        numbers = (errors, visible, f"{people:,.0f}" if people >= 1 else "below 1")
         shown.add_row(Text(", ".join(questions)), *numbers)
     return shown
+
+
+def assumed_words(survey: Survey) -> str:
+    """What the forecasts of tables assume."""
+    stated = " and ".join(survey.shares)
+    if all(question.id in survey.shares for question in survey.randomized):
+        return "standard error: of the least precise cell, with the stated shares of the answers"
+    as_stated = f"; the shares of {stated} are as stated" if stated else ""
+    return f"standard error: of the least precise cell, {EVEN_OR_NOT}{as_stated}"
 
 
 def coefficient_table(found: Regression) -> Table:

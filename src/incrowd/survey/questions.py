@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, get_args
 
@@ -21,6 +22,7 @@ SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
 SHOWN = 12  # answers, in a message
 MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
+CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
 
 
 def _is_none(value: object) -> bool:
@@ -34,7 +36,8 @@ class _Question(Frozen):
     the place of the planner's bit flip. memoised: the planner's bit flips are drawn once for each
     device and answer, and repeated in every round. open: the answer is not randomized and travels
     in clear. text, help, labels: what people read, the last by answers; what is left out is left
-    out of files as well.
+    out of files as well. shares: the expected share of each answer, on which forecasts rest, and
+    nothing else: neither noise nor promise nor anything that a device does.
     """
 
     id: str = Field(min_length=1)
@@ -47,6 +50,7 @@ class _Question(Frozen):
     text: Words | None = Field(default=None, exclude_if=_is_none)
     help: Words | None = Field(default=None, exclude_if=_is_none)
     labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
+    shares: dict[str, FiniteFloat] | None = Field(default=None, exclude_if=_is_none)
 
     def __hash__(self) -> int:
         """Tables of words have none of their own."""
@@ -117,6 +121,49 @@ class _Question(Frozen):
                 known = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
                 raise Mistake("labels", answer, f"should name one of the answers: {known}")
         return self
+
+    @property
+    def stated_shares(self) -> tuple[float, ...] | None:
+        """The expected share of each of the answers, in order; None if none are stated.
+
+        They sum to 1, except for `multi`, whose answers overlap. The one answer that may be left
+        out has the rest.
+        """
+        if self.shares is None:
+            return None
+        stated = [self.shares.get(answer) for answer in self.answers]
+        total = math.fsum(share for share in stated if share is not None)
+        full = [max(0.0, 1 - total) if share is None else share for share in stated]
+        return tuple(full if None in stated else (share / total for share in full))
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> _Question:
+        if self.shares is not None and (wrong := self._wrong_share()):
+            raise Mistake("shares", *wrong)
+        return self
+
+    def _wrong_share(self) -> tuple[object, str] | None:
+        """The value that is wrong with the shares, and what would work."""
+        shares = self.shares or {}
+        if self.open:
+            return shares, "forecasts are of each stratum by itself; leave them out"
+        for answer, share in shares.items():
+            if answer not in self.answers:
+                known = ", ".join(self.answers[:SHOWN])
+                return answer, f"it is not one of the answers; use {known}"
+            if not 0 <= share <= 1:
+                return share, f"the share of {answer!r} should be between 0 and 1"
+        return self._wrong_sum(shares)
+
+    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+        missing = [answer for answer in self.answers if answer not in shares]
+        if len(missing) > 1:
+            listed = ", ".join(missing[:SHOWN])
+            return shares, f"should give every answer its share, or all but one; missing: {listed}"
+        total = math.fsum(shares.values())
+        if total > 1 + CLOSE or (not missing and total < 1 - CLOSE):
+            return shares, f"should sum to 1; the sum is {total:.4g}"
+        return None
 
     @model_validator(mode="after")
     def _device_fits(self) -> _Question:
@@ -217,6 +264,26 @@ class Multi(_WithOptions):
     def domain(self) -> Domain:
         """At most m of the answers (with "no answer" a superset of what can be sent)."""
         return Domain(len(self.answers), 0, self.at_most)
+
+    @property
+    def stated_shares(self) -> tuple[float, ...] | None:
+        """The expected share of people who give each answer; answers overlap."""
+        if self.shares is None:
+            return None
+        return tuple(self.shares[answer] for answer in self.answers)
+
+    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+        if missing := [answer for answer in self.answers if answer not in shares]:
+            listed = ", ".join(missing[:SHOWN])
+            return shares, f"should give every answer its share; missing: {listed}"
+        answered = 1 - shares.get(NO_ANSWER, 0.0)
+        options = [shares[option] for option in self.options]
+        if max(options) > answered + CLOSE:
+            return shares, f"should give no option to more than the {answered:.4g} who answer"
+        if (total := math.fsum(options)) > answered * self.at_most + CLOSE:
+            most = answered * self.at_most
+            return shares, f"the options should sum to {most:.4g} at most; the sum is {total:.4g}"
+        return None
 
 
 class _WithEdges(_Question):
@@ -331,6 +398,9 @@ class Text(_Question):
     def one_way_only(self) -> bool:
         """Words are looked up in a list; they stand in no table with other questions."""
         return True
+
+    def _wrong_share(self) -> tuple[object, str] | None:
+        return self.shares, "the words are not known beforehand; leave them out"
 
     @model_validator(mode="after")
     def _symmetric(self) -> Text:

@@ -174,6 +174,12 @@ class Survey(views.Notebook, Frozen):
         return tuple(question.id for question in self.questions if question.type == "text")
 
     @property
+    def shares(self) -> dict[str, tuple[float, ...]]:
+        """The expected shares of the answers to each question that states them, by its id."""
+        stated = {question.id: question.stated_shares for question in self.questions}
+        return {id: shares for id, shares in stated.items() if shares is not None}
+
+    @property
     def honest(self) -> int:
         """The people a guarantee may count on: the crowd less those who may collude.
 

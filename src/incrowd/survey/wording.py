@@ -47,7 +47,7 @@ PARTS = {
     "message": "write [[message]] before each one, and its questions below",
     "regression": "write [[regression]] before each one, and its keys below",
     "reference": 'should be a table, such as { age = "30 to <40" }',
-    "shares": "should be a table, such as { smoker = [0.8, 0.2] }",
+    "shares": "should be a table, such as { yes = 0.1, no = 0.9 }",
     "labels": 'should be a table, such as { yes = "Yes", no = "No" }',
     "randomizer": 'should be a table, such as { kind = "warner", spinner = 0.7 }',
 }
