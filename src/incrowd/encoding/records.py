@@ -26,7 +26,7 @@ from incrowd.encoding.cells import (
     without_point,
 )
 from incrowd.encoding.coding import code_list, decoded
-from incrowd.encoding.outside import Outside, outside
+from incrowd.encoding.outside import CODES, Outside, outside
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
@@ -45,7 +45,7 @@ from incrowd.survey import (
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 # What other software writes for no answer; only a survey can say that it means that.
-NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", "-9", "-99", "-999", "999", "9999"}
+NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", *map(str, CODES)}
 
 
 class Encoded(NamedTuple):
