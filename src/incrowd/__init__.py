@@ -39,6 +39,7 @@ _PUBLIC = {
     "sampling.permanent": "DeviceKey",
     "survey": "Domain Survey",
     "tally.tally": "Tally",
+    "workflow.check": "AnswersCheck check",
     "workflow.compare": "compare",
     "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
