@@ -120,6 +120,10 @@ class UsageError(Unusable):
     """An option or argument that cannot be used as given."""
 
 
+class ArgumentError(UsageError, TypeError):
+    """An argument of a public function that it does not have, is missing, or of another kind."""
+
+
 class PlanError(IncrowdError):
     """The plan does not hold, or was changed after it was made."""
 

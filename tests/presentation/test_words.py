@@ -1,5 +1,7 @@
 """Whoever looks at a survey, a card or a page reads what people were asked."""
 
+from html import unescape
+
 import pyarrow as pa
 import pytest
 from rich.console import Console
@@ -100,7 +102,7 @@ class TestEstimates:
     def test_a_comparison_names_questions_and_answers(self, plan, reports):
         found = incrowd.compare(plan, reports, "limit", "health")
         assert found.wording[0] == "limit: Are you <limited>? (Not at all or In part)"
-        assert "&lt;limited&gt;" in found._repr_html_()
+        assert "&lt;limited&gt;" in unescape(found._repr_html_())
 
 
 def test_long_wordings_are_cut_in_charts():
@@ -109,4 +111,4 @@ def test_long_wordings_are_cut_in_charts():
 
 
 def test_a_notebook_shows_the_wording():
-    assert "Are you &lt;limited&gt;? By health." in WORDED._repr_html_()
+    assert "Are you &lt;limited&gt;? By health." in unescape(WORDED._repr_html_())

@@ -164,7 +164,7 @@ def test_people_see_odds_ratios_and_machines_the_same_numbers():
     assert (ratio.ratio, ratio.low) == (np.exp(first.estimate), np.exp(first.low))
     assert "log odds of ill=yes" in title(found) and len(rows(found)) == 4
     assert found.to_arrow().num_rows == 4 and "simulation" in found.to_arrow().column_names
-    assert "odds ratio" in page(found) and "<svg" in found._repr_html_()
+    assert "odds ratio" in page(found) and "&lt;svg" in found._repr_html_()
     drawn = str(forest_plot(found))
     assert all(f">{text}<" in drawn for text in ("smokes", "yes", "age", "middle", "old"))
     assert ">young<" not in drawn and "(intercept)" not in drawn

@@ -29,10 +29,8 @@ class AtBrowser:
         say(f"dashboard:   {visit.dashboard}")
         say(f"survey page: {visit.page}")
         following = _next_hour(datetime.now(UTC)).strftime("%H:%M UTC")
-        say(
-            f"the dashboard counts people once an hour, next at {following}; it shows the estimates"
-        )
-        say("as soon as the collection is closed and opened")
+        say(f"the dashboard counts people once an hour, next at {following}")
+        say("its estimates appear as soon as the collection is closed and opened")
         browse(visit.dashboard, visit.page)
         say(f"waiting {self.seconds / 60:g} minutes for your answers; Enter closes without them")
         self._wait(visit.came)
