@@ -139,6 +139,20 @@ def test_a_prompt_answers_in_a_line(made, name, text):
         assert "seed 5" in said
 
 
+def test_a_table_is_found_by_its_questions(made):
+    estimates = made["estimates"]
+    assert estimates["smokes"] is estimates.table("smokes") is estimates.tables[0]
+    joint = estimates.tables[-1]
+    assert estimates["smokes", "drinks"] is estimates.table("drinks", "smokes") is joint
+    assert joint.questions == ("smokes", "drinks") and list(estimates) == [*estimates.tables]
+    wrong = r"table: got 'smoke'; the tables are smokes, drinks, smokes × drinks; name one"
+    for questions in ("smoke", ("smoke",)):
+        with pytest.raises(incrowd.TableError, match=wrong):
+            estimates[questions]
+    with pytest.raises(incrowd.TableError, match="table: got 3; the tables are"):
+        estimates.table(3)
+
+
 def test_the_line_of_a_table_holds_no_figures(made):
     assert len(repr(made["estimates"].tables[-1])) <= LINE
 
