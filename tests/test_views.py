@@ -16,6 +16,7 @@ from incrowd.errors import UsageError
 from incrowd.presentation.data import as_table
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.page import page
+from incrowd.presentation.shell import rendered
 
 OLD_PLAN = Path(__file__).parent / "data" / "format-1" / "plan.json"
 LINE = 250  # characters that a prompt may answer with
@@ -44,6 +45,11 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def page_in(shown):
+    """The page that a notebook shows in a frame, its texts as people read them."""
+    return unescape(parsed(shown._repr_html_()).srcdoc)
 
 
 def parsed(html):
@@ -79,7 +85,7 @@ def test_a_plan_is_shown_in_a_fresh_interpreter():
     code = f"import incrowd; print(incrowd.Plan.load({str(OLD_PLAN)!r})._repr_html_())"
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     plan = incrowd.Plan.load(OLD_PLAN)
-    assert guarantee_sentence(plan.guarantee) in unescape(ran.stdout)
+    assert guarantee_sentence(plan.guarantee) in unescape(unescape(ran.stdout))
     assert plan.digest in ran.stdout
 
 
@@ -90,7 +96,25 @@ def test_a_notebook_shows_it_and_runs_nothing_of_it(made, name):
     assert "script" not in found.seen
     assert HOSTILE not in html
     assert HOSTILE not in found.srcdoc
-    assert "smokes" in unescape(html) or name == "plan"
+    assert "smokes" in page_in(made[name]) or name == "plan"
+
+
+@pytest.mark.parametrize("name", ["survey", "plan", "estimates", "comparison"])
+def test_a_notebook_shows_one_heading_in_the_style_of_a_page(made, name):
+    """Bare headings of the third level, without a style, stood in notebooks."""
+    inner = parsed(made[name]._repr_html_()).srcdoc
+    assert parsed(made[name]._repr_html_()).seen == ["iframe"]
+    seen = [tag for tag in heading_tags(inner) if tag in ("h1", "h2", "h3")]
+    assert seen.count("h1") == 1 and seen[0] == "h1"
+    style = inner.partition("<style>")[2].partition("</style>")[0]
+    assert style.startswith(rendered("style.css").strip()[:2000])
+
+
+def heading_tags(html):
+    found = Tags()
+    found.handle_endtag = lambda tag: None  # charts have elements without an end
+    found.feed(html)
+    return found.seen
 
 
 def test_a_notebook_shows_the_very_page_of_estimates(made):
@@ -99,8 +123,8 @@ def test_a_notebook_shows_the_very_page_of_estimates(made):
 
 def test_a_notebook_shows_every_figure_of_a_comparison_and_the_warning(made):
     found = made["comparison"]
-    html = unescape(found._repr_html_())
-    assert all(f"<td>{figure.name}</td>" in html for figure in found.figures)
+    html = page_in(found)
+    assert all(f'<th scope="row">{figure.name}</th>' in html for figure in found.figures)
     assert "known seed 5" in html
     assert guarantee_sentence(found.guarantee) in html
 
@@ -113,6 +137,20 @@ def test_a_prompt_answers_in_a_line(made, name, text):
     assert said.startswith(type(made[name]).__name__ + "(")
     if name in ("reports", "tally", "estimates", "comparison"):
         assert "seed 5" in said
+
+
+def test_a_table_is_found_by_its_questions(made):
+    estimates = made["estimates"]
+    assert estimates["smokes"] is estimates.table("smokes") is estimates.tables[0]
+    joint = estimates.tables[-1]
+    assert estimates["smokes", "drinks"] is estimates.table("drinks", "smokes") is joint
+    assert joint.questions == ("smokes", "drinks") and list(estimates) == [*estimates.tables]
+    wrong = r"table: got 'smoke'; the tables are smokes, drinks, smokes × drinks; name one"
+    for questions in ("smoke", ("smoke",)):
+        with pytest.raises(incrowd.TableError, match=wrong):
+            estimates[questions]
+    with pytest.raises(incrowd.TableError, match="table: got 3; the tables are"):
+        estimates.table(3)
 
 
 def test_the_line_of_a_table_holds_no_figures(made):
@@ -159,7 +197,6 @@ def test_with_pandas_it_is_a_data_frame(made, name):
 
 def test_a_survey_shows_the_regressions_that_it_wants(made):
     wanted = {"outcome": "smokes", "on": ["drinks=a & b"]}
-    shown = incrowd.Survey.of(SURVEY | {"regression": [wanted]})._repr_html_()
-    parsed(shown)
-    assert "smokes on drinks=a & b" in unescape(shown) and "Wanted regressions" in shown
-    assert "Wanted regressions" not in made["survey"]._repr_html_()
+    shown = page_in(incrowd.Survey.of(SURVEY | {"regression": [wanted]}))
+    assert "smokes on drinks=a & b" in shown and "Wanted regressions" in shown
+    assert "Wanted regressions" not in page_in(made["survey"])

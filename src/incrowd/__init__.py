@@ -39,6 +39,7 @@ _PUBLIC = {
     "sampling.permanent": "DeviceKey",
     "survey": "Domain Survey",
     "tally.tally": "Tally",
+    "workflow.check": "AnswersCheck check",
     "workflow.compare": "compare",
     "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
@@ -71,4 +72,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names; what is imported here is no part of them."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

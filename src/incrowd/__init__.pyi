@@ -43,6 +43,8 @@ from incrowd.sampling.permanent import DeviceKey as DeviceKey
 from incrowd.survey import Domain as Domain
 from incrowd.survey import Survey as Survey
 from incrowd.tally.tally import Tally as Tally
+from incrowd.workflow.check import AnswersCheck as AnswersCheck
+from incrowd.workflow.check import check as check
 from incrowd.workflow.compare import compare as compare
 from incrowd.workflow.draft import draft as draft
 from incrowd.workflow.estimate import count as count

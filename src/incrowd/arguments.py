@@ -2,71 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from incrowd.errors import InWords, UsageError
+from incrowd.errors import ArgumentError, InWords, likely
 
-# What an annotation names -> how one is made.
-_MADE_BY = {
-    "Plan": 'incrowd.Plan.load("plan.json") or incrowd.plan(survey)',
-    "Survey": 'incrowd.Survey.load("survey.toml")',
-    "Reports": 'incrowd.load_reports("reports")',
-    "Given": 'incrowd.load_margins("margins.toml")',
+# What an annotation names -> what works in its place.
+_WORKS = {
+    "Plan": 'should be what incrowd.Plan.load("plan.json") or incrowd.plan(survey) gives',
+    "Survey": 'should be what incrowd.Survey.load("survey.toml") gives',
+    "Reports": 'should be what incrowd.load_reports("reports") gives',
+    "Given": 'should be what incrowd.load_margins("margins.toml") gives',
+    "Estimates": "should be what incrowd.estimate(plan, reports) gives",
+    "Sent": "should be an incrowd.Sent or incrowd.Schema, as incrowd.Schema.of(parts) gives",
+    "DeviceKey": "should be what incrowd.DeviceKey.create() or .load(path) gives",
+    "str": "should be a text",
+    "int": "should be a whole number",
+    "float": "should be a number",
+    "Path": "should be the path of a file",
 }
-_LISTS, _LIST = "Sequence[Sequence[str]]", "Sequence[str]"
+_LISTS, _LIST, _MAPPING = "Sequence[Sequence[str]]", "Sequence[str]", "Mapping["
+_TYPES: dict[str, Any] = {
+    "None": type(None),
+    "str": str,
+    "Path": PathLike,
+    "int": Integral,
+    "float": Real,
+}
+_REPORTS = ("Collection", "Tally")
 
 
 def checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function as the public one of that name.
 
-    It raises UsageError for what its annotations do not allow: a path in the place of what is
-    read from it, or a text in the place of a list, whose letters would be taken for its entries.
+    It raises ArgumentError for what its annotations do not allow: a path in the place of what is
+    read from it, or a text in the place of a list, whose letters would be taken for its entries;
+    and for arguments that it does not have, or that are missing.
     """
-    kinds = {each.name: str(each.annotation) for each in signature(function).parameters.values()}
+    known = signature(function)
+    kinds = {each.name: str(each.annotation).split(" | ") for each in known.parameters.values()}
 
     @wraps(function)
     def public(*given: Any, **named: Any) -> Any:
-        for argument, value in (*zip(kinds, given, strict=False), *named.items()):
-            if works := _works(kinds.get(argument, "").partition(" |")[0], value):
-                raise UsageError.of(argument, _shown(value), works)
+        try:
+            arguments = known.bind(*given, **named).arguments
+        except TypeError as error:
+            unknown = next((each for each in named if each not in kinds), "")
+            shown = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
+            allowed = f"{likely(unknown, kinds)}the arguments are {', '.join(kinds)}"
+            raise ArgumentError.of(f"{name}()", InWords(shown), allowed) from None
+        for argument, value in arguments.items():
+            if not any(_accepts(kind, value) for kind in kinds[argument]):
+                raise ArgumentError.of(argument, _shown(value), _works(kinds[argument], value))
         return function(*given, **named)
 
     public.__module__, public.__qualname__ = "incrowd", name  # where pickle finds it
     return public
 
 
-def _works(kind: str, value: object) -> str:
-    """What would work in the place of a value; nothing if it does itself, as far as is known."""
-    path = isinstance(value, str | PathLike)
-    wrong = {
-        "Plan": not _is("Plan", value),
-        "Survey": not _is("Survey", value),
-        "Reports": path,
-        "Given": path,
-        _LIST: isinstance(value, str),
-        _LISTS: isinstance(value, str) or _texts(value),
-    }
-    if not wrong.get(kind):
-        return ""
-    if kind in _MADE_BY:
-        return f"should be what {_MADE_BY[kind]} gives"
-    inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
-    return f"should be a list, as {inner}" if kind == _LIST else f"should be lists, as {[inner]}"
+def _accepts(kind: str, value: object) -> bool:
+    """Whether a value is of a kind that an annotation names, as far as that is known.
+
+    Classes are compared by name: nothing is imported in order to check.
+    """
+    if kind in ("Plan", "Survey", "Estimates", "DeviceKey", "Tally"):
+        return _is(kind, value)
+    if kind in ("Sent", "Schema"):
+        return _is("Sent", value) or _is("Schema", value)
+    if kind.startswith(_MAPPING) or kind == "Given":
+        return isinstance(value, Mapping) or (kind == "Given" and not _is_path(value))
+    if kind == "Reports" or kind.startswith("Sequence["):
+        return _is_list(kind, value)
+    return isinstance(value, _TYPES.get(kind, object))
+
+
+def _is_list(kind: str, value: object) -> bool:
+    reports = kind in ("Reports", "Sequence[Collection]")
+    if reports and any(_is(each, value) for each in _REPORTS):
+        return True
+    if not isinstance(value, Iterable) or isinstance(value, Mapping) or _is_path(value):
+        return False
+    entries = value if isinstance(value, list | tuple) else ()
+    if reports:
+        return all(any(_is(each, entry) for each in _REPORTS) for entry in entries)
+    return kind != _LISTS or not any(isinstance(each, str) for each in entries)
 
 
 def _is(kind: str, value: object) -> bool:
-    """By name: nothing is imported in order to check."""
     return any(each.__name__ == kind for each in type(value).__mro__)
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and any(isinstance(each, str) for each in value)
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | PathLike)
+
+
+def _works(kinds: list[str], value: object) -> str:
+    """What would work in the place of a value."""
+    kind = next((each for each in ("Path", *kinds) if each in kinds), "")
+    if kind in (_LIST, _LISTS) and (_is_path(value) or isinstance(value, list | tuple)):
+        inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+        example = f"a list, as {inner}" if kind == _LIST else f"lists, as {[inner]}"
+        return f"should be {example}"
+    if kind.startswith("Sequence[") and kind != "Sequence[Collection]":
+        return "should be a list"
+    if kind.startswith(_MAPPING):
+        return "should be a dictionary"
+    return _WORKS.get("Reports" if kind == "Sequence[Collection]" else kind, "see help()")
 
 
 def _shown(value: object) -> object:
-    readable = isinstance(value, str | PathLike | list | tuple)
+    readable = isinstance(value, str | PathLike | list | tuple | int | float)
     return value if readable else InWords(f"got a {type(value).__name__}")

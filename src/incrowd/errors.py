@@ -22,7 +22,7 @@ class Problem:
     @property
     def shown(self) -> str:
         """The value in words."""
-        return _shown(self.value)
+        return described(self.value)
 
 
 class InWords(str):
@@ -34,7 +34,7 @@ class InWords(str):
 MISSING = InWords("is missing")
 
 
-def _shown(value: object, width: int = 120) -> str:
+def described(value: object, width: int = 120) -> str:
     """Words as they are, text in quotation marks; of what is long the beginning and the end."""
     if isinstance(value, InWords):
         return value
@@ -118,6 +118,10 @@ class TableError(Unusable):
 
 class UsageError(Unusable):
     """An option or argument that cannot be used as given."""
+
+
+class ArgumentError(UsageError, TypeError):
+    """An argument of a public function that it does not have, is missing, or of another kind."""
 
 
 class PlanError(IncrowdError):

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import httpx
@@ -157,6 +158,14 @@ class TestWaiting:
     def test_a_letter_is_no_enter(self, waiting):
         at = waiting(b"x")
         assert not at.enter.pressed(0.0) and not at.enter.never
+
+    def test_it_is_said_when_people_are_counted_again(self, waiting, monkeypatch):
+        """The dashboard of a demonstration stood still, and nobody knew for how long."""
+        lines = []
+        monkeypatch.setattr(guest, "say", lines.append)
+        waiting(b"\n").arrive(self.visit(lambda: False))
+        following = datetime.now(UTC) + timedelta(hours=1)
+        assert any(f"once an hour, next at {following:%H}:00 UTC" in line for line in lines)
 
     def test_without_standard_input(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", None)

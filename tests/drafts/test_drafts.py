@@ -91,7 +91,7 @@ def test_a_draft_of_data_takes_these_data(tmp_path, name):
     data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)
     draft = incrowd.draft(data)
     survey = survey_of(draft)
-    labelled = {"smokes": "yesno"} if name == "a.sav" else {}
+    labelled = {"smokes": "yesno"} if name in ("a.sav", "a.dta") else {}
     assert {q.id: q.type for q in survey.questions} == TYPES | labelled
     assert People.of(survey, incrowd.load_answers(data, survey)).number == ROWS
     gone = {each.id for each in draft.left_out}
@@ -132,7 +132,8 @@ def test_what_is_not_sure_is_said():
     for part in (
         "options and edges are facts about the data",
         "400 people are few",
-        "smokes: 1, 2, 9: if these are codes",
+        "smokes: 1, 2: if these are codes",
+        "smokes: 9 was taken for no answer",
         "age: -99 was taken for no answer",
         "region: likely an open stratum",
         "resp_id: left out: it looks like an id: use --id resp_id",

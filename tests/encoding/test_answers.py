@@ -129,3 +129,12 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         load_answers(tmp_path / "none.csv", SURVEY)
     with pytest.raises(AnswersError):
         load_answers(tmp_path, SURVEY)
+
+
+def test_empty_cells_of_categories_are_missing_as_those_of_text_are():
+    """Parquet files and pandas hold texts as categories; an empty one was an answer of its own."""
+    question = optional("a")
+    texts = pa.array(["yes", "", " ", None, "no"])
+    expected = [[0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [1, 0, 0]]
+    for cells in (texts, texts.dictionary_encode()):
+        assert bits(question, cells) == expected

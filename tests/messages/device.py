@@ -11,6 +11,7 @@ from incrowd.collection.device.device import Device, checked_code, stratum_numbe
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised
+from incrowd.collection.page.files import Asked, page_files, shipped
 from tests.messages.shared import answers_file, command, file
 from tests.messages.workflow import less_noise
 from tests.oracles import make_vectors
@@ -23,6 +24,7 @@ from tests.oracles.shuffler import (
     connection,
     link,
     said,
+    travelling,
 )
 from tests.oracles.shuffler import device as made
 
@@ -44,6 +46,12 @@ def refused(answer, act=lambda one: one.send(ANSWERS[0], keep=True)):
 def twice(folder):
     one = made(Shuffler(OPEN), folder / "home")
     return [one.send(ANSWERS[0]) for _ in range(2)]
+
+
+def at_page(_):
+    """The link of a survey page, given to `send`."""
+    page = page_files(Asked(INVITED.plan, "https://mix.example"), shipped())["index.html"]
+    return fetch(link(INVITED), connection(lambda _: travelling(httpx.Response(200, content=page))))
 
 
 def remembered(name, content):
@@ -148,6 +156,7 @@ class Nobody:
 
 CASES = {
     "another bundle": elsewhere,
+    "the link of a survey page": at_page,
     "no bundle": lambda _: fetch(
         link(OPEN), connection(Shuffler(OPEN, faults=[httpx.Response(404)]))
     ),

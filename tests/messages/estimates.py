@@ -41,6 +41,10 @@ def words(*candidates, places=None, counts=None, cohorts=4, bits=8):
 
 SECOND = YESNO | {"id": "b"}
 CASES = {
+    "a table that is not there": lambda _: estimated()["zz"],
+    "a table of a question for words": lambda _: estimated(
+        "text", candidates={"t": ["one", "two"]}
+    )["t"],
     "Cramer's V of options that overlap": of(cramers_v, YESNO, MULTI, margin=True),
     "independence without margins": of(independence_test, YESNO, SECOND),
     "a share that is negative": lambda _: bootstrap_bias(

@@ -113,6 +113,8 @@ CASES = {
     "one of several regressions": lambda _: incrowd.forecast_regression(several()),
     "predictors without an outcome": lambda _: incrowd.regress(made(), reports(), on=["b"]),
     "an outcome of no question": model("z"),
+    "a formula without predictors": model("a ~", None),
+    "a formula and predictors": model("a ~ b", ["b"]),
     "a predictor that overlaps": model("a", ["c"]),
     "a predictor of an unknown answer": model("a", ["b=q"]),
     "a question twice in a model": model("a", ["a"]),

@@ -45,6 +45,7 @@ def empty(collection):
 
 CASES = {
     "a file in the place of a plan": lambda _: incrowd.randomize("plan.json", people(3)),
+    "an argument that is not known": lambda _: incrowd.plan(surveys=1),
     "people for an error below 0": lambda _: incrowd.people_needed(
         asked(), ["a"], standard_error=-1
     ),

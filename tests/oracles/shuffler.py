@@ -54,6 +54,8 @@ class Shuffler:
     def handled(self, request):
         if request.url.path.endswith("/bundle"):
             return httpx.Response(200, content=self.bundle.encoded)
+        if request.method == "GET":
+            return httpx.Response(404)
         body = request.read()
         upload = parse_upload(body, self.bundle)
         if request.method == "DELETE":

@@ -1,17 +1,23 @@
 """Whoever looks at a survey, a card or a page reads what people were asked."""
 
+import json
+from html import unescape
+
 import pyarrow as pa
 import pytest
 from rich.console import Console
 
 import incrowd
+from incrowd.cli import show
 from incrowd.presentation.card import html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
 from incrowd.presentation.data import as_json
 from incrowd.presentation.page import page
+from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
 from incrowd.workflow.card import card
+from tests.messages.shared import YESNO, survey
 from tests.presentation.conftest import texts
 
 LONG = "How would you say that your health has been, all in all, in the last twelve months?"
@@ -100,7 +106,7 @@ class TestEstimates:
     def test_a_comparison_names_questions_and_answers(self, plan, reports):
         found = incrowd.compare(plan, reports, "limit", "health")
         assert found.wording[0] == "limit: Are you <limited>? (Not at all or In part)"
-        assert "&lt;limited&gt;" in found._repr_html_()
+        assert "&lt;limited&gt;" in unescape(found._repr_html_())
 
 
 def test_long_wordings_are_cut_in_charts():
@@ -109,4 +115,19 @@ def test_long_wordings_are_cut_in_charts():
 
 
 def test_a_notebook_shows_the_wording():
-    assert "Are you &lt;limited&gt;? By health." in WORDED._repr_html_()
+    assert "Are you &lt;limited&gt;? By health." in unescape(WORDED._repr_html_())
+
+
+def test_a_plan_says_that_a_word_is_not_free_text(capsys):
+    """Somebody planned 93 bits for it, and learned afterwards that nothing could be read."""
+    text = {"id": "why", "type": "text", "block": 16, "hashes": 2, "cohorts": 4}
+    made = survey(YESNO, text)
+    (line,) = word_notes(made)
+    assert line.startswith("why is for a word, not for free text: of its 34 bits")
+    plan = incrowd.plan(made)
+    show.plan(plan, (), None, json=True)
+    assert line in json.loads(capsys.readouterr().out)["warnings"]
+    show.plan(plan, (), None, json=False)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "warning: why is for a word, not for free text" in shown
+    assert not list(word_notes(survey()))

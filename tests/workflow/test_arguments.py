@@ -10,6 +10,7 @@ import pytest
 import incrowd
 from incrowd.arguments import checked
 from incrowd.errors import UsageError
+from incrowd.planner.sent import sent_by
 from incrowd.workflow.regress import regress
 from tests.messages.shared import asked, made, people, reports, survey
 
@@ -54,6 +55,55 @@ WRONG = {
 }
 
 
+WRONG |= {
+    "reports that are a number": (
+        lambda: incrowd.estimate(made(), 5),
+        'reports: got 5; should be what incrowd.load_reports("reports") gives',
+    ),
+    "reports that are nothing": (
+        lambda: incrowd.compare(made(), None, "a", "b"),
+        "reports: got a NoneType; should be what incrowd.load_reports",
+    ),
+    "reports that are answers": (
+        lambda: incrowd.verify(made(), [people(3)]),
+        "reports: got a list of",
+    ),
+    "a question that is a number": (
+        lambda: incrowd.regress(made(), reports(), outcome=3),
+        "outcome: got 3; should be a text",
+    ),
+    "predictors that are a number": (
+        lambda: incrowd.regress(made(), reports(), outcome="a", on=3),
+        "on: got 3; should be a list",
+    ),
+    "references that are a list": (
+        lambda: incrowd.regress(made(), reports(), reference=["stress"]),
+        "reference: got a list of 'stress'; should be a dictionary",
+    ),
+    "an error that is a text": (
+        lambda: incrowd.people_needed(asked(), ["a"], standard_error="1%"),
+        "standard_error: got '1%'; should be a number",
+    ),
+    "a seed that is a text": (
+        lambda: incrowd.randomize(made(), people(3), simulation_seed="x"),
+        "simulation_seed: got 'x'; should be a whole number",
+    ),
+    "a path that is a plan": (
+        lambda: incrowd.load_reports(made()),
+        "path: got a Plan; should be the path of a file",
+    ),
+    "an argument that is not known": (
+        lambda: incrowd.forecast(plans=1),
+        "forecast(): got an unexpected keyword argument 'plans'; did you mean plan? the arguments",
+    ),
+    "an argument that is missing": (
+        lambda: incrowd.compare(made(), reports(), "a"),
+        "compare(): missing a required argument: 'second'; the arguments are plan, reports, first",
+    ),
+    "an argument too many": (lambda: incrowd.plan(survey(), 1, 2), "plan(): too many positional"),
+}
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_kind_is_refused_in_words(name):
     call, message = WRONG[name]
@@ -85,7 +135,44 @@ def test_a_public_function_is_the_one_below_but_for_the_check():
             assert pickle.loads(pickle.dumps(public)) is public
 
 
-def test_what_is_no_argument_is_an_error_of_python():
+def test_what_is_no_argument_is_an_error_of_python_too():
+    """Whoever catches Python's own error catches this one."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'plans'"):
         incrowd.forecast(plans=1)
     assert checked(len, "len")([1]) == 1
+
+
+def plausible(kind):
+    """Something of the first kind that an annotation names."""
+    of = {"Plan": made, "Survey": survey, "Reports": reports, "Given": dict, "Estimates": None}
+    of["Sent"] = lambda: sent_by(made())
+    of |= {"int": lambda: 1, "float": lambda: 0.1, "bool": lambda: False, "str": lambda: "a"}
+    return of.get(kind.partition(" |")[0], list)
+
+
+CHECKED = ("Plan", "Survey", "Reports", "Estimates", "Sent", "str", "int", "float", "Sequence[")
+
+
+@pytest.mark.parametrize("name", incrowd.__all__)
+def test_nothing_of_another_kind_reaches_a_public_function(name):
+    """An object of no known kind, in the place of each argument: never a bare TypeError."""
+    public = getattr(incrowd, name)
+    if not inspect.isfunction(public):
+        return
+    parameters = inspect.signature(public).parameters
+    for wrong, each in parameters.items():
+        if each.annotation.startswith(CHECKED) and "Any" not in each.annotation:
+            required = {
+                argument: plausible(other.annotation)()
+                for argument, other in parameters.items()
+                if other.default is other.empty and plausible(other.annotation)
+            }
+            with pytest.raises(incrowd.UsageError) as error:
+                public(**required | {wrong: object()})
+            assert error.value.problems[0].shown == "got a object" or name == "save_estimates"
+
+
+def test_what_is_listed_of_the_package_is_public():
+    """Modules that it imports stood there too: Any, importlib, views."""
+    listed = {name for name in dir(incrowd) if not name.startswith("__")}
+    assert listed == set(incrowd.__all__)

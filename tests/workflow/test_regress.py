@@ -164,7 +164,7 @@ def test_people_see_odds_ratios_and_machines_the_same_numbers():
     assert (ratio.ratio, ratio.low) == (np.exp(first.estimate), np.exp(first.low))
     assert "log odds of ill=yes" in title(found) and len(rows(found)) == 4
     assert found.to_arrow().num_rows == 4 and "simulation" in found.to_arrow().column_names
-    assert "odds ratio" in page(found) and "<svg" in found._repr_html_()
+    assert "odds ratio" in page(found) and "&lt;svg" in found._repr_html_()
     drawn = str(forest_plot(found))
     assert all(f">{text}<" in drawn for text in ("smokes", "yes", "age", "middle", "old"))
     assert ">young<" not in drawn and "(intercept)" not in drawn
@@ -234,3 +234,35 @@ def test_a_forecast_has_a_page_as_well():
     shown = page(incrowd.forecast_regression(plan, **ASKED))
     assert "detectable odds ratio" in shown and "People planned for" in shown
     assert "How to read" not in shown and "<svg" not in shown
+
+
+def test_a_formula_says_outcome_and_predictors():
+    plan, reports = collected("one message")
+    asked = {"outcome": "ill", "on": ["smokes", "age=old", "smokes:age=old"]}
+    expected = incrowd.regress(plan, reports, **asked)
+    for formula in (
+        "ill ~ smokes + age=old + smokes:age=old",
+        " ill~smokes + age=old + smokes:age=old",
+    ):
+        found = incrowd.regress(plan, reports, formula)
+        assert found.coefficients == expected.coefficients
+        assert incrowd.regress(plan, reports, outcome=formula).terms == expected.terms
+        ahead = incrowd.forecast_regression(plan, formula)
+        assert ahead.terms == incrowd.forecast_regression(plan, **asked).terms
+
+
+@pytest.mark.parametrize(
+    ("formula", "on", "said"),
+    [
+        ("ill ~", None, "outcome: got 'ill ~'; should be a formula such as 'smokes ~ age + sex'"),
+        ("ill ~ smokes +", None, "on: got 'smokes +'"),
+        ("ill ~ a + ", None, "on: got 'a +'"),
+        ("~ smokes", None, "outcome: got '~ smokes'; should be a formula"),
+        ("ill ~ smokes", ["age"], "on: got a list of 'age'; the formula 'ill ~ smokes' says it"),
+    ],
+)
+def test_what_is_no_formula(formula, on, said):
+    plan, reports = collected("one message")
+    with pytest.raises(incrowd.UsageError) as error:
+        incrowd.regress(plan, reports, formula, on=on)
+    assert str(error.value).startswith(said)

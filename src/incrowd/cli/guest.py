@@ -10,6 +10,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
 from incrowd.cli.console import say
 from incrowd.collection.visiting import Visit
@@ -27,6 +28,9 @@ class AtBrowser:
         """Say where to go, open it, and return when the collection may close."""
         say(f"dashboard:   {visit.dashboard}")
         say(f"survey page: {visit.page}")
+        following = _next_hour(datetime.now(UTC)).strftime("%H:%M UTC")
+        say(f"the dashboard counts people once an hour, next at {following}")
+        say("its estimates appear as soon as the collection is closed and opened")
         browse(visit.dashboard, visit.page)
         say(f"waiting {self.seconds / 60:g} minutes for your answers; Enter closes without them")
         self._wait(visit.came)
@@ -41,6 +45,10 @@ class AtBrowser:
         end = time.monotonic() + self.seconds
         while not over() and time.monotonic() < end and not self.enter.pressed(LOOK):
             pass
+
+
+def _next_hour(now: datetime) -> datetime:
+    return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
 
 
 class Enter:

@@ -31,6 +31,7 @@ from incrowd.presentation.guarantees import (
     worst_pair,
 )
 from incrowd.presentation.number_text import finite
+from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences, without_receipt
 from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.shown import listed, said_each, titled
@@ -64,6 +65,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
+    doubts += word_notes(made.survey)
     if json:
         facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]

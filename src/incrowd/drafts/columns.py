@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,23 +12,19 @@ import numpy as np
 
 from incrowd.drafts.edges import edges
 from incrowd.drafts.found import Asked, Found, LeftOut
-from incrowd.drafts.words import (
-    is_plain,
-    looks_like_id,
-    looks_open,
-    no_answers,
-    yes_and_no,
-)
+from incrowd.drafts.missing import FEW, no_answers, number, spikes
+from incrowd.drafts.words import is_plain, looks_like_id, looks_open, yes_and_no
 from incrowd.survey import NONE, SEPARATOR
 from incrowd.survey.questions import TABLE_SEPARATOR
 
 MOST_OPTIONS = 1000
 MOST_CODES = 10  # whole numbers that may be codes rather than amounts
-FEW = 10  # rows: options below tell of few people
+FEWEST_BINS = 4  # with fewer, most answers are alike: somebody has to choose the edges
 FEWEST_ROWS = 20  # below, nothing tells that a column is of ids
 FEWEST_EACH = 3  # rows on average, below which texts are free
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d\d(\d\d)?")
-
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?)([T ]\d\d?:\d\d.*)?"
+)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 
 
@@ -58,7 +54,8 @@ def question_of(column: Column) -> Found:
     """The question that a column answers."""
     if not is_id(column.name):
         return LeftOut(column.name, "a name has no comma and no space around it; rename it")
-    codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts))))
+    column = _with_items(column)
+    codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels))))
     counts = {value: n for value, n in column.counts.items() if value not in codes}
     found = _found(column, counts)
     if isinstance(found, LeftOut):
@@ -86,11 +83,11 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     if not values:
         return LeftOut(name, "it is empty, or holds what is no answer")
     if column.labels and set(values) <= set(column.labels):
-        missing = set(column.missing) | set(no_answers(column.counts))
+        missing = (*column.missing, *no_answers(column.counts, column.labels))
         return labelled(name, {c: w for c, w in column.labels.items() if c not in missing})
     if len(values) == 1:
         return LeftOut(name, "all who answered say the same")
-    if column.lists or _is_multi(values):
+    if column.lists:
         return _multi(column, counts)
     if meaning := yes_and_no(values):
         return yes_no(name, {} if is_plain(values) else meaning)
@@ -105,7 +102,8 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     if len(values) > MOST_OPTIONS or (
         len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
     ):
-        return LeftOut(name, f'it is free text, {len(values):,} different ones: see type = "text"')
+        reason = f"it is free text, {len(values):,} different ones: group them into a few answers"
+        return LeftOut(name, reason)
     return Asked(name, {"type": "choice", "options": sorted(values)})
 
 
@@ -115,6 +113,8 @@ def _as_written(values: Sequence[str]) -> str:
         return "it holds dates: group them into a column of its own, such as month"
     if any("," in value for value in values) and all(map(_DECIMAL_COMMA.fullmatch, values)):
         return "its numbers have a decimal comma: write them with a point"
+    if _lists(values, ","):
+        return f'several answers stand in a cell, with commas between them: write "{SEPARATOR}"'
     return ""
 
 
@@ -140,63 +140,80 @@ def _spoken(found: Asked, meaning: Mapping[str, str]) -> Asked:
     return replace(found, keys={**found.keys, "labels": labels}) if labels else found
 
 
-def number(text: str) -> float | None:
-    """The number that a text is, if it is a finite one."""
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if math.isfinite(found) else None
-
-
 def _is_id_column(column: Column, counts: Mapping[str, int]) -> bool:
-    """By its name and many values; or as many whole numbers or words as rows."""
+    """By its name and many values; or as many whole numbers or single words as rows."""
     rows, distinct = sum(counts.values()), len(counts)
     if looks_like_id(column.name) and 2 * distinct > rows:
         return True
+    if any(" " in value for value in counts):
+        return False
     fractions = any("." in value and number(value) is not None for value in counts)
     return rows >= FEWEST_ROWS and distinct == rows and not fractions
 
 
 def _numbers(column: Column, counts: Mapping[float, int]) -> Asked:
     """A few whole numbers are codes or small amounts: nobody can tell, so that is asked."""
-    values = sorted(counts)
+    values, apart = sorted(counts), spikes(counts)
     if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
         options = [str(int(value)) for value in values]
         made = Asked(column.name, {"type": "choice", "options": options})
-        said = "if these are codes, name the options in words and write values; if amounts, edges"
-        return made.doubting(f"{', '.join(options)}: {said}")
-    weights = np.array([counts[value] for value in values])
-    made = Asked(column.name, {"type": "number", "edges": edges(np.array(values), weights)})
+        listed = ", ".join(options)
+        return made.doubting(
+            f"{listed}: if these are codes, give the options names, and say in values which code "
+            'is which; if they are amounts, use type = "number" and edges'
+        )
+    inner = np.array([value for value in values if value not in apart])
+    found = edges(inner, np.array([counts[value] for value in inner]))
+    made = Asked(column.name, {"type": "number", "edges": found})
+    for value in apart:
+        made = made.doubting(
+            f"{value:.15g} stands in {counts[value]:,} rows, far from all other numbers: "
+            "if it means no answer, add it to missing"
+        )
+    if len(found) < FEWEST_BINS:
+        made = made.doubting(f"only {len(found)} bins, since most answers are alike: choose edges")
     fifths = "Edges near the fifths of the data, rounded: choose those that you report."
     mean = 'If it is the mean that counts: type = "amount", edges from the least to the most.'
     return made.noting(fifths, mean)
 
 
-def _is_multi(values: Sequence[str]) -> bool:
+def _with_items(column: Column) -> Column:
+    """A column whose cells list several answers, with the counts of each answer."""
+    if column.lists or not _lists(list(column.counts), SEPARATOR):
+        return column
+    items, most = Counter[str](), 1
+    for cell, rows in column.counts.items():
+        answers = {item.strip() for item in cell.split(SEPARATOR)}
+        items.update(dict.fromkeys(answers, rows))
+        most = max(most, len(answers))
+    return column._replace(counts=items, most=most)
+
+
+def _lists(values: Sequence[str], separator: str) -> bool:
     """Whether some cells list several of what other cells hold or list too."""
-    several = [value for value in values if SEPARATOR in value]
-    pieces = {piece.strip() for value in values for piece in value.split(SEPARATOR)}
-    return bool(several) and len(pieces - {NONE}) < len(values) and "" not in pieces
+    several = [value for value in values if separator in value]
+    items = {item.strip() for value in values for item in value.split(separator)}
+    return bool(several) and len(items - {NONE}) < len(values) and "" not in items
 
 
 def _multi(column: Column, counts: Mapping[str, int]) -> Found:
-    pieces = [value.split(SEPARATOR) for value in counts]
-    options = sorted({piece.strip() for each in pieces for piece in each} - {NONE, ""})
+    options = sorted({*counts} - {NONE, ""})
     if len(options) < 2:
         return LeftOut(column.name, "it has fewer than two answers")
-    most = column.most or max(map(len, pieces))
-    keys = {"type": "multi", "options": options, "at_most": min(most, len(options))}
+    keys = {"type": "multi", "options": options, "at_most": min(column.most, len(options))}
     return Asked(column.name, keys).noting("at_most is the longest answer: fewer need less noise.")
 
 
 def _remarked(made: Asked, counts: Mapping[str, int]) -> Asked:
     """With what should be looked at before it is used."""
-    options = made.keys.get("options", ())
-    rare = [value for value, n in counts.items() if n < FEW] if options else []
-    if rare:
-        shown = f"{len(rare)} of the options" if len(rare) > 1 else "one of the options"
-        made = made.doubting(f"{shown} stand in fewer than {FEW} rows each: group them")
+    options, meaning = made.keys.get("options", ()), made.keys.get("values", {})
+    people = Counter[str]()
+    for value, rows in counts.items():
+        people[meaning.get(value, value)] += rows
+    if rare := [option for option in options if 0 < people[option] < FEW]:
+        shown = "one option stands" if len(rare) == 1 else f"{len(rare)} of the options stand"
+        each = " each" if len(rare) > 1 else ""
+        made = made.doubting(f"{shown} in fewer than {FEW} rows{each}: group with others")
     if len(options) > 1 and looks_open(made.id):
         said = "If everybody knows this of everybody, `open = true` spends no noise on it."
         made = made.noting(said).doubting("likely an open stratum: see the comment")

@@ -13,19 +13,29 @@ def edges(numbers: np.ndarray, counts: np.ndarray) -> list[float | int]:
     """Left edges of about five bins with as many people, rounded; the least below all numbers.
 
     Rounded, so that they tell little of anybody; the last bin is open, so that nobody's largest
-    number stands in the survey.
+    number stands in the survey. The unit of rounding follows the middle of the data: a few huge
+    numbers do not change it.
     """
     order = np.argsort(numbers)
-    values, cumulative = numbers[order], np.cumsum(counts[order]) / counts.sum()
-    inner = [values[np.searchsorted(cumulative, share)] for share in (0.05, *FIFTHS, 0.95)]
-    whole = bool(np.all(values == np.round(values)))
-    unit = _unit(float(inner[-1] - inner[0]) or float(values[-1] - values[0]), whole)
+    values, counts = numbers[order], counts[order]
+    fifths = _quantiles(values, counts, FIFTHS)
+    others = values != values[np.argmax(counts)]
+    if not (spread := fifths[-1] - fifths[0]):  # most are alike: the others say what is large
+        rest = _quantiles(values[others], counts[others], FIFTHS)
+        spread = rest[-1] - rest[0] or values[-1] - values[0]
+    unit = _unit(float(spread), bool(np.all(values == np.round(values))))
     first = 0.0 if values[0] >= 0 else np.floor(values[0] / unit) * unit
-    found = {first, *(np.round(value / unit) * unit for value in inner[1:-1])}
-    rising = sorted(edge for edge in found if edge >= first)
+    rising = sorted({first, *(edge for edge in np.round(fifths / unit) * unit if edge >= first)})
     if len(rising) < 2:
-        rising.append(first + max(unit, np.ceil((values[-1] - first) / 2 / unit) * unit))
+        (middle,) = _quantiles(values[others], counts[others], (0.5,))
+        rising.append(max(first + unit, np.round(middle / unit) * unit))
     return [_plain(edge) for edge in rising]
+
+
+def _quantiles(values: np.ndarray, counts: np.ndarray, shares: Sequence[float]) -> np.ndarray:
+    """The least of the sorted values that at least such shares of the people do not exceed."""
+    cumulative = np.cumsum(counts) / counts.sum()
+    return values[np.searchsorted(cumulative, shares)]
 
 
 def _unit(spread: float, whole: bool) -> float:
@@ -34,7 +44,7 @@ def _unit(spread: float, whole: bool) -> float:
 
 
 def _plain(edge: float) -> float | int:
-    rounded = float(f"{edge:.6g}")
+    rounded = float(f"{edge:.15g}")
     return int(rounded) if rounded.is_integer() else rounded
 
 

@@ -1,37 +1,13 @@
-"""Words for yes, for no and for no answer, and what columns are called."""
+"""Words for yes and no, and what the names of columns say."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-
-from incrowd.encoding.outside import CODES, is_code
+from collections.abc import Collection, Iterable
 
 YES = frozenset({"yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai"})
 NO = frozenset({"no", "false", "0", "n", "nein", "nee", "non", "não", "нет", "nie", "nej", "iie"})
 PLAIN = ({"yes", "no"}, {"true", "false"}, {"1", "0"})  # which need no codes
-_NONE = frozenset(
-    {
-        *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "no answer", "not answered"),
-        *(
-            "refused",
-            "prefer not to say",
-            "prefer not to answer",
-            "missing",
-            "keine angabe",
-            "k.a.",
-        ),
-        *(
-            "keine angabe",
-            "k.a.",
-            "verweigert",
-            "sans réponse",
-            "sin respuesta",
-            "nsp",
-            "unknown/refused",
-        ),
-    }
-)
 _ID = re.compile(
     r"(^|[_\W])(id|uuid|guid|key|email|e-mail|phone|name|caseid|respondent|participant|pid|token)$",
     re.IGNORECASE,
@@ -54,24 +30,6 @@ def is_plain(answers: Iterable[str]) -> bool:
     """Whether yes and no are written as every survey reads them."""
     folded = {answer.casefold().removesuffix(".0") for answer in answers}
     return any(folded <= words for words in PLAIN)
-
-
-def no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """The values that look as if they stood for no answer."""
-    words = [value for value in counts if value.casefold() in _NONE]
-    rest = {value: _number(value) for value in counts if value not in words}
-    numbers = [number for number in rest.values() if number is not None]
-    others = [number for number in numbers if number not in CODES]
-    if not others and len(numbers) == len(rest):
-        return tuple(words)
-    return (*words, *(value for value, n in rest.items() if n in CODES and is_code(n, others)))
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def looks_like_id(name: str) -> bool:

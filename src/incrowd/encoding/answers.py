@@ -20,6 +20,8 @@ ONCE = "there should be exactly one"
 SHOWN = 5  # columns that are missing; the rest is counted
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
 
+_READERS = {"jsonl": json_lines.table, "feather": arrow.table, "xlsx": excel.table}
+
 Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
 
 
@@ -72,6 +74,17 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
     return _whole(_table(source, survey, id), rows)
 
 
+def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
+    """The names of all columns of a file, in order."""
+    if source.kind == "parquet":
+        return parquet.columns(source)
+    if source.kind == "csv":
+        return csv.layout(source, wanted(survey, id)).columns
+    if source.kind in ("sav", "dta"):
+        return list(labelled.labelled(source, ()).names)
+    return list(_READERS[source.kind](source).column_names)
+
+
 def _of_numbers(survey: Survey) -> list[str]:
     """The questions to which a comma between digits is no part of an answer, or of a code for one:
     it stands before decimals, as in 3,5 or, of a code, in 3,0."""
@@ -98,8 +111,7 @@ def _table(source: Source, survey: Survey, id: str | None) -> pa.Table:
     """The wanted columns of a file that is read whole."""
     if source.kind in ("sav", "dta"):
         return _labelled(source, survey, id)
-    readers = {"jsonl": json_lines.table, "feather": arrow.table, "xlsx": excel.table}
-    table = readers[source.kind](source)
+    table = _READERS[source.kind](source)
     return table.select(check_names(table.column_names, survey, id))
 
 

@@ -7,8 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-NEGATIVE = frozenset({-9, -99, -999, -9999, -8, -88, -98, -97, -77, -1, -2})
-NINES = frozenset({99, 999, 9999, 99999})
+MOST_DIGITS = 15  # of whole numbers that a floating-point number holds exactly
+NINES = frozenset(10**digits - 1 for digits in range(1, MOST_DIGITS + 1))
+
+
+def beside_nines(nines: int) -> frozenset[int]:
+    """Codes that are used together with 9, 99, 999 and so on: 7 and 8, 97, 98, 77 and 88."""
+    same_digit = {nines // 9 * 7, nines // 9 * 8}
+    return frozenset({nines, nines - 1, nines - 2} | same_digit)
+
+
+NEGATIVE = frozenset({-1, -2} | {-code for nines in NINES for code in beside_nines(nines)})
 CODES = NEGATIVE | NINES  # that people write for no answer
 FAR = 3  # times as large as any answer: then nines stand for no answer
 

@@ -26,7 +26,7 @@ from incrowd.encoding.cells import (
     without_point,
 )
 from incrowd.encoding.coding import code_list, decoded
-from incrowd.encoding.outside import Outside, outside
+from incrowd.encoding.outside import CODES, Outside, outside
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.survey import (
     NO_ANSWER,
@@ -45,7 +45,7 @@ from incrowd.survey import (
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 # What other software writes for no answer; only a survey can say that it means that.
-NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", "-9", "-99", "-999", "999", "9999"}
+NO_ANSWERS = {"na", "n/a", "nan", "null", ".", "-", "?", "#n/a", *map(str, CODES)}
 
 
 class Encoded(NamedTuple):
@@ -142,6 +142,44 @@ def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
     )
 
 
+class Reading(NamedTuple):
+    """A column as the answers to a question: what can be encoded, and in which rows is what not.
+
+    answers: the cells, codes replaced; null where there is no answer. wrong, missing: masks of the
+    rows that hold something else, and of those without an answer. allowed: what would work in the
+    place of what is wrong. choices: what an answer or a code may be. problems: of the whole column.
+    """
+
+    encoded: Encoded
+    answers: pa.Array
+    wrong: np.ndarray
+    missing: np.ndarray
+    allowed: str = ""
+    choices: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading:
+    """The answers to a question in the cells of a column, which are written in codes."""
+    try:
+        column, unknown = decoded(question, codes, _without_empty(question, cells))
+        encoded, wrong, allowed = _ENCODERS[type(question)](question, column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        nowhere = np.zeros(len(cells), bool)
+        problem = _no_such_type(question, cells, "holds no answers to the question")
+        return Reading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
+    problems: tuple[Problem, ...] = ()
+    if same := _same_number(question, column.type):
+        reason = f"cannot tell which of the options the number {same} is"
+        problems = (_no_such_type(question, cells, reason),)
+    if codes.values and unknown.any():
+        allowed = f"use one of {code_list(codes)}"
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    choices = tuple(codes.values) + question.substantive
+    wrong = (wrong | unknown) & ~missing
+    return Reading(encoded, column, wrong, missing, allowed, choices, problems)
+
+
 def _encoded(
     question: AnyQuestion,
     codes: Codes,
@@ -151,33 +189,31 @@ def _encoded(
 ) -> Encoded:
     """One question's set bits; adds what is wrong to `problems`."""
     cells = cells.combine_chunks()
-    try:
-        column, unknown = decoded(question, codes, _without_empty(question, cells))
-        found, wrong, allowed = _ENCODERS[type(question)](question, column)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        problems.append(_no_such_type(question, cells, "holds no answers to the question"))
-        return _NOTHING
-    if same := _same_number(question, column.type):
-        reason = f"cannot tell which of the options the number {same} is"
-        problems.append(_no_such_type(question, cells, reason))
-    if codes.values and unknown.any():
-        allowed = f"use one of {code_list(codes)}"
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    known = tuple(codes.values) + question.substantive
-    problems += _mistakes(question.id, cells, (wrong | unknown) & ~missing, allowed, before, known)
+    read = read_column(question, codes, cells)
+    problems += read.problems
+    problems += _mistakes(question.id, cells, read.wrong, read.allowed, before, read.choices)
     if not question.optional:
-        problems += _mistakes(question.id, cells, missing, _DROP, before)
-        return found
-    return _with_no_answer(question, found, missing)
+        problems += _mistakes(question.id, cells, read.missing, DROP, before)
+        return read.encoded
+    return _with_no_answer(question, read.encoded, read.missing)
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
     """Empty cells in quotation marks, and space alone, are missing; for `multi` they mean none."""
-    text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    coded = pa.types.is_dictionary(cells.type)  # of Parquet files and categories
+    kind = cells.type.value_type if coded else cells.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if not isinstance(question, YesNo | Choice | Number | Amount) or not text:
         return cells
-    empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
-    return pc.if_else(empty, pa.scalar(None, cells.type), cells)
+    if coded:
+        nowhere = pa.array(by_value(cells, _empty, False), pa.bool_())
+        places = pc.if_else(nowhere, pa.scalar(None, cells.indices.type), cells.indices)
+        return pa.DictionaryArray.from_arrays(places, cells.dictionary)
+    return pc.if_else(_empty(cells), pa.scalar(None, cells.type), cells)
+
+
+def _empty(texts: pa.Array) -> pa.Array:
+    return pc.equal(pc.utf8_trim_whitespace(texts), "")
 
 
 def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
@@ -216,7 +252,7 @@ def _with_no_answer(question: AnyQuestion, found: Encoded, missing: np.ndarray) 
     return Encoded(rows[order], places[order], up=up[order], outside=found.outside)
 
 
-_DROP = "drop the row, or set optional = true in the survey"
+DROP = "drop the row, or set optional = true in the survey"
 
 
 def _mistakes(
@@ -235,12 +271,12 @@ def _mistakes(
     for row in islice(rows, SHOWN):
         value = column[int(row)].as_py()
         shown = InWords("the answer is missing") if value is None else value
-        yield Problem(f"row {before + row + 1}, {id}", shown, _hint(value, known) + allowed)
+        yield Problem(f"row {before + row + 1}, {id}", shown, hint(value, known) + allowed)
     if len(rows) > SHOWN:
         yield Problem(id, InWords(f"{len(rows):,} rows have this mistake"), allowed)
 
 
-def _hint(value: object, known: Sequence[str]) -> str:
+def hint(value: object, known: Sequence[str]) -> str:
     """What a wrong answer may have been: another spelling, or no answer at all."""
     if not known or not isinstance(value, str | int | float):
         return ""
@@ -265,10 +301,13 @@ def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
     return by_value(column, lambda found: index(texts_of(found), values), -1)
 
 
+_YES_OR_NO = "use yes or no, true or false, 1 or 0; or write in values what other codes mean"
+
+
 def _yesno(question: YesNo, column: pa.Array) -> Answered:
     answer = by_value(column, _no_or_yes, -1)
     place = answer if question.optional else answer - 1  # the one bit is set for yes
-    return _one_of(place), answer < 0, "use yes or no, true or false, 1 or 0"
+    return _one_of(place), answer < 0, _YES_OR_NO
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:

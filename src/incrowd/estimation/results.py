@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from incrowd import views
+from incrowd.errors import TableError
 from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
@@ -115,6 +116,29 @@ class Estimates(views.Notebook, views.Tabular):
         name = self.plan.survey.name
         came = f"crowd={self.crowd:,}, {self.reports:,} reports{views.simulated(self.seed)}"
         return f"Estimates({name!r}, {tables}, {came})"
+
+    def table(self, *questions: str) -> TableEstimate:
+        """The table of some questions, in the order in which they were estimated.
+
+        Raises TableError, which names the tables that there are, if these questions have none.
+        """
+        found = {frozenset(table.questions): table for table in self.tables}
+        if table := found.get(frozenset(questions)):
+            return table
+        if len(questions) == 1 and questions[0] in self.words:
+            allowed = f"it is a question for words; use words[{questions[0]!r}]"
+            raise TableError.of("table", questions[0], allowed)
+        there = ", ".join(" × ".join(table.questions) for table in self.tables)
+        allowed = f"the tables are {there or 'none'}; name one, or ask for others in tables"
+        raise TableError.of("table", questions, allowed)
+
+    def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:
+        """`estimates["smokes"]` or `estimates["smokes", "stress"]`: see `table`."""
+        return self.table(*([questions] if isinstance(questions, str) else questions))
+
+    def __iter__(self) -> Iterator[TableEstimate]:
+        """The tables."""
+        return iter(self.tables)
 
     @property
     def reports(self) -> int:

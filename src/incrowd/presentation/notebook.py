@@ -1,4 +1,4 @@
-"""What a notebook shows of surveys, plans and results: what their pages show."""
+"""What a notebook shows of surveys, plans and results: a page in a frame, with a page's style."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import AnyQuestion, Survey
 
+LOW, HIGH = "28em", "40em"  # of the frame
+
+
+def _framed(page: str, height: str) -> str:
+    """A page in a frame: the style of neither reaches the other."""
+    return rendered("frame.html", page=page, height=height)
+
 
 @views.as_html.register
 def survey_html(survey: Survey) -> str:
@@ -32,7 +39,7 @@ def survey_html(survey: Survey) -> str:
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
         **({"Wanted regressions": wanted} if wanted else {}),
     }
-    return rendered("facts.html", title=survey.name, facts=facts)
+    return _framed(rendered("facts.html", title=survey.name, facts=facts), LOW)
 
 
 def _question(survey: Survey, question: AnyQuestion) -> str:
@@ -55,7 +62,7 @@ def plan_html(plan: Plan) -> str:
         "Noise": message_texts(plan),
         "Plan, SHA-256": [plan.digest],
     }
-    return rendered("facts.html", title=plan.survey.name, facts=facts)
+    return _framed(rendered("facts.html", title=plan.survey.name, facts=facts), LOW)
 
 
 def _crowd(survey: Survey) -> str:
@@ -65,10 +72,10 @@ def _crowd(survey: Survey) -> str:
 
 @views.as_html.register
 def estimates_html(estimates: Estimates) -> str:
-    """The page of estimates, in a frame: its style stays its own."""
+    """The page of estimates."""
     from incrowd.presentation.page import page  # drawing is slow to import
 
-    return rendered("frame.html", page=page(estimates))
+    return _framed(page(estimates), HIGH)
 
 
 views.as_arrow.register(as_table)  # the table that .csv and .parquet hold
@@ -79,7 +86,7 @@ def two_way_html(found: TwoWay) -> str:
     """What the terminal shows of two questions."""
     warned = [] if found.seed is None else [simulation_warning(found.seed)]
     independence = comparisons.independence_words(found.independence)
-    return rendered(
+    shown = rendered(
         "comparison.html",
         title=comparisons.title(found.questions),
         said=[
@@ -92,6 +99,7 @@ def two_way_html(found: TwoWay) -> str:
         rows=comparisons.rows(found),
         notes=comparisons.said_below(found),
     )
+    return _framed(shown, LOW)
 
 
 @views.as_arrow.register
@@ -103,9 +111,8 @@ def two_way_table(found: TwoWay) -> pa.Table:
 
 @views.as_html.register
 def regression_html(found: Regression) -> str:
-    """The forest plot and the numbers."""
-    shown = rendered("comparison.html", **regressions.parts(found))
-    return shown + regression_page.chart(found)
+    """The page of the regression: the forest plot and the numbers."""
+    return _framed(regression_page.page(found), HIGH)
 
 
 views.as_arrow.register(regressions.regression_table)

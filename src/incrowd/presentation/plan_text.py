@@ -101,6 +101,18 @@ def _listed(answers: Sequence[str]) -> str:
     return f"{shown}{more}"
 
 
+def word_notes(survey: Survey) -> Iterator[str]:
+    """What a question for a word can tell, and what it costs, before anybody plans with it."""
+    for question in survey.questions:
+        if isinstance(question, Text):
+            yield (
+                f"{question.id} is for a word, not for free text: of its {question.bits:,} bits "
+                "`estimate --words` counts the words of a list that you bring, and no others can "
+                "be found. If you have that list now, ask a choice: it is sharper, and can be "
+                "crossed with other questions."
+            )
+
+
 def sent(plan: Plan) -> Iterator[Row]:
     """The messages: what travels together, how often, with how much noise.
 

@@ -134,11 +134,6 @@ def page(found: Regression) -> str:
     )
 
 
-def chart(found: Regression) -> Markup:
-    """The forest plot, if there is something to draw."""
-    return forest_plot(found) if found.estimable and not found.expected else Markup("")
-
-
 def _outcome(found: Regression) -> str:
     """The question that is explained, in the survey's words."""
     return found.plan.survey.text_of(found.outcome_level[0])

@@ -14,9 +14,8 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.regression.variables import midpoints
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.simulated import marked_table, simulation_warning
+from incrowd.presentation.simulated import marked_table
 from incrowd.survey import Number
 
 WAYS = {
@@ -201,15 +200,3 @@ def regression_table(found: Regression) -> pa.Table:
     if found.margins:
         columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)
-
-
-def parts(found: Regression) -> dict[str, Any]:
-    """What its page and a notebook show beside the chart."""
-    warned = [] if found.seed is None else [simulation_warning(found.seed)]
-    return {
-        "title": title(found),
-        "said": [*warned, guarantee_sentence(found.guarantee)],
-        "headings": headings(found),
-        "rows": rows(found),
-        "notes": notes(found),
-    }

@@ -50,18 +50,19 @@ def tell_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> Non
     for question in survey.questions:
         if isinstance(question, Amount):
             found = reduce(Outside.and_of, (each[question.id] for each in pieces))
-            for line in _lines(question, found):
-                warnings.warn(line, IncrowdWarning, stacklevel=3)
+            for line in outside_lines(question, found):
+                warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def _lines(question: Amount, found: Outside) -> Iterator[str]:
+def outside_lines(question: Amount, found: Outside) -> Iterator[str]:
+    """What is said of amounts below the first edge, and of those above the last one."""
     first, last = (f"{edge:g}" for edge in (question.edges[0], question.edges[-1]))
     for number, where, edge, codes in (
         (found.below, f"below the first edge, {first}", first, found.codes & NEGATIVE),
         (found.above, f"above the last edge, {last}", last, found.codes - NEGATIVE),
     ):
         if number:
-            said = f"{question.id}: {number:,} of {found.answers:,} answers lie {where}"
+            said = f"{number:,} of {found.answers:,} answers lie {where}"
             listed = ", ".join(map(str, sorted(codes)))
             hint = f"; write missing = [{listed}] for what stands for no answer"
             yield f"{said}, and count as {edge}{hint if codes else ''}"

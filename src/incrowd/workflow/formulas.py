@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from incrowd.errors import MISSING, UsageError
 from incrowd.survey import Survey
-from incrowd.survey.formulas import Formula
+from incrowd.survey.formulas import Formula, named
+
+TILDE = "~"  # between what is explained and its predictors
+_PLUS = re.compile(r"\s+\+\s+")  # between predictors; an answer may be called 18+
+
+
+def _written_out(
+    survey: Survey, outcome: str | None, on: Sequence[str] | None
+) -> tuple[str | None, Sequence[str] | None]:
+    """Outcome and predictors of a formula, as "smokes ~ age + sex:age"; of anything else as is."""
+    questions = {question.id: question for question in survey.questions}
+    if outcome is None or TILDE not in outcome or named(outcome, questions):
+        return outcome, on
+    if on is not None:
+        raise UsageError.of(
+            "on", list(on), f"the formula {outcome!r} says it; leave one of them out"
+        )
+    explained, _, predictors = outcome.partition(TILDE)
+    terms = _PLUS.split(predictors.strip())
+    if not explained.strip() or not all(terms):
+        allowed = "should be a formula such as 'smokes ~ age + sex'"
+        raise UsageError.of("outcome", outcome, allowed)
+    return explained.strip(), terms
 
 
 def formula_of(
@@ -20,9 +43,11 @@ def formula_of(
 ) -> Formula:
     """The formula that is asked for. What else is given takes the place of what the survey says.
 
+    outcome may be a whole formula, as "smokes ~ age + sex"; then there is no `on`.
     Without `on` it is the survey's only regression, or the only one of that outcome. Raises
     UsageError if that is none, or one of several.
     """
+    outcome, on = _written_out(survey, outcome, on)
     values = {
         "reference": dict(reference or {}),
         "family": family,

@@ -200,8 +200,8 @@ def _counted(
         counts.update(People.of(asked, table, before).strata(asked).tolist())
         before += table.num_rows
     numbers = np.repeat(*(np.array(list(each)) for each in (counts, counts.values())))
-    groups = released(plan, numbers)
-    tell(plan, numbers, groups)
+    groups = released(survey, numbers)
+    tell(survey, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
         allowed = f"at most {MOST_FILES:,} can be written side by side; use fewer strata"
         raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)

@@ -46,8 +46,8 @@ CHUNK_NUMBERS = 1 << 19  # debiased values at once: 4 MB stay near the processor
 def regress(
     plan: Plan,
     reports: Reports,
-    *,
     outcome: str | None = None,
+    *,
     on: Sequence[str] | None = None,
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,

@@ -37,8 +37,8 @@ NOTHING = np.zeros((0, 0))
 
 def forecast_regression(
     plan: Plan,
-    *,
     outcome: str | None = None,
+    *,
     on: Sequence[str] | None = None,
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,

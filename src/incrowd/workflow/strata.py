@@ -12,6 +12,9 @@ from incrowd.errors import AnswersError, IncrowdWarning, InWords
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, Names, grouped, label, left_out, strata
 from incrowd.sampling.memory import Memory
+from incrowd.survey import Survey
+
+FEWER = "collect more reports, or plan for the crowd that you have"
 
 
 def crowds(
@@ -25,15 +28,15 @@ def crowds(
         yield (), people, memory
         return
     numbers = people.strata(plan.survey)
-    groups = released(plan, numbers)
-    tell(plan, numbers, groups)
+    groups = released(plan.survey, numbers)
+    tell(plan.survey, numbers, groups)
     for names, rows in zip(groups, rows_of(plan, people, groups), strict=True):
         yield names, people.take(rows), memory and [memory[row] for row in rows]
 
 
-def released(plan: Plan, numbers: np.ndarray) -> dict[Names, Group]:
+def released(survey: Survey, numbers: np.ndarray) -> dict[Names, Group]:
     """The releases of people in some strata, by the survey's own rule. Raises as `crowds`."""
-    survey, known = plan.survey, strata(plan.survey)
+    known = strata(survey)
     found = {tuple(known[n] for n in group): group for group in grouped(survey, numbers)}
     if not found:
         most = f"{np.bincount(numbers).max(initial=0):,} people in the largest stratum"
@@ -44,28 +47,34 @@ def released(plan: Plan, numbers: np.ndarray) -> dict[Names, Group]:
     return found
 
 
-def tell(plan: Plan, numbers: np.ndarray, found: Mapping[Names, Group]) -> None:
+def tell(survey: Survey, numbers: np.ndarray, found: Mapping[Names, Group]) -> None:
     """Say by an IncrowdWarning which of the strata of some people are left out, or merged."""
-    survey, known = plan.survey, strata(plan.survey)
+    for line in release_lines(survey, numbers, found):
+        warnings.warn(line, IncrowdWarning, stacklevel=2)
+
+
+def release_lines(
+    survey: Survey, numbers: np.ndarray, found: Mapping[Names, Group]
+) -> Iterator[str]:
+    """Which of the strata of some people are left out, and which are merged."""
+    known = strata(survey)
     people = np.bincount(numbers, minlength=len(known))
     rest = [n for n, name in enumerate(known) if people[n] and name in left_out(survey, found)]
     if rest:
         few = f"fewer than {survey.crowd:,} people are in each"
-        said = f"{', '.join(known[n] for n in rest)} ({people[rest].sum():,} people): {few}"
-        warnings.warn(f"not released: {said}", IncrowdWarning, stacklevel=2)
+        listed = ", ".join(known[n] for n in rest)
+        yield f"not released: {listed} ({people[rest].sum():,} people): {few}"
     for names in found:
         if len(names) > 1:
             said = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
-            warnings.warn(f"released as one: {said}", IncrowdWarning, stacklevel=2)
+            yield f"released as one: {said}"
 
 
 def tell_fewer(plan: Plan, people: int) -> None:
     """Say by an IncrowdWarning if fewer people than the crowd were randomised, and none is open."""
-    crowd = plan.survey.crowd
-    if people < crowd and not plan.survey.open:
-        said = f"{people:,} people are randomised, and the plan's promise counts on {crowd:,}"
-        works = "collect more reports, or plan for the crowd that you have"
-        warnings.warn(f"{said}: {works}", IncrowdWarning, stacklevel=3)
+    if people < plan.survey.crowd and not plan.survey.open:
+        said = f"{people:,} people are randomised, and the plan's promise counts on "
+        warnings.warn(f"{said}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
 
 
 def rows_of(plan: Plan, people: People, groups: Mapping[Names, Group]) -> Iterator[np.ndarray]:

@@ -53,7 +53,7 @@ class Everybody(NamedTuple):
         """The people of all releases. releases: their rows; none where no question is open."""
         if not plan.survey.open:
             return cls(people, {})
-        groups = released(plan, people.strata(plan.survey))
+        groups = released(plan.survey, people.strata(plan.survey))
         rows = np.sort(np.concatenate(list(rows_of(plan, people, groups))))
         kept = people.take(rows)
         return cls(kept, dict(zip(groups, rows_of(plan, kept, groups), strict=True)))

@@ -305,6 +305,26 @@ class TestPeople:
         assert facts["strata"][0]["people"] is None
 
 
+class TestTheNextCount:
+    """Whoever looks at a number that does not change is told when it will."""
+
+    def test_it_is_the_next_full_hour_while_people_send(self, keyed):
+        facts = served(keyed, asking(STATE)).json()
+        opens = as_time(INVITED.opens)
+        assert (as_time(facts["as_of"]), as_time(facts["next_count"])) == (
+            opens + timedelta(hours=1),
+            opens + timedelta(hours=2),
+        )
+
+    def test_it_is_in_a_minute_where_the_shuffler_did_not_answer(self, keyed):
+        facts = served(keyed, asking(STATE), shuffler=Shuffler({}, 500)).json()
+        assert as_time(facts["next_count"]) == BEFORE + timedelta(minutes=1)
+
+    def test_there_is_none_before_it_opens(self, keyed):
+        before = as_time(INVITED.opens) - timedelta(seconds=1)
+        assert served(keyed, asking(STATE), now=before).json()["next_count"] is None
+
+
 class TestPhases:
     @pytest.mark.parametrize(
         ("now", "phase"),

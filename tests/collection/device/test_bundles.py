@@ -13,15 +13,16 @@ from incrowd.accounting.redraws import redrawn
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
+from incrowd.collection.page.files import Asked, page_files, shipped
 from incrowd.collection.wire.addresses import Link
 from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
 from incrowd.collection.wire.sealed import KeyConfiguration
-from incrowd.errors import PlanError, ProtocolError
+from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import second_round, unlinked_survey, with_less_noise
 from tests.oracles import make_vectors, wire
-from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, travelling
 
 
 def bundle_of(plan, **changes):
@@ -214,3 +215,50 @@ def test_the_example_is_nobodys(home, answers):
     one.send(answers)
     assert one.example == before == replace(one, memory=None).example
     assert {each.question for each in before} <= {q.id for q in OPEN.plan.survey.questions}
+
+
+# --- links of survey pages -----------------------------------------------------------------------
+
+PAGE = page_files(Asked(INVITED.plan, "https://mix.example"), shipped())["index.html"]
+
+
+def hosting(page, fallback):
+    """A web server with a page at its root; fallback: or at every address."""
+    return lambda request: travelling(
+        httpx.Response(200, content=page)
+        if fallback or request.url.path == "/survey/"
+        else httpx.Response(404, content=b"<h1>Not found</h1>")
+    )
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize("path", ["/survey", "/survey/", "/survey/index.html"])
+def test_the_link_of_a_survey_page_is_answered_with_the_address_to_use(path, fallback):
+    """It was answered with "should hold no /", or "was answered with 404; nothing was stored"."""
+    text = f"https://page.example{path}#{INVITED.digest.hex()}.0123456789ABCDEF"
+    found = Link.parse(text)
+    assert (found.digest, found.code) == (INVITED.digest, "0123456789ABCDEF")
+    with pytest.raises(UsageError) as error:
+        fetch(found, connection(hosting(PAGE, fallback)))
+    said = str(error.value)
+    assert "link: leads to a survey page at https://page.example/survey; write" in said
+    assert "write https://mix.example in the place of that address" in said
+    assert "0123456789ABCDEF" not in said  # an invitation is a secret
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "http://mix.example", "https://mix.example/\\u001b[2J", 7]
+)
+def test_a_page_can_name_no_address_that_a_link_cannot_have(address):
+    page = b'<script type="application/json" id="config">{"shuffler": %s}</script>'
+    content = page % json.dumps(address).replace("\\\\", "\\").encode()
+    with pytest.raises(ProtocolError):
+        fetch(
+            Link("https://page.example/survey", INVITED.digest), connection(hosting(content, False))
+        )
+
+
+def test_a_page_that_is_not_there_is_no_other_error():
+    for answer in (httpx.Response(404), httpx.Response(200, content=b"<html>")):
+        with pytest.raises(ProtocolError):
+            fetch(link(INVITED), connection(lambda _, answer=answer: travelling(answer)))

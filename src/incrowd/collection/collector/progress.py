@@ -40,8 +40,10 @@ class Progress:
         taken = starts_in(self.gate.places.starts)
         released = {bundle.strata[n] for signed in taken for n in signed.header.strata}
         phase = _phase(bundle, now, len(released), len(taken) - len(self.gate.opened()))
-        if phase in ("collecting", "closed"):
+        counting = phase in ("collecting", "closed")
+        if counting:
             self.told.look()
+        following = self.told.next if counting else None
         return {
             "title": bundle.wording.title,
             "period": bundle.period,
@@ -51,6 +53,7 @@ class Progress:
             "closes": bundle.closes,
             "disposes": bundle.disposes,
             "as_of": self.told.hour and self.told.hour.strftime(TIME),
+            "next_count": following and following.strftime(TIME),
             "shuffler_away": self.told.away,
             "crowd": bundle.plan.survey.crowd,
             "least_people": bundle.least_people,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from threading import Lock
 
 from incrowd.collection.clock import Clock
@@ -26,18 +26,19 @@ class Told:
         self.people: Mapping[str, int] = {}
         self.hour: datetime | None = None  # of what is known
         self.away = False
-        self._next, self._asking = datetime.min.replace(tzinfo=UTC), Lock()
+        self.next: datetime | None = None  # when it is asked again
+        self._asking = Lock()
 
     def look(self) -> None:
         """Ask, unless it was answered in this hour."""
         with self._asking:
             now = self.clock()
-            if now < self._next:
+            if self.next and now < self.next:
                 return
             found, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
-            self.away, self._next = found is None, now + AGAIN
+            self.away, self.next = found is None, now + AGAIN
             if found is not None:
-                self.people, self.hour, self._next = found, hour, hour + timedelta(hours=1)
+                self.people, self.hour, self.next = found, hour, hour + timedelta(hours=1)
 
     def _asked(self) -> dict[str, int] | None:
         """What it says now; None if it does not answer with a count."""

@@ -71,8 +71,9 @@ class Link:
 
     @classmethod
     def parse(cls, text: str) -> Link:
-        """A link as `str` gives it. Raises UsageError for any other text."""
+        """A link as `str` gives it, or that of a survey page. Raises UsageError for other text."""
         address, _, fragment = text.strip().partition("#")
+        address = address.removesuffix("index.html").removesuffix("/")
         try:
             found = FRAGMENT.fullmatch(fragment)
             if not found:

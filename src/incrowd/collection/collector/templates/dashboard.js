@@ -92,6 +92,7 @@ function facts(state) {
   return [
     [left > 0 ? "Time to closing" : "Closed", left > 0 ? duration(left / 60000) : time(state.closes)],
     ["Crowd of the plan", `${number(state.crowd)} people`],
+    ...(state.next_count ? [["People are counted again", time(state.next_count)]] : []),
     ...(state.sealed_reports ? [opened, ["Sealed reports", number(state.sealed_reports)], ["Of these rejected", rejected]] : []),
     ...(state.contradicted ? [["Proof of cheating", "The shuffler signed two releases that exclude each other; keep the folder contradictions."]] : []),
   ]
