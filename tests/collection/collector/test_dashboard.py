@@ -19,7 +19,7 @@ from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.collector.telling import PATIENCE, Told
 from incrowd.collection.device.connection import Connection, open_client
-from incrowd.collection.wire.bundle import as_time, count_step
+from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import UsageError
 from incrowd.planner.planner import guarantee_for
@@ -204,30 +204,25 @@ class TestThePage:
 
 class TestPeople:
     def large(self):
-        """A bundle whose crowd is 1,000, so that counts are multiples of 10."""
-        plan = make_vectors.PLAN
-        survey = plan.survey.model_copy(update={"crowd": 1000})
-        return INVITED.model_copy(update={"plan": plan.model_copy(update={"survey": survey})})
+        """A bundle whose reserve is 50, so that counts are multiples of it."""
+        return INVITED.model_copy(update={"reserve": 50})
 
     def test_counts_are_rounded_down_whatever_the_shuffler_says(self, keyed):
         told = told_by(Shuffler({"all": 619}), lambda: BEFORE, self.large())
         told.look()
-        assert told.people == {"all": 610}
-
-    def test_the_step_is_a_hundredth_of_the_crowd_rounded_up(self):
-        assert [count_step(crowd) for crowd in (1, 99, 100, 101, 1000)] == [1, 1, 1, 2, 10]
+        assert told.people == {"all": 600}
 
     def test_the_shuffler_is_asked_once_an_hour(self):
-        shuffler, now = Shuffler({"all": 2}), BEFORE
+        shuffler, now = Shuffler({"all": 40}), BEFORE
         told = told_by(shuffler, lambda: now)
         asked = []
         for minutes in (0, 1, 38, 1, 59, 1, 600):
             now += timedelta(minutes=minutes)
-            shuffler.people = {"all": shuffler.people["all"] + 1}
+            shuffler.people = {"all": shuffler.people["all"] + 20}
             told.look()
             asked.append((shuffler.asked, told.people["all"], told.hour.hour))
-        assert asked[:4] == [(1, 3, 1), (1, 3, 1), (1, 3, 1), (2, 6, 2)]
-        assert asked[4:] == [(2, 6, 2), (3, 8, 3), (4, 9, 13)]
+        assert asked[:4] == [(1, 60, 1), (1, 60, 1), (1, 60, 1), (2, 120, 2)]
+        assert asked[4:] == [(2, 120, 2), (3, 160, 3), (4, 180, 13)]
 
     @pytest.mark.parametrize(
         ("people", "status"),
@@ -251,26 +246,26 @@ class TestPeople:
             told.look()
             assert told.away and told.people == {} and told.hour is None
         assert shuffler.asked == 3
-        shuffler.people, shuffler.status, now = {"all": 7}, 200, now + timedelta(minutes=1)
+        shuffler.people, shuffler.status, now = {"all": 60}, 200, now + timedelta(minutes=1)
         told.look()
-        assert not told.away and told.people == {"all": 7}
+        assert not told.away and told.people == {"all": 60}
 
     def test_what_was_told_stays_when_the_shuffler_is_away(self):
-        shuffler, now = Shuffler({"all": 7}), BEFORE
+        shuffler, now = Shuffler({"all": 60}), BEFORE
         told = told_by(shuffler, lambda: now)
         told.look()
         shuffler.status, now = 500, now + timedelta(hours=1)
         told.look()
-        assert told.away and told.people == {"all": 7} and told.hour.hour == BEFORE.hour
+        assert told.away and told.people == {"all": 60} and told.hour.hour == BEFORE.hour
 
     def test_what_is_missing_is_counted_for_every_stratum(self, keyed):
-        shuffler = Shuffler({"north": 30, "south": 4, "island": 0})
+        shuffler = Shuffler({"north": 45, "south": 20, "island": 0})
         keyed.bundle.write_bytes(OPEN.encoded)
         facts = served(keyed, asking(STATE), bundle=OPEN, shuffler=shuffler).json()
         assert facts["least_people"] == 23
         found = [(row["people"], row["missing"]) for row in facts["strata"]]
-        assert found == [(30, 0), (4, 19), (0, 23)]
-        assert facts["guarantee"]["people"] == 30 and facts["more_strata"] == 0
+        assert found == [(40, 0), (20, 3), (0, 23)]
+        assert facts["guarantee"]["people"] == 40 and facts["more_strata"] == 0
 
     def test_of_many_strata_some_are_listed(self, keyed):
         many = make_vectors.bundle(strata=tuple(f"stratum {n}" for n in range(5000)))

@@ -22,8 +22,8 @@ HEAD = START + OCTETS + b"Content-Length: %d\r\n\r\n"
 
 
 @contextlib.contextmanager
-def served(folder, protocol=Impatient):
-    site = Site(folder, invitations=3, body_seconds=SECONDS, pause=60)
+def served(folder, protocol=Impatient, body_seconds=SECONDS):
+    site = Site(folder, invitations=3, body_seconds=body_seconds, pause=60)
     config = uvicorn.Config(
         site.app,
         http=protocol,

@@ -8,7 +8,7 @@ from threading import Lock
 
 from incrowd.collection.clock import Clock
 from incrowd.collection.device.connection import Connection, Patience
-from incrowd.collection.wire.bundle import Bundle, count_step
+from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import ProtocolError
 from incrowd.plans.digests import read_json
 
@@ -58,5 +58,4 @@ def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
         return None
     if not all(type(each) is int and 0 <= each < MOST_PEOPLE for each in people.values()):
         return None
-    step = count_step(bundle.plan.survey.crowd)
-    return {name: each // step * step for name, each in people.items()}
+    return {name: bundle.rounded(each) for name, each in people.items()}
