@@ -16,6 +16,10 @@ HEAD_SECONDS = 10.0  # from the first byte, or from the answer before it, to the
 HEAD_BYTES = 1 << 16
 
 
+class BadHead(Exception):
+    """Ends the parsing of a request: uvicorn answers with 400, if anybody still listens."""
+
+
 class Impatient(HttpToolsProtocol):
     """Ends a connection whose head takes too long, or is too long.
 
@@ -63,7 +67,7 @@ class Impatient(HttpToolsProtocol):
         self._end()
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
-            raise ValueError("a request should have one host")
+            raise BadHead
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -82,7 +86,7 @@ class Impatient(HttpToolsProtocol):
         self._head += size
         if self._head > HEAD_BYTES:
             self.transport.abort()
-            raise ValueError("the head of a request is too long")
+            raise BadHead
 
     def _begin(self) -> None:
         self._bytes = 0

@@ -132,7 +132,7 @@ def estimate(
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
     reports, wanted = _to_read(plan, reports, tables, change, bool(covariance or simultaneous))
-    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd)
+    arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((each.places for each in received), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
     found = figures(plan, reports, wanted, asked)
@@ -219,13 +219,18 @@ def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
 
 
 def check_arrived(
-    plan: Plan, counted: Tally, accept_smaller_crowd: bool = False
+    plan: Plan,
+    counted: Tally,
+    accept_smaller_crowd: bool = False,
+    received: Sequence[Received] = (),
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
     """What came of each message, and the guarantee for the people who did.
 
-    Raises ReportsError if a message is missing, or too few people came.
+    received: what the receipts say. Releases were mixed each by itself, so that several of them,
+    of one bundle or of two, are as many crowds: the smallest counts, and not their sum. Raises
+    ReportsError if a message is missing, or too few people came.
     """
-    people = people_of(plan, counted)
+    people = min([people_of(plan, counted), *(each.opened_people for each in received)])
     arrived = []
     for number, message in enumerate(plan.messages):
         counts = counted.messages[number]

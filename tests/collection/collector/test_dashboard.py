@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 from datetime import timedelta
+from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import httpx
@@ -24,6 +25,7 @@ from incrowd.collection.wire.release import Signed
 from incrowd.errors import UsageError
 from incrowd.planner.planner import guarantee_for
 from incrowd.plans.digests import canonical
+from incrowd.plans.slots import slots
 from incrowd.presentation.page import page
 from incrowd.workflow.estimate import estimate
 from tests.collection.collector.conftest import (
@@ -42,6 +44,7 @@ KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 STATE, ESTIMATES = "/dashboard/state", "/dashboard/estimates"
 BEFORE = as_time(INVITED.opens) + timedelta(hours=1, minutes=20)
 OCTETS = {"Content-Type": "application/octet-stream"}
+JSON = "application/json"
 
 
 class Shuffler:
@@ -381,3 +384,63 @@ class TestTheGate:
         (state, shown), (more_state, more_shown) = sizes
         assert abs(more_state - state) < 40 and len(rows) == 1  # digits of numbers
         assert more_shown < 1.5 * shown  # lines of the charts' axes
+
+
+# --- texts of somebody who wants to run a script in the browser that shows them ------------------
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    '"></main></h1><script>alert(1)</script>',
+    "' style=\"x\" onmouseover='alert(1)",
+    "{{ 7 * 7 }} ${7 * 7} <!-- ]]>",
+    "</script><svg/onload=alert(1)>",
+)
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a text: its elements and attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words = set(), set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def hostile_release():
+    """A bundle whose every text attacks, and a release of it: half of the people each option."""
+    question = {"id": HOSTILE[3], "type": "choice", "options": list(HOSTILE), "text": HOSTILE[1]}
+    raw = {"name": HOSTILE[0], "crowd": 20, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+    plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [question]}))
+    words = {"language": "en", "title": HOSTILE[1], "introduction": HOSTILE[2]}
+    bundle = make_vectors.bundle(
+        plan=plan,
+        wording=words | {"questions": {HOSTILE[3]: HOSTILE[4]}},
+        slots=slots(plan),
+        strata=HOSTILE,
+        period=HOSTILE[4],
+        colluding=0,
+    )
+    plain = [b"\1\0\0" + bytes([1 << n % len(HOSTILE)]) for n in range(40)]
+    return bundle, release(all_sealed(plain, bundle), bundle)
+
+
+def test_hostile_texts_stay_texts(keyed):
+    bundle, data = hostile_release()
+    keyed.bundle.write_bytes(bundle.encoded)
+    found = opened(keyed, data, bundle=bundle)
+    shown = Elements(found.page.text)
+    assert not shown.tags & {"img", "script", "main", "iframe", "object", "style", "link"}
+    assert not [name for name in shown.attributes if name.startswith("on") or name == "style"]
+    assert all(text in shown.words for text in HOSTILE)
+    assert found.facts["title"] == HOSTILE[1] and found.state.headers["content-type"] == JSON
+    page = served(keyed, asking("/dashboard"), bundle=bundle)
+    assert not any(text in page.text for text in HOSTILE), "the page itself is the same for all"
+    policy = page.headers["content-security-policy"]
+    assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy

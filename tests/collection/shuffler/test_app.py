@@ -11,8 +11,11 @@ from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.shuffler.counting import Counted
 from incrowd.collection.store import tables
+from incrowd.collection.store.errors import StoreError
 from incrowd.collection.store.store import Stratum
+from incrowd.collection.store.tables import opened
 from incrowd.collection.wire import problem
+from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.upload import Upload
 from tests.collection.shuffler.conftest import (
     INVITED,
@@ -320,7 +323,55 @@ def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
     def away():
         raise OperationalError("SELECT 'secret'", None, OSError("connection refused"))
 
-    monkeypatch.setattr(site.store.engine, "connect", away)
+    monkeypatch.setattr(site.store.engine, "begin", away)
     answer = site.request("GET", "/ready")
     assert (answer.status_code, answer.text) == (503, "no\n")
     assert "look whether it runs" in caplog.text and "secret" not in caplog.text
+
+
+def read_only(url):
+    return f"sqlite:///file:{url.removeprefix('sqlite:///')}?mode=ro&uri=true"
+
+
+def test_with_a_database_that_can_only_be_read_nothing_is_taken_and_nothing_lost(site, caplog):
+    """A disk that became read-only: devices are told to come again, whoever looks after it too."""
+    one, other, *rest = people(CROWD)
+    assert set(site.post(one, *rest)) == {201}
+    writable, site.store.engine = site.store.engine, opened(read_only(site.settings.url))
+    for method in ("POST", "DELETE"):
+        answer = site.request(method, "/upload", other.encoded(INVITED))
+        assert kind(answer) == "fault" and "retry-after" in answer.headers
+    assert site.request("GET", "/count").status_code == 200
+    assert site.request("GET", "/ready").status_code == 503
+    site.now = as_time(INVITED.closes)
+    with pytest.raises(StoreError, match="READONLY"):
+        site.keeper.look()
+    assert site.settings.secret_file.exists() and not site.collector.heard
+    site.store.engine.dispose()
+    site.store.engine, site.now = writable, as_time(INVITED.opens)
+    assert site.post(one, other) == [200, 201] and site.request("GET", "/ready").status_code == 200
+    assert other.sealed[0].hex() not in caplog.text
+
+
+def test_a_clock_that_was_set_back_does_not_keep_a_release_waiting(site):
+    """It was right at closing, a year ahead while the collector was away, and right again."""
+    site.post(*people(CROWD))
+    site.collector.away = True
+    site.look_at("closes")
+    site.look(days=365)
+    site.collector.away = False
+    site.look(days=-365)
+    assert len(site.collector.heard) == 1
+
+
+def test_a_clock_that_jumps_back_opens_nothing_again(site):
+    """What is released stays released, and takes nobody: the second release would be a proof."""
+    given = people(CROWD + 1)
+    site.post(*given[:CROWD])
+    site.look_at("closes")
+    site.look_at("opens")
+    assert site.post(given[0], given[-1]) == [410, 410] and site.delete(given[0]) == 410
+    site.start()
+    site.look(days=60)
+    assert site.post(given[-1]) == [410]
+    assert len({data for data in site.collector.heard}) == 1

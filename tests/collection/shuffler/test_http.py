@@ -10,8 +10,7 @@ import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from incrowd.collection.impatient import HEAD_BYTES
-from tests.collection.shuffler.conftest import INVITED, upload
-from tests.collection.shuffler.test_slow_senders import HEAD, LENGTH, OCTETS, START, served
+from tests.collection.shuffler.conftest import BYTES, HEAD, INVITED, LENGTH, START, served, upload
 
 GET = b"GET /health HTTP/1.1\r\nHost: s\r\n"
 UPLOAD = HEAD % LENGTH + upload(INVITED, 1, 0, 1).encoded(INVITED)
@@ -64,7 +63,7 @@ def test_a_head_has_at_most_64_kib_however_it_arrives(port, lines):
 def test_the_body_of_an_upload_is_no_head(port):
     """Also of one that is longer than a head may be, in pieces that come together."""
     assert status(port, UPLOAD) in ("201", "200")
-    refused = START + OCTETS + b"Content-Length: %d\r\n\r\n" % (1 << 17)
+    refused = START + BYTES + b"Content-Length: %d\r\n\r\n" % (1 << 17)
     assert status(port, refused + bytes(1 << 17)) == "400"
 
 

@@ -13,6 +13,7 @@ from incrowd.errors import ProtocolError
 from incrowd.plans.digests import read_json
 
 PATIENCE = Patience(whole=0.0, one=5.0)
+HOUR = timedelta(hours=1)
 AGAIN = timedelta(minutes=1)  # after a question that was not answered
 MOST_BYTES, MOST_PEOPLE = 1 << 25, 1 << 53
 
@@ -32,12 +33,12 @@ class Told:
         """Ask, unless it was answered in this hour."""
         with self._asking:
             now = self.clock()
-            if now < self._next:
+            if now < self._next <= now + HOUR:  # later only if the clock was set back
                 return
             found, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
             self.away, self._next = found is None, now + AGAIN
             if found is not None:
-                self.people, self.hour, self._next = found, hour, hour + timedelta(hours=1)
+                self.people, self.hour, self._next = found, hour, hour + HOUR
 
     def _asked(self) -> dict[str, int] | None:
         """What it says now; None if it does not answer with a count."""

@@ -209,9 +209,9 @@ class Desk:
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """The database answers as well; 503 if it does not, as proxies and machines expect."""
+        """Uploads can be stored; 503 if they cannot, as proxies and machines expect."""
         try:
-            await asyncio.to_thread(self.store.strata)
+            await asyncio.to_thread(self.store.check)
         except StoreError as error:
             LOG.error("not ready: %s", error)
             return Response("no\n", 503, media_type="text/plain")

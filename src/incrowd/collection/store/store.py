@@ -130,6 +130,13 @@ class Store:
         with self._reading() as connection:
             return connection.scalar(select(func.count()).select_from(tables.codes)) or 0
 
+    # --- whether it works ------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raises StoreError unless the database answers, and lets itself be written."""
+        with self._writing() as connection:
+            self._set(connection, (), state=OPEN)
+
     # --- closing ---------------------------------------------------------------------------------
 
     def strata(self) -> tuple[Stratum, ...]:
