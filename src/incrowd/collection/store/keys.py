@@ -47,8 +47,8 @@ class Secrets:
         if len(key) != KEY_BYTES:
             allowed = f"should have {KEY_BYTES}; without the right one nothing can be read"
             raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
-        *tags, box = (_derived(key, label) for label in (b"tag", b"code", b"upload", b"box"))
-        return cls(*tags, AESGCM(box))
+        tag, code, upload = (_derived(key, label) for label in (b"tag", b"code", b"upload"))
+        return cls(tag, code, upload, AESGCM(_derived(key, b"box")))
 
     def tag(self, sealed: bytes) -> bytes:
         """HMAC-SHA256 of a sealed report: nobody can choose where it sorts, or what it equals."""
