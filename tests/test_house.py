@@ -15,6 +15,7 @@ SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
 PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
+    {"characters"},
     {"errors"},
     {"numerics", "kernels", "views", "arguments"},
     {"channels", "survey"},

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from incrowd.characters import visible
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -17,7 +19,7 @@ class Problem:
     allowed: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.shown}; {self.allowed}"
+        return visible(f"{self.field}: {self.shown}; {self.allowed}")
 
     @property
     def shown(self) -> str:

@@ -165,6 +165,7 @@ CASES = {
     "closed": refused(said("closed")),
     "a used code": refused(said("code-used")),
     "an unknown code": refused(said("code-unknown")),
+    "a withdrawn upload": refused(said("withdrawn")),
     "not open": refused(said("not-open")),
     "busy": refused(said("busy")),
     "a fault of a proxy": refused(httpx.Response(502)),

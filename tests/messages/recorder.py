@@ -16,7 +16,7 @@ from incrowd.cli.names import as_typed
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
 # A mistake of whoever programs, in a text that no user of the package is shown.
-NO_MESSAGES = {"KeyError", "AttributeError", "NotImplementedError", "typer.Exit"}
+NO_MESSAGES = {"KeyError", "AttributeError", "NotImplementedError", "typer.Exit", "BadHead"}
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,10 @@ CASES = {
     "nested TOML": load("a = " + "[" * 5000 + "]" * 5000),
     "a long number": load("a = " + "9" * 5000),
     "an empty survey": load(""),
+    "a hidden character in a name": lambda _: survey(name="Habits\u202e"),
+    "a hidden character in an option": lambda _: survey(
+        options(2) | {"options": ["yes", "no\u200b"]}
+    ),
     "no name": lambda _: survey(name=""),
     "name as a number": lambda _: survey(name=1),
     "a crowd of one": lambda _: survey(crowd=1),

@@ -127,6 +127,7 @@ CASES = {
     "bundle: an old plan": with_plan(format="incrowd plan 1"),
     "bundle: rows": planned(rows_per_person=2),
     "bundle: words": bundle(wording=WORDING | {"questions": {"a": "A?"}}),
+    "bundle: a hidden character": bundle(wording=WORDING | {"title": "Habits\x1b[2J"}),
     "bundle: no words": bundle(wording=WORDING | {"title": ""}),
     "bundle: colluding": bundle(colluding=0),
     "bundle: reserve": bundle(reserve=3),

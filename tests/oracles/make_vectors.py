@@ -12,6 +12,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from incrowd.characters import visible
 from incrowd.collection.wire import problem, release, upload
 from incrowd.collection.wire.addresses import Link, short
 from incrowd.collection.wire.bundle import Bundle
@@ -20,7 +21,7 @@ from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
 from incrowd.plans import Plan, UnlinkedBits
-from incrowd.plans.digests import canonical
+from incrowd.plans.digests import canonical, digest_of
 from incrowd.plans.slots import slots
 from incrowd.workflow.randomize import randomize_message
 from tests.oracles import strata, wire
@@ -192,6 +193,7 @@ def bundles():
 def wrong_bundles():
     """Why, and the text. Each is one change of the first right one."""
     content, text = json.loads(INVITED.encoded), INVITED.encoded.decode()
+    words = content["wording"]
     changes = {
         "another plan under the digest": {"plan": content["plan"] | {"earlier": [1]}},
         "the digest of another plan": {"plan_digest": "0" * 64},
@@ -206,6 +208,14 @@ def wrong_bundles():
         "a key of low order": {"key_configuration": "07" + "0020" + "00" * 32 + "000400010001"},
         "another KEM": {"key_configuration": "070010" + CONFIGURATION.encoded.hex()[6:]},
         "a question without words": {"wording": content["wording"] | {"questions": {}}},
+        "a screen that is cleared in the title": {"wording": words | {"title": "Habits\x1b[2J"}},
+        "a bell in the period": {"period": "November\a 2026"},
+        "text from right to left in the introduction": {
+            "wording": words | {"introduction": "Nobody learns it.\u202e"}
+        },
+        "two lines in a title": {"wording": words | {"title": "Habits\nPromise: epsilon 0"}},
+        "no width in the name of a stratum": {"strata": ["all\u200b"]},
+        "text from right to left in an option": with_option("\u202enorth"),
         "a key too many": {"more": 1},
         "a number as text": {"reserve": "20"},
     }
@@ -214,6 +224,13 @@ def wrong_bundles():
     found["another order of keys"] = canonical_backwards(content)
     found["a key twice"] = text[:-1] + ',"wording":' + canonical(content["wording"]) + "}"
     return found
+
+
+def with_option(option):
+    """The plan with another first option of its question 1, and its digest."""
+    plan = json.loads(INVITED.encoded)["plan"]
+    plan["survey"]["question"][1]["options"][0] = option
+    return {"plan": plan, "plan_digest": digest_of(plan)}
 
 
 def canonical_backwards(content):
@@ -336,7 +353,7 @@ MADE = {
 
 
 def text(name):
-    return json.dumps(MADE[name](), indent=1, ensure_ascii=False) + "\n"
+    return visible(json.dumps(MADE[name](), indent=1, ensure_ascii=False)) + "\n"
 
 
 if __name__ == "__main__":

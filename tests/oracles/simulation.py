@@ -73,6 +73,7 @@ class Simulation(RuleBasedStateMachine):
         self.faults = self.new_faults()
         self.faults.watch(self.site.store.engine)
         self.uploads, self.known, self.kill = [], [], None
+        self.withdrawn = set()
         self.least_ever = [0, 0]
 
     def teardown(self):
@@ -111,6 +112,7 @@ class Simulation(RuleBasedStateMachine):
             answer = self.answers([("DELETE", self.uploads[number])])
             if answer == [204]:
                 self.known[number] = OUT
+                self.withdrawn.add(number)
             elif answer != [410] and self.known[number] == IN:
                 self.known[number] = UNKNOWN
 
@@ -140,6 +142,18 @@ class Simulation(RuleBasedStateMachine):
         if len(self.uploads) < MOST_PEOPLE and known == IN:
             status = self.site.post(thief)[0]
             assert status in (422, 410) or self.is_explained(status)
+
+    @rule(data=st.data())
+    def somebody_withdraws_anothers_reports(self, data):
+        """With an invitation of her own; where there are none with one of her own reports."""
+        there = [n for n, known in enumerate(self.known) if known == IN]
+        if len(there) < 2:
+            return
+        thief, victim = data.draw(st.permutations(there))[:2]
+        thief, victim = self.uploads[thief], self.uploads[victim]
+        own = () if self.codes else thief.sealed[:1]
+        taken = Upload(thief.code, victim.stratum, (*own, *victim.sealed[len(own) :]))
+        assert self.answers([("DELETE", taken)])[0] in (204, 410, *self.unanswered)
 
     @rule(hours=st.sampled_from([0, 1, 24 * 31]))
     def time_passes(self, hours):
@@ -172,6 +186,7 @@ class Simulation(RuleBasedStateMachine):
         answers = self.answers(sent)
         for number, status in zip(numbers, answers, strict=True):
             if status in (200, 201):
+                assert number not in self.withdrawn, "what was withdrawn is stored again"
                 self.known[number] = IN
             elif status is None or status >= 500:
                 assert status in self.unanswered, "no fault is unexplained"

@@ -1,5 +1,6 @@
 import { isHex, sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
+import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
 import { isAddress } from "./link.js"
 import { bitsOf, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
@@ -58,6 +59,8 @@ export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> 
   const bundle = parse(bytes) as unknown as Bundle
   if (toHex(await sha256(utf8(canonical(bundle.plan as unknown as Json)))) !== bundle.plan_digest)
     refuse("plan_digest is not the digest of the plan")
+  const hidden = hiddenIn(bundle)
+  if (hidden) refuse(`${hidden.slice(1)} holds a hidden character`)
   const wrong = await firstWrong(bundle).catch((error) => {
     if (error instanceof IncrowdError) throw error
     return "the plan"

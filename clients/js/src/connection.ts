@@ -22,6 +22,7 @@ const PROBLEMS: { readonly [name in Problem]: readonly [status: number, again: b
   sealed: [422, false, NOT_TAKEN],
   "not-open": [403, true, "The survey has not opened yet."],
   closed: [410, false, "The survey is closed; an upload sent before may be counted."],
+  withdrawn: [410, false, "This upload was withdrawn; answer anew."],
   "code-used": [409, false, "The invitation was used; an upload sent with it may be counted."],
   "code-unknown": [403, false, "There is no such invitation; check every character of it."],
   "not-found": [410, false, "It is too late to withdraw: the survey is closed."],

@@ -11,7 +11,7 @@ export type Fault =
 
 /** What a shuffler may answer a device (docs/protocol.md, "Problems"). */
 export type Problem =
-  | "length" | "bundle" | "stratum" | "sealed" | "not-open" | "closed" | "code-used" | "code-unknown"
+  | "length" | "bundle" | "stratum" | "sealed" | "not-open" | "closed" | "withdrawn" | "code-used" | "code-unknown"
   | "not-found" | "no-resource" | "method" | "slow" | "media-type" | "busy" | "full" | "fault"
 
 /** Every error of this package. */

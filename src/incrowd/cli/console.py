@@ -7,18 +7,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.text import Text
 
+from incrowd.characters import visible
 from incrowd.cli.failing import line
 from incrowd.cli.naming import naming
-from incrowd.presentation.simulated import marked, simulation_warning
-from incrowd.reports.collection import Collection, row_groups
-from incrowd.reports.folder import report_files, stream_reports
+
+if TYPE_CHECKING:
+    from incrowd.reports.collection import Collection
 
 out = Console()
 err = Console(stderr=True)
@@ -26,8 +27,8 @@ err = Console(stderr=True)
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output."""
-    json.dump(data, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool:
@@ -35,6 +36,8 @@ def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool
 
     Every result that comes from reports goes through here, so that all of them say so.
     """
+    from incrowd.presentation.simulated import marked, simulation_warning  # slow to load
+
     if json:
         print_json(marked(facts, seed))
     elif seed is not None:
@@ -72,6 +75,9 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def counting(path: Path) -> Iterator[Iterator[Collection]]:
     """The parts of reports, with a progress bar over their number; errors in them name the file."""
+    from incrowd.reports.collection import row_groups  # slow to load, and no service reads reports
+    from incrowd.reports.folder import report_files, stream_reports
+
     with (
         naming(path),
         progress("counting reports", sum(map(row_groups, report_files(path)))) as advance,

@@ -8,6 +8,7 @@ import sys
 import warnings
 from typing import Any
 
+from incrowd.characters import visible
 from incrowd.cli.names import as_typed
 from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem
 
@@ -23,8 +24,9 @@ def wants_json() -> bool:
 def line(kind: str, text: str, /, **more: Any) -> str:
     """A line of standard error: an error, a warning or a note."""
     if wants_json():
-        return json.dumps({kind: {"message": text, **more} if more else text}, ensure_ascii=False)
-    return text if kind == "note" else f"{kind}: {text}"
+        facts = {kind: {"message": text, **more} if more else text}
+        return visible(json.dumps(facts, ensure_ascii=False))
+    return visible(text if kind == "note" else f"{kind}: {text}")
 
 
 def error_lines(error: IncrowdError) -> list[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
@@ -154,11 +156,18 @@ def _show(device: Device, quiet: bool) -> None:
     if quiet:
         return
     for title, text in device.terms:
-        out.print(f"{title}: {text}", markup=False, highlight=False)
+        _print_beside(f"{title}: ", text)
     out.print("An example, made up:")
     for each in device.example:
-        said = f"  {each.question}: {each.answer} is {each.record}, sent perhaps as {each.report}"
-        out.print(f"{said}; odds {each.odds}", markup=False, highlight=False)
+        said = f"{each.question}: {each.answer} is {each.record}, sent perhaps as {each.report}"
+        _print_beside("  ", f"{said}; odds {each.odds}")
+
+
+def _print_beside(title: str, text: str) -> None:
+    """A title, and beside it a text that others wrote: none of its lines begins like a title."""
+    row = Table.grid()
+    row.add_row(Text(title, no_wrap=True), Text(text))
+    out.print(row, highlight=False)
 
 
 def _facts(device: Device) -> dict[str, Any]:

@@ -9,6 +9,15 @@ from starlette.responses import Response
 from incrowd.collection.wire.problem import KINDS, MEDIA_TYPE, Kind, document
 
 RETRY_AFTER = 5  # seconds
+OCTETS = b"application/octet-stream"
+
+
+def is_octets(media_type: bytes, coding: bytes | None) -> bool:
+    """Whether a body is of bytes as they are: no parameters, and nothing compressed.
+
+    Names of media types have no letter case (RFC 9110, section 8.3.1).
+    """
+    return media_type.lower() == OCTETS and coding is None
 
 
 def answer(kind: Kind, detail: str = "", *, retry_after: int = RETRY_AFTER) -> Response:

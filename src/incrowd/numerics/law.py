@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from incrowd.numerics.precision import NO_MASS, SMALLEST
 
@@ -102,6 +101,8 @@ def saddlepoint(law: Law) -> float:
 
     The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
     """
+    from scipy.optimize import brentq  # slow to load, and no service needs it
+
     halves = [one.where(one.value > 0, 1.0) for one in (law, law.negated())]
     (up, log_up), (down, log_down) = (
         (one.value, one.log_mass + np.log(one.value)) for one in halves

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from incrowd.numerics.binomial import at_least, log_binomial
 from incrowd.plans.message import Message
 from incrowd.plans.plan import Plan
 
@@ -60,6 +59,8 @@ def _tail(message: Message, places: int) -> float:
     """
     if not message.unlinked:
         return 0.0 if places >= message.copies else 1.0
+    from incrowd.numerics.binomial import at_least, log_binomial  # scipy: slow to load, seldom used
+
     chosen = message.copies * sum(domain.most for domain in message.question.domains)
     others = message.copies * message.record_bits - chosen
     noise = message.noise

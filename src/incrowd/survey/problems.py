@@ -17,7 +17,7 @@ from incrowd.survey.questions import MOST_TOGETHER, TYPES
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.wording import known_keys, wording
-from incrowd.survey.words import LANGUAGE, word_problems
+from incrowd.survey.words import LANGUAGE, hidden_problems, word_problems
 
 KINDS = ", ".join(TYPES)
 
@@ -49,6 +49,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     for question in questions if isinstance(language, str) else ():
         yield from word_problems(question, language)
     yield from code_problems(raw)
+    yield from hidden_problems(raw)
 
 
 def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:

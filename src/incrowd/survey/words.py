@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from incrowd.characters import hidden, look_alikes, texts
 from incrowd.errors import InWords, Problem
 
 LANGUAGE = "en"
@@ -70,7 +72,40 @@ def word_problems(question: Mapping[str, Any], survey: str) -> Iterator[Problem]
             return
 
 
+def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Characters of a raw survey that hide or reorder what people read.
+
+    Codes may have any: they name what stands in somebody's file, and nobody is shown them.
+    """
+    for place, text in texts(raw):
+        paragraphs = place[:1] == ("question",) and len(place) > 2 and place[2] in _FIELDS
+        if place[:1] != ("codes",) and (found := hidden(text, paragraphs)):
+            numbered = (f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in place)
+            field = "".join(numbered).lstrip(".") or "survey"
+            yield Problem(field, InWords(f"holds {found}"), VISIBLE)
+
+
+def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) -> Iterator[str]:
+    """What to say of questions, answers and strata that a person can take for each other."""
+    questions = list(questions)
+    groups = {f"the answers to {each.id}": each.answers for each in questions}
+    groups |= {"the questions": [each.id for each in questions], "the strata": strata}
+    for what, names in groups.items():
+        for one, other in look_alikes(names):
+            points = zip_longest(one, other, fillvalue="")
+            first = next((a, b) for a, b in points if a != b)
+            differ = " and ".join(f"U+{ord(each):04X}" if each else "nothing" for each in first)
+            yield (
+                f"{what}: {one!r} and {other!r} look alike, and differ in {differ}; rename one of "
+                "them"
+            )
+
+
 _FIELDS = ("text", "help")
+VISIBLE = (
+    "should have no control character, none that changes the direction of text, and none without "
+    "width; remove it"
+)
 
 
 def _all_words(question: Mapping[str, Any]) -> dict[str, str | Mapping[str, str]]:

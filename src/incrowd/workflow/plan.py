@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
-from incrowd.errors import MISSING, UsageError
+from incrowd.errors import MISSING, IncrowdWarning, UsageError
 from incrowd.planner import solving
 from incrowd.planner.groups import Progress
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Asked, Plan
 from incrowd.survey import Survey
+from incrowd.survey.words import look_alike_warnings
 
 
 def plan(
@@ -19,8 +21,10 @@ def plan(
 
     earlier: what the same people were asked before (`Ledger.asked`); the promise covers it too.
     progress: called with a few words at every step. Raises PrivacyError if nothing keeps the
-    promise.
+    promise. Warns of answers and questions that look alike.
     """
+    for line in look_alike_warnings(survey.questions):
+        warnings.warn(line, IncrowdWarning, stacklevel=2)
     return make_plan(survey, earlier, progress)
 
 

@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 from datetime import timedelta
+from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import httpx
@@ -19,11 +20,12 @@ from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.collector.telling import PATIENCE, Told
 from incrowd.collection.device.connection import Connection, open_client
-from incrowd.collection.wire.bundle import as_time, count_step
+from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import UsageError
 from incrowd.planner.planner import guarantee_for
 from incrowd.plans.digests import canonical
+from incrowd.plans.slots import slots
 from incrowd.presentation.page import page
 from incrowd.workflow.estimate import estimate
 from tests.collection.collector.conftest import (
@@ -42,6 +44,7 @@ KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 STATE, ESTIMATES = "/dashboard/state", "/dashboard/estimates"
 BEFORE = as_time(INVITED.opens) + timedelta(hours=1, minutes=20)
 OCTETS = {"Content-Type": "application/octet-stream"}
+JSON = "application/json"
 
 
 class Shuffler:
@@ -204,30 +207,25 @@ class TestThePage:
 
 class TestPeople:
     def large(self):
-        """A bundle whose crowd is 1,000, so that counts are multiples of 10."""
-        plan = make_vectors.PLAN
-        survey = plan.survey.model_copy(update={"crowd": 1000})
-        return INVITED.model_copy(update={"plan": plan.model_copy(update={"survey": survey})})
+        """A bundle whose reserve is 50, so that counts are multiples of it."""
+        return INVITED.model_copy(update={"reserve": 50})
 
     def test_counts_are_rounded_down_whatever_the_shuffler_says(self, keyed):
         told = told_by(Shuffler({"all": 619}), lambda: BEFORE, self.large())
         told.look()
-        assert told.people == {"all": 610}
-
-    def test_the_step_is_a_hundredth_of_the_crowd_rounded_up(self):
-        assert [count_step(crowd) for crowd in (1, 99, 100, 101, 1000)] == [1, 1, 1, 2, 10]
+        assert told.people == {"all": 600}
 
     def test_the_shuffler_is_asked_once_an_hour(self):
-        shuffler, now = Shuffler({"all": 2}), BEFORE
+        shuffler, now = Shuffler({"all": 40}), BEFORE
         told = told_by(shuffler, lambda: now)
         asked = []
         for minutes in (0, 1, 38, 1, 59, 1, 600):
             now += timedelta(minutes=minutes)
-            shuffler.people = {"all": shuffler.people["all"] + 1}
+            shuffler.people = {"all": shuffler.people["all"] + 20}
             told.look()
             asked.append((shuffler.asked, told.people["all"], told.hour.hour))
-        assert asked[:4] == [(1, 3, 1), (1, 3, 1), (1, 3, 1), (2, 6, 2)]
-        assert asked[4:] == [(2, 6, 2), (3, 8, 3), (4, 9, 13)]
+        assert asked[:4] == [(1, 60, 1), (1, 60, 1), (1, 60, 1), (2, 120, 2)]
+        assert asked[4:] == [(2, 120, 2), (3, 160, 3), (4, 180, 13)]
 
     @pytest.mark.parametrize(
         ("people", "status"),
@@ -251,26 +249,26 @@ class TestPeople:
             told.look()
             assert told.away and told.people == {} and told.hour is None
         assert shuffler.asked == 3
-        shuffler.people, shuffler.status, now = {"all": 7}, 200, now + timedelta(minutes=1)
+        shuffler.people, shuffler.status, now = {"all": 60}, 200, now + timedelta(minutes=1)
         told.look()
-        assert not told.away and told.people == {"all": 7}
+        assert not told.away and told.people == {"all": 60}
 
     def test_what_was_told_stays_when_the_shuffler_is_away(self):
-        shuffler, now = Shuffler({"all": 7}), BEFORE
+        shuffler, now = Shuffler({"all": 60}), BEFORE
         told = told_by(shuffler, lambda: now)
         told.look()
         shuffler.status, now = 500, now + timedelta(hours=1)
         told.look()
-        assert told.away and told.people == {"all": 7} and told.hour.hour == BEFORE.hour
+        assert told.away and told.people == {"all": 60} and told.hour.hour == BEFORE.hour
 
     def test_what_is_missing_is_counted_for_every_stratum(self, keyed):
-        shuffler = Shuffler({"north": 30, "south": 4, "island": 0})
+        shuffler = Shuffler({"north": 45, "south": 20, "island": 0})
         keyed.bundle.write_bytes(OPEN.encoded)
         facts = served(keyed, asking(STATE), bundle=OPEN, shuffler=shuffler).json()
         assert facts["least_people"] == 23
         found = [(row["people"], row["missing"]) for row in facts["strata"]]
-        assert found == [(30, 0), (4, 19), (0, 23)]
-        assert facts["guarantee"]["people"] == 30 and facts["more_strata"] == 0
+        assert found == [(40, 0), (20, 3), (0, 23)]
+        assert facts["guarantee"]["people"] == 40 and facts["more_strata"] == 0
 
     def test_of_many_strata_some_are_listed(self, keyed):
         many = make_vectors.bundle(strata=tuple(f"stratum {n}" for n in range(5000)))
@@ -406,3 +404,63 @@ class TestTheGate:
         (state, shown), (more_state, more_shown) = sizes
         assert abs(more_state - state) < 40 and len(rows) == 1  # digits of numbers
         assert more_shown < 1.5 * shown  # lines of the charts' axes
+
+
+# --- texts of somebody who wants to run a script in the browser that shows them ------------------
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    '"></main></h1><script>alert(1)</script>',
+    "' style=\"x\" onmouseover='alert(1)",
+    "{{ 7 * 7 }} ${7 * 7} <!-- ]]>",
+    "</script><svg/onload=alert(1)>",
+)
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a text: its elements and attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words = set(), set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def hostile_release():
+    """A bundle whose every text attacks, and a release of it: half of the people each option."""
+    question = {"id": HOSTILE[3], "type": "choice", "options": list(HOSTILE), "text": HOSTILE[1]}
+    raw = {"name": HOSTILE[0], "crowd": 20, "privacy": {"epsilon": 2.0, "analysis": "local"}}
+    plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [question]}))
+    words = {"language": "en", "title": HOSTILE[1], "introduction": HOSTILE[2]}
+    bundle = make_vectors.bundle(
+        plan=plan,
+        wording=words | {"questions": {HOSTILE[3]: HOSTILE[4]}},
+        slots=slots(plan),
+        strata=HOSTILE,
+        period=HOSTILE[4],
+        colluding=0,
+    )
+    plain = [b"\1\0\0" + bytes([1 << n % len(HOSTILE)]) for n in range(40)]
+    return bundle, release(all_sealed(plain, bundle), bundle)
+
+
+def test_hostile_texts_stay_texts(keyed):
+    bundle, data = hostile_release()
+    keyed.bundle.write_bytes(bundle.encoded)
+    found = opened(keyed, data, bundle=bundle)
+    shown = Elements(found.page.text)
+    assert not shown.tags & {"img", "script", "main", "iframe", "object", "style", "link"}
+    assert not [name for name in shown.attributes if name.startswith("on") or name == "style"]
+    assert all(text in shown.words for text in HOSTILE)
+    assert found.facts["title"] == HOSTILE[1] and found.state.headers["content-type"] == JSON
+    page = served(keyed, asking("/dashboard"), bundle=bundle)
+    assert not any(text in page.text for text in HOSTILE), "the page itself is the same for all"
+    policy = page.headers["content-security-policy"]
+    assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy

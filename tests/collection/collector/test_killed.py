@@ -1,18 +1,23 @@
 """The real collector, killed (kill -9) at random moments: every release is opened once, whole."""
 
+import os
 import random
 import re
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 
 import incrowd
+from incrowd.collection.collector.keeper import alone, forget, leftovers, open_waiting
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import receipts_of
+from incrowd.collection.collector.taking import Taking
+from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.release import Signed
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
@@ -22,6 +27,7 @@ STRATA = 6
 BUNDLE = make_vectors.bundle(
     strata=tuple("abcdef"), closes="2100-01-01T00:00:00Z", disposes="2100-01-02T00:00:00Z"
 )
+ONE = make_vectors.INVITED
 OCTETS = {"Content-Type": "application/octet-stream"}
 PATIENCE = 120
 
@@ -97,6 +103,102 @@ def check(places, acknowledged, output):
     left = [path for path in (places.root / "waiting").iterdir() if path.suffix == ".body"]
     assert left == []
     assert not re.search("Traceback", output)
+
+
+# --- at every step of opening --------------------------------------------------------------------
+
+STEPS = [(os, "fsync"), (os, "rename"), (Path, "rename"), (Path, "unlink"), (os, "replace")]
+KILLED = 77
+
+
+def dying(after):
+    """Files reach the disk in steps; the process ends before the one of that number."""
+    left = [after]
+
+    def around(right):
+        def step(*args, **named):
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(KILLED)
+            return right(*args, **named)
+
+        return step
+
+    for owner, name in STEPS:
+        setattr(owner, name, around(getattr(owner, name)))
+
+
+def opening(places, after=None):
+    """All that a collector does with what it has taken, in a process; whether it came to its end.
+
+    after: how many steps it lives for.
+    """
+    if child := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    try:
+        if after is not None:
+            dying(after)
+        with alone(places):
+            open_waiting(places, ONE, RECEIVER, workers=1)
+            forget(places, ONE, as_time(ONE.closes))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def taken(folder, data):
+    """A collector's folder with a release that was taken."""
+    places = Places(folder / "collector")
+    places.root.mkdir(parents=True)
+    places.private.write_bytes(RECEIVER.private_bytes_raw())
+    places.bundle.write_bytes(ONE.encoded)
+    with Taking(ONE, places) as taking:
+        taking.add(data)
+        taking.done()
+    return places
+
+
+def whole(places, right):
+    """Whether the release is open, once, with all that belongs to it and nothing else."""
+    [folder] = places.opened_ones.iterdir()
+    receipts_of(PLAN, [folder], files=True)
+    assert [list(map(bytes, each.packed)) for each in incrowd.load_reports(folder)] == right
+    assert not leftovers(places) and not list(places.waiting_ones.iterdir())
+    return not places.private.exists()
+
+
+def opened_after_kills(folder, every):
+    """It is killed at each step in turn, or some of them; how many steps there are."""
+    plain = plaintexts(bundle=ONE)
+    sealed = [make_vectors.seal(each, f"{n}", ONE) for n, each in enumerate(plain)]
+    right = [
+        [each[3 : 3 + ONE.shape.width(n)] for each in plain if each[1:3] == n.to_bytes(2)]
+        for n in range(len(PLAN.messages))
+    ]
+    data, after = release(sealed, ONE, SHUFFLER), 0
+    while True:
+        places = taken(folder / str(after), data)
+        ended = opening(places, after)
+        if not ended:
+            gone = not places.private.exists()
+            there = places.opened_ones.exists() and any(
+                each.name.startswith("release") for each in places.opened_ones.iterdir()
+            )
+            assert there or not gone, "the key is gone before the release is open"
+            assert opening(places)
+        assert whole(places, right), after
+        if ended:
+            return after
+        after += every
+
+
+def test_a_collector_that_is_killed_while_it_opens_opens_everything_once(tmp_path):
+    assert opened_after_kills(tmp_path, every=3) > 10
+
+
+@pytest.mark.slow
+def test_a_collector_that_is_killed_at_each_step_opens_everything_once(tmp_path):
+    assert opened_after_kills(tmp_path, every=1) > 10
 
 
 @pytest.mark.slow

@@ -6,11 +6,16 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.shuffler.counting import Counted
+from incrowd.collection.store import tables
+from incrowd.collection.store.errors import StoreError
 from incrowd.collection.store.store import Stratum
+from incrowd.collection.store.tables import opened
 from incrowd.collection.wire import problem
+from incrowd.collection.wire.bundle import as_time
 from incrowd.collection.wire.upload import Upload
 from tests.collection.shuffler.conftest import (
     INVITED,
@@ -122,7 +127,7 @@ def test_reports_of_somebody_else_are_not_taken_twice(site):
 
 def test_an_upload_can_be_taken_back_until_closing(site):
     one, other = people(2)
-    assert site.delete(one) == 204, "nobody learns whether it was there"
+    assert site.delete(upload(INVITED, 50, 0, 50)) == 204, "nobody learns whether it was there"
     site.post(one, other)
     assert site.delete(Upload(code(50), 0, one.sealed)) == 204
     assert site.delete(Upload(one.code, 1, one.sealed)) == 204
@@ -132,6 +137,61 @@ def test_an_upload_can_be_taken_back_until_closing(site):
     assert site.post(Upload(one.code, 1, sealed(INVITED, "again"))) == [201], "the code is free"
     site.now = site.now.replace(year=2027)
     assert kind(site.request("DELETE", "/upload", other.encoded(INVITED))) == "not-found"
+
+
+def withdrawals(site):
+    with site.store.engine.connect() as connection:
+        return connection.scalar(select(func.count()).select_from(tables.withdrawn))
+
+
+def test_another_invitation_neither_repeats_nor_withdraws_an_upload(site):
+    """The reports of Ann, whoever knows them, under the used code of Bob: not Ann's upload."""
+    ann, bob = people(2)
+    assert site.post(ann, bob) == [201, 201]
+    taken = Upload(bob.code, 0, ann.sealed)
+    assert kind(site.request("POST", "/upload", taken.encoded(INVITED))) == "code-used"
+    assert site.delete(taken) == 204
+    assert site.store.strata()[0].people == 2
+    again = Upload(bob.code, 0, sealed(INVITED, "Bob once more"))
+    assert refused(site, again.encoded(INVITED)) == "code-used", "the code is not free"
+    turned = Upload(ann.code, 0, ann.sealed[::-1])
+    assert refused(site, turned.encoded(INVITED)) == "code-used", "other bytes, another upload"
+    assert site.delete(turned) == 204 and site.post(ann, bob) == [200, 200]
+
+
+def test_an_upload_that_is_made_of_two_others_is_neither(merging):
+    """Where there are no invitations as well: a part of two people's reports withdraws nothing."""
+    ann, bob = upload(MERGED, "Ann"), upload(MERGED, "Bob")
+    assert merging.post(ann, bob) == [201, 201]
+    mixed = Upload(ann.code, 0, (ann.sealed[0], *bob.sealed[1:]))
+    assert kind(merging.request("POST", "/upload", mixed.encoded(MERGED))) == "sealed"
+    assert merging.delete(mixed) == 204
+    assert merging.store.strata()[0].people == 2
+    assert merging.store.reports_in([0]) == 2 * MERGED.places
+
+
+@pytest.mark.parametrize("made", [INVITED, MERGED], ids=["invited", "open"])
+def test_what_was_withdrawn_is_not_stored_when_it_arrives_late(tmp_path, made):
+    site = Site(tmp_path, made, invitations=9 if made.codes else 0)
+    first, never, second = (upload(made, n, 0, 1 if made.codes else None) for n in range(3))
+    late = [("POST", "/upload", first.encoded(made), OCTETS)] * 2
+    assert [site.post(first), site.delete(first)] == [[201], 204]
+    assert [kind(answer) for answer in site.together(late)] == ["withdrawn"] * 2
+    assert site.post(second) == [201], "other answers may be sent"
+    assert kind(site.together(late)[0]) == "withdrawn"
+    assert site.delete(second) == site.delete(never) == 204
+    site.start()
+    assert kind(site.request("POST", "/upload", never.encoded(made))) == "withdrawn"
+    assert site.store.strata()[0].people == 0
+    site.close()
+
+
+def test_withdrawals_take_one_row_for_each_invitation(site):
+    """Whoever has an invitation, or makes one up, cannot fill the disk by withdrawing."""
+    for number in range(20):
+        assert site.delete(upload(INVITED, number, 0, 7)) == 204
+        assert site.delete(upload(INVITED, number, 0, 1000 + number)) == 204
+    assert withdrawals(site) == 1
 
 
 def test_a_release_holds_everybody_once_and_then_nothing_is_left(site):
@@ -183,20 +243,45 @@ def test_a_code_in_an_open_survey_is_unknown(merging):
 
 
 def test_counts_are_rounded_and_stand_still_for_an_hour(merging):
-    merging.post(upload(MERGED, 1))
+    merging.post(*(upload(MERGED, n) for n in range(20)))
     first = merging.request("GET", "/count").json()
-    merging.post(upload(MERGED, 2))
-    assert merging.request("GET", "/count").json() == first == {"people": {"north": 1, "south": 0}}
-    assert 'incrowd_people{stratum="0"} 1' in merging.request("GET", "/metrics").text
+    merging.post(*(upload(MERGED, n) for n in range(20, 40)))
+    assert merging.request("GET", "/count").json() == first == {"people": {"north": 20, "south": 0}}
+    assert 'incrowd_people{stratum="0"} 20' in merging.request("GET", "/metrics").text
     merging.look(hours=1)
-    assert merging.request("GET", "/count").json()["people"]["north"] == 2
+    assert merging.request("GET", "/count").json()["people"]["north"] == 40
 
 
-@pytest.mark.parametrize(("crowd", "shown"), [(100, 250), (101, 250), (1000, 250), (3000, 240)])
-def test_counts_are_multiples_of_a_hundredth_of_the_crowd(merging, crowd, shown):
-    survey = SimpleNamespace(plan=SimpleNamespace(survey=SimpleNamespace(crowd=crowd)))
-    store = SimpleNamespace(bundle=survey, strata=lambda: (Stratum(0, "open", None, 250),))
+def test_no_count_tells_of_one_person_however_small_the_crowd(merging):
+    """A crowd of 3 has a reserve of 20: who comes between two hours changes no number."""
+    assert MERGED.plan.survey.crowd < 200 and MERGED.reserve == 20
+    told = set()
+    for number in range(19):
+        merging.post(upload(MERGED, number))
+        merging.look(hours=1)
+        told.add(merging.request("GET", "/count").text + merging.request("GET", "/metrics").text)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(("reserve", "shown"), [(20, 240), (30, 240), (50, 250), (300, 0)])
+def test_counts_are_multiples_of_the_reserve(merging, reserve, shown):
+    bundle = MERGED.model_copy(update={"reserve": reserve})
+    store = SimpleNamespace(bundle=bundle, strata=lambda: (Stratum(0, "open", None, 250),))
     assert Counted(store, lambda: merging.now).people() == {0: shown}
+
+
+@pytest.mark.parametrize("name", ["application/octet-stream", "Application/OCTET-Stream"])
+def test_a_media_type_has_no_letter_case(merging, name):
+    data = upload(MERGED, 1).encoded(MERGED)
+    assert merging.request("POST", "/upload", data, {"Content-Type": name}).status_code == 201
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity", "br, gzip"])
+def test_what_is_compressed_is_not_taken(merging, coding):
+    """Whatever was meant by these bytes, it is not these bytes (RFC 9110, section 8.4)."""
+    data = upload(MERGED, 1).encoded(MERGED)
+    headers = OCTETS | {"Content-Encoding": coding}
+    assert kind(merging.request("POST", "/upload", data, headers)) == "media-type"
 
 
 def test_other_addresses_and_methods_are_problems_too(site):
@@ -238,7 +323,55 @@ def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
     def away():
         raise OperationalError("SELECT 'secret'", None, OSError("connection refused"))
 
-    monkeypatch.setattr(site.store.engine, "connect", away)
+    monkeypatch.setattr(site.store.engine, "begin", away)
     answer = site.request("GET", "/ready")
     assert (answer.status_code, answer.text) == (503, "no\n")
     assert "look whether it runs" in caplog.text and "secret" not in caplog.text
+
+
+def read_only(url):
+    return f"sqlite:///file:{url.removeprefix('sqlite:///')}?mode=ro&uri=true"
+
+
+def test_with_a_database_that_can_only_be_read_nothing_is_taken_and_nothing_lost(site, caplog):
+    """A disk that became read-only: devices are told to come again, whoever looks after it too."""
+    one, other, *rest = people(CROWD)
+    assert set(site.post(one, *rest)) == {201}
+    writable, site.store.engine = site.store.engine, opened(read_only(site.settings.url))
+    for method in ("POST", "DELETE"):
+        answer = site.request(method, "/upload", other.encoded(INVITED))
+        assert kind(answer) == "fault" and "retry-after" in answer.headers
+    assert site.request("GET", "/count").status_code == 200
+    assert site.request("GET", "/ready").status_code == 503
+    site.now = as_time(INVITED.closes)
+    with pytest.raises(StoreError, match="READONLY"):
+        site.keeper.look()
+    assert site.settings.secret_file.exists() and not site.collector.heard
+    site.store.engine.dispose()
+    site.store.engine, site.now = writable, as_time(INVITED.opens)
+    assert site.post(one, other) == [200, 201] and site.request("GET", "/ready").status_code == 200
+    assert other.sealed[0].hex() not in caplog.text
+
+
+def test_a_clock_that_was_set_back_does_not_keep_a_release_waiting(site):
+    """It was right at closing, a year ahead while the collector was away, and right again."""
+    site.post(*people(CROWD))
+    site.collector.away = True
+    site.look_at("closes")
+    site.look(days=365)
+    site.collector.away = False
+    site.look(days=-365)
+    assert len(site.collector.heard) == 1
+
+
+def test_a_clock_that_jumps_back_opens_nothing_again(site):
+    """What is released stays released, and takes nobody: the second release would be a proof."""
+    given = people(CROWD + 1)
+    site.post(*given[:CROWD])
+    site.look_at("closes")
+    site.look_at("opens")
+    assert site.post(given[0], given[-1]) == [410, 410] and site.delete(given[0]) == 410
+    site.start()
+    site.look(days=60)
+    assert site.post(given[-1]) == [410]
+    assert len({data for data in site.collector.heard}) == 1

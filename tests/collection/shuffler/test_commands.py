@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -102,7 +103,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
     tags = [store.secrets.code_tag(code) for code in codes]
     assert not any(code in (made / "store.sqlite").read_bytes() for code in codes)
     prepared = store.prepare(*(upload(store.bundle, n) for n in range(2)))
-    used = [type(each)(0, tags[0], each.rows) for each in prepared]
+    used = [replace(each, code=tags[0]) for each in prepared]
     assert [outcome.value for outcome in store.accept(used)] == ["stored", "code-used"]
     store.engine.dispose()
 

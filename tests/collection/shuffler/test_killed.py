@@ -3,12 +3,15 @@
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +19,7 @@ import pytest
 from incrowd.collection.shuffler import setup
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.delivering import acknowledgement
+from incrowd.collection.wire.bundle import TIME
 from incrowd.collection.wire.release import Signed, parse_release
 from tests.collection.shuffler.conftest import OCTETS, upload
 from tests.oracles import make_vectors
@@ -57,11 +61,12 @@ class Taking(BaseHTTPRequestHandler):
 class Shuffler:
     """The process, and where it listens."""
 
-    def __init__(self, folder):
-        self.folder, self.process, self.port = folder, None, 0
+    def __init__(self, folder, clock=None):
+        self.folder, self.process, self.port, self.clock = folder, None, 0, clock
 
     def start(self):
         given = {"INCROWD_SHUFFLER_PORT": str(self.port), "INCROWD_SHUFFLER_PAUSE": "0.1"}
+        given |= faked(self.clock) if self.clock else {}
         self.process = subprocess.Popen(
             [sys.executable, "-c", COMMAND, "shuffler", "run", str(self.folder)],
             env=os.environ | given,
@@ -72,10 +77,26 @@ class Shuffler:
         assert "listening" in line, line + self.process.stderr.read()
         self.port = int(re.search(r"port (\d+)", line)[1])
 
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stderr.close()
+    def kill(self, how=signal.SIGKILL):
+        """The exit code, and what it wrote since it listens."""
+        self.process.send_signal(how)
+        code = self.process.wait(60)
+        with self.process.stderr as lines:
+            return code, lines.read()
+
+
+def faked(clock):
+    """What makes a process read its clock from a file: a number of days beside the right time."""
+    program = shutil.which("faketime")
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    if not program or not libraries:
+        pytest.skip("faketime is not installed")
+    return {
+        "LD_PRELOAD": str(libraries[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "DONT_FAKE_MONOTONIC": "1",
+    }
 
 
 class Crowd:
@@ -113,7 +134,7 @@ class Crowd:
         return None, lost
 
 
-def run(folder, kills, seed, **more):
+def run(folder, kills, seed, how=signal.SIGKILL, **more):
     """Kill it so many times while people send; everything that was heard and is left."""
     collector = Collector()
     shuffler = Shuffler(folder)
@@ -136,7 +157,8 @@ def run(folder, kills, seed, **more):
         thread.start()
     for _ in range(kills):
         time.sleep(moments.uniform(0, 0.4))
-        shuffler.kill()
+        code, lines = shuffler.kill(how)
+        assert how == signal.SIGKILL or (code, lines) == (0, ""), "it is told to stop, and stops"
         shuffler.start()
     deadline = time.monotonic() + 60
     while len(collector.heard) < 3 and time.monotonic() < deadline:
@@ -176,6 +198,63 @@ def check(bundle, settings, heard, known):
 
 def test_a_process_that_is_killed_loses_nobody(tmp_path):
     check(*run(tmp_path / "shuffler", kills=3, seed=1))
+
+
+def test_a_process_that_is_told_to_stop_under_load_loses_nobody(tmp_path):
+    """SIGTERM while people send: exit code 0, and no line is written about anybody."""
+    check(*run(tmp_path / "shuffler", kills=2, seed=2, how=signal.SIGTERM))
+
+
+@pytest.mark.slow
+def test_a_process_whose_clock_jumps_loses_nobody(tmp_path):
+    """Forward past closing while people send, and back again: what is released stays released."""
+    clock, folder = tmp_path / "clock", tmp_path / "shuffler"
+    clock.write_text("+0d\n")
+    collector, shuffler = Collector(), Shuffler(folder, clock)
+    soon = datetime.now(UTC).replace(microsecond=0) + timedelta(days=5)
+    bundle = make_vectors.bundle(
+        opens="2020-01-01T00:00:00Z",
+        closes=f"{soon:{TIME}}",
+        disposes=f"{soon + timedelta(days=100):{TIME}}",
+        codes=False,
+        addresses={"shuffler": "http://127.0.0.1:1", "collector": collector.address},
+    )
+    settings = Settings(folder=folder)
+    setup.install(settings, bundle, SHUFFLER)
+    shuffler.start()
+    url = f"http://127.0.0.1:{shuffler.port}/upload"
+
+    def send(number, method="POST"):
+        content = upload(bundle, number).encoded(bundle)
+        return httpx.request(method, url, content=content, headers=OCTETS).status_code
+
+    try:
+        assert [send(number) for number in range(WANTED)] == [201] * WANTED
+        clock.write_text("-4000d\n")  # before it opens
+        assert (send(1), send(WANTED)) == (403, 403)
+        clock.write_text("+0d\n")
+        assert (send(1), send(WANTED)) == (200, 201)
+        clock.write_text("+10d\n")  # after closing
+        deadline = time.monotonic() + 60
+        while len(collector.heard) < 2 and time.monotonic() < deadline:  # the first answer is lost
+            clock.write_text("+11d\n" if collector.heard else "+10d\n")
+            time.sleep(0.1)
+        clock.write_text("+0d\n")
+        assert (send(1), send(WANTED + 1), send(1, "DELETE")) == (410, 410, 410)
+    finally:
+        shuffler.kill()
+        collector.shutdown()
+        collector.server_close()
+    assert len(set(collector.heard)) == 1, "a release is repeated with other bytes"
+    signed, reports = parse_release(collector.heard[0], bundle)
+    sent = {each for n in range(WANTED + 1) for each in upload(bundle, n).sealed}
+    assert signed.header.people == WANTED + 1 and set(reports) == sent
+
+
+@pytest.mark.slow
+def test_a_process_that_is_told_to_stop_often_loses_nobody(tmp_path):
+    for seed in range(5):
+        check(*run(tmp_path / str(seed), kills=10, seed=seed, how=signal.SIGTERM))
 
 
 @pytest.mark.slow

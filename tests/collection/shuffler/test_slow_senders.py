@@ -2,53 +2,22 @@
 
 import contextlib
 import socket
-import threading
 import time
 
 import pytest
-import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from incrowd.collection import impatient
-from incrowd.collection.impatient import Impatient
-from incrowd.collection.wire.upload import upload_length
-from tests.collection.shuffler.conftest import INVITED, Site, upload
+from tests.collection.shuffler.conftest import BYTES, HEAD, INVITED, LENGTH, START, served, upload
 
 SECONDS = 0.2
-LENGTH = upload_length(INVITED)
-START = b"POST /upload HTTP/1.1\r\nHost: s\r\n"
-OCTETS = b"Content-Type: application/octet-stream\r\n"
-HEAD = START + OCTETS + b"Content-Length: %d\r\n\r\n"
-
-
-@contextlib.contextmanager
-def served(folder, protocol=Impatient):
-    site = Site(folder, invitations=3, body_seconds=SECONDS, pause=60)
-    config = uvicorn.Config(
-        site.app,
-        http=protocol,
-        access_log=False,
-        log_config=None,
-        timeout_keep_alive=1,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        running = threading.Thread(target=server.run, args=([door],))
-        running.start()
-        try:
-            yield door.getsockname()[1]
-        finally:
-            server.should_exit = True
-            running.join()
-    site.close()
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setattr(impatient, "HEAD_SECONDS", SECONDS)
-    with served(tmp_path_factory.mktemp("s")) as found:
+    with served(tmp_path_factory.mktemp("s"), body_seconds=SECONDS) as found:
         yield found
     patch.undo()
 
@@ -80,7 +49,7 @@ SLOW = {
     "a body that does not come": (HEAD % LENGTH, b""),
     "a refused body that drips": (HEAD % (1 << 30), b"x"),
     "a body for nobody": (b"POST /no HTTP/1.1\r\nHost: s\r\nContent-Length: 99999\r\n\r\n", b"x"),
-    "a body in chunks": (START + OCTETS + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    "a body in chunks": (START + BYTES + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
 }
 
 
@@ -93,7 +62,7 @@ def test_who_is_slow_is_cut_off(port, how):
 @pytest.mark.parametrize("how", ["a head that drips", "headers that drip", "empty lines"])
 def test_uvicorn_alone_waits_for_ever(tmp_path, how):
     """The wrong variant: what the service would be without it."""
-    with served(tmp_path, HttpToolsProtocol) as port:
+    with served(tmp_path, HttpToolsProtocol, body_seconds=SECONDS) as port:
         assert until_cut_off(port, *SLOW[how], patience=0.8)[0] is None
 
 
@@ -120,7 +89,7 @@ WRONG = {
 @pytest.mark.parametrize("how", WRONG)
 def test_a_wrong_content_length_is_refused_before_a_body_comes(port, how):
     with socket.create_connection(("127.0.0.1", port), 5) as line:
-        line.sendall(START + OCTETS + WRONG[how] + b"\r\n")
+        line.sendall(START + BYTES + WRONG[how] + b"\r\n")
         assert line.recv(4096).startswith(b"HTTP/1.1 400")
 
 

@@ -5,6 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from sqlalchemy import text
 
 from incrowd.collection.shuffler import releasing
 from incrowd.collection.store.keys import Secrets, load_secret
@@ -188,3 +189,32 @@ def test_a_wrong_order_is_seen(arrived, wrong, seen):
     site, uploads, secrets = arrived
     places = released_order(site, uploads, wrong(uploads, secrets))
     assert seen in suspicious(places, secrets, uploads)
+
+
+# --- the order in which PostgreSQL lays rows down ------------------------------------------------
+
+
+def z_of_physical_order(site, uploads, make=None):
+    """Of the physical order with arrival, and with the places in the release."""
+    secrets = load_secret(site.settings.secret_file)
+    with site.store.engine.connect() as connection:
+        rows = connection.execute(text("SELECT ctid::text, tag FROM reports")).all()
+    place = {bytes(tag): tuple(map(int, ctid.strip("()").split(","))) for ctid, tag in rows}
+    lain = sorted(place, key=place.__getitem__)
+    sealed = [each for one in uploads for each in one.sealed]
+    physical = np.array([lain.index(secrets.tag(each)) for each in sealed])
+    places = released_order(site, uploads, make and make(uploads, secrets)).ravel()
+    return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
+
+
+@pytest.mark.parametrize("wrong", [None, arrival_first])
+def test_postgresql_keeps_the_order_of_arrival_and_the_release_does_not(tmp_path, postgres, wrong):
+    """With the key ctid tells who came when; nothing of it is in a release."""
+    site = Site(tmp_path, invitations=PEOPLE, database=postgres.database())
+    uploads, limit = people(PEOPLE), -ndtri(FALSE_ALARM / 2)
+    for one in uploads:
+        assert site.post(one) == [201]
+    arrival, released = z_of_physical_order(site, uploads, wrong)
+    site.close()
+    assert arrival > limit, "rows lie in the order in which they came"
+    assert (abs(released) > limit) == (wrong is not None)

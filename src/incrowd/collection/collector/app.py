@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from incrowd.collection import metrics
-from incrowd.collection.answers import answer, no_such
+from incrowd.collection.answers import OCTETS, answer, is_octets, no_such
 from incrowd.collection.clock import Clock, system
 from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.dashboard import Dashboard
@@ -34,7 +34,6 @@ from incrowd.collection.wire import problem
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
 
-RELEASE = "application/octet-stream"
 _answer = partial(answer, retry_after=60)
 LOOK = 3600.0  # seconds between two looks whether the key can go
 _log = logging.getLogger("incrowd.collector")
@@ -143,8 +142,9 @@ class _Service:
 
     async def release(self, request: Request) -> Response:
         """Take a release."""
-        if request.headers.get("content-type") != RELEASE:
-            return _answer(problem.KINDS["media-type"], f"should be {RELEASE}")
+        headers = dict(request.headers.raw)
+        if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
+            return _answer(problem.KINDS["media-type"], f"should be {OCTETS.decode()}, as it is")
         try:
             acknowledged = await self.taken(request)
         except ProtocolError as error:

@@ -8,11 +8,12 @@ from threading import Lock
 
 from incrowd.collection.clock import Clock
 from incrowd.collection.device.connection import Connection, Patience
-from incrowd.collection.wire.bundle import Bundle, count_step
+from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import ProtocolError
 from incrowd.plans.digests import read_json
 
 PATIENCE = Patience(whole=0.0, one=5.0)
+HOUR = timedelta(hours=1)
 AGAIN = timedelta(minutes=1)  # after a question that was not answered
 MOST_BYTES, MOST_PEOPLE = 1 << 25, 1 << 53
 
@@ -33,12 +34,12 @@ class Told:
         """Ask, unless it was answered in this hour."""
         with self._asking:
             now = self.clock()
-            if self.next and now < self.next:
+            if self.next and now < self.next <= now + HOUR:  # later only if the clock was set back
                 return
             found, hour = self._asked(), now.replace(minute=0, second=0, microsecond=0)
             self.away, self.next = found is None, now + AGAIN
             if found is not None:
-                self.people, self.hour, self.next = found, hour, hour + timedelta(hours=1)
+                self.people, self.hour, self.next = found, hour, hour + HOUR
 
     def _asked(self) -> dict[str, int] | None:
         """What it says now; None if it does not answer with a count."""
@@ -59,5 +60,4 @@ def _parsed(body: bytes, bundle: Bundle) -> dict[str, int] | None:
         return None
     if not all(type(each) is int and 0 <= each < MOST_PEOPLE for each in people.values()):
         return None
-    step = count_step(bundle.plan.survey.crowd)
-    return {name: each // step * step for name, each in people.items()}
+    return {name: bundle.rounded(each) for name, each in people.items()}

@@ -26,6 +26,7 @@ from incrowd.errors import MISSING, InWords, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.memory import remembering
 from incrowd.sampling.permanent import DeviceKey
+from incrowd.survey.words import look_alike_warnings
 
 UNCERTAIN = frozenset({"closed", "code-used", "not-found"})  # it may be counted all the same
 
@@ -87,8 +88,10 @@ class Device:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the device answered before and the promise does not cover."""
-        return tuple(self.memory.warnings(self.bundle))
+        """What the promise does not cover, since it was answered before; names that look alike."""
+        asked, strata = self.bundle.plan.survey.questions, self.bundle.strata
+        alike = look_alike_warnings(asked, strata)
+        return (*self.memory.warnings(self.bundle), *alike)
 
     def send(
         self,

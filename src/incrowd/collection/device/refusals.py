@@ -9,6 +9,7 @@ _COUNTED = "yours may already be counted"
 # By the type of problem. The peer's own words are not shown: they may hold anything.
 _MEANT = {
     "closed": "nothing should be sent any more",
+    "withdrawn": "nothing of it counts; give your answers once more",
     "code-used": "if you sent nothing, ask whoever invited you",
     "code-unknown": "should be the code of your invitation; check every character of it",
     "not-open": "try again when it has opened",

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from incrowd.collection import metrics
-from incrowd.collection.answers import answer, no_such
+from incrowd.collection.answers import answer, is_octets, no_such
 from incrowd.collection.clock import Clock
 from incrowd.collection.clock import system as system_clock
 from incrowd.collection.shuffler.config import Settings
@@ -37,7 +37,6 @@ from incrowd.collection.wire.upload import Upload, parse_upload, upload_length
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 UPLOAD = "/upload"
-MEDIA_TYPE = b"application/octet-stream"
 LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
 # A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
 ANY_PAGE: dict[str, Any] = {
@@ -160,7 +159,7 @@ class Desk:
         """The bytes of an upload. Whoever announces another length is not listened to."""
         if headers.get(b"content-length") != self._announced:
             return KINDS["length"]
-        if headers.get(b"content-type") != MEDIA_TYPE:
+        if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
             return KINDS["media-type"]
         found, more = b"", True
         try:
@@ -195,7 +194,7 @@ class Desk:
         return now >= self._closes or self.store.secrets is None
 
     async def count(self, _: Request) -> Response:
-        """How many people each stratum has, rounded down to 1% of the crowd, hourly."""
+        """How many people each stratum has, rounded down to a multiple of the reserve, hourly."""
         counts = await asyncio.to_thread(self.counted.people)
         names = self.bundle.strata
         return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
@@ -210,9 +209,9 @@ class Desk:
         return Response("ok\n", media_type="text/plain")
 
     async def ready(self, _: Request) -> Response:
-        """The database answers as well; 503 if it does not, as proxies and machines expect."""
+        """Uploads can be stored; 503 if they cannot, as proxies and machines expect."""
         try:
-            await asyncio.to_thread(self.store.strata)
+            await asyncio.to_thread(self.store.check)
         except StoreError as error:
             LOG.error("not ready: %s", error)
             return Response("no\n", 503, media_type="text/plain")

@@ -11,9 +11,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from incrowd.collection.clock import Clock
 from incrowd.collection.metrics import exposition
 from incrowd.collection.store.store import Store, Stratum
-from incrowd.collection.wire.bundle import count_step
 
-PEOPLE = "People of a stratum, rounded down to 1% of the crowd, read once an hour."
+PEOPLE = "People of a stratum, rounded down to a multiple of the reserve, read once an hour."
 STATE = "1 for the state that a stratum is in."
 
 
@@ -22,7 +21,6 @@ class Counted:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
-        self.step = count_step(store.bundle.plan.survey.crowd)
         self._asking = Lock()
         self._hour: datetime | None = None
         self._strata: tuple[Stratum, ...] = ()
@@ -36,8 +34,8 @@ class Counted:
             return self._strata
 
     def people(self) -> dict[int, int]:
-        """Of each stratum, rounded down to 1% of the crowd."""
-        return {s.number: s.people // self.step * self.step for s in self.strata()}
+        """Of each stratum, rounded down."""
+        return {s.number: self.store.bundle.rounded(s.people) for s in self.strata()}
 
     def text(self) -> bytes:
         """The same as Prometheus reads it."""

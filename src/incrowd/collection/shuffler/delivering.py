@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
-
 from incrowd.collection.shuffler.releasing import pieces
 
 SECONDS = 300.0
@@ -25,6 +23,8 @@ def courier(address: str) -> Courier:
     """Posts a release to a collector, by no way round: redirections are not followed."""
 
     def deliver(start: bytes, body: Path) -> bool:
+        import httpx  # a shuffler that starts has nothing to deliver yet
+
         length = len(start) + body.stat().st_size
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
         content = pieces(start, body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.wire.bundle import Bundle, least_reserve
-from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, UsageError
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import place
 from incrowd.plans.slots import slots
@@ -20,6 +21,7 @@ from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
+from incrowd.survey.words import look_alike_warnings
 
 MISSPELLED = "extra_forbidden"  # of pydantic
 
@@ -104,6 +106,8 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         bundle = Bundle.model_validate(said | more)
     except ValidationError as error:
         raise _wrong(error) from None
+    for line in look_alike_warnings((), bundle.strata if terms.strata else ()):
+        warnings.warn(line, IncrowdWarning, stacklevel=2)
     return Made(bundle, private, bundle_guarantee(bundle))
 
 

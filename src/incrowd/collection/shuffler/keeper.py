@@ -62,10 +62,13 @@ class Keeper:
         releasing.make(self.store, group, self.settings.releases, keystream, self._key)
 
     def _deliver(self, group: Group) -> None:
-        """Send what was signed, and nothing else; after a refusal wait for twice as long."""
+        """Send what was signed, and nothing else; after a refusal wait for twice as long.
+
+        A clock that was set back since then keeps nothing waiting for longer than a pause.
+        """
         now = self.clock()
         again, pause = self._pauses.get(group, (now, FIRST_PAUSE))
-        if now < again:
+        if now < again <= now + pause:
             return
         start = self.store.start_of(min(group))
         assert start is not None, "a released stratum has a signed header"

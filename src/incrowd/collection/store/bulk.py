@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import TextualSelect, column, text
 
-from incrowd.collection.store.keys import TAG_BYTES
+from incrowd.collection.store.keys import MARK_BYTES, TAG_BYTES
 
-Given = tuple[bytes, int, bytes]  # tag, stratum, box
+Given = tuple[bytes, int, bytes, bytes]  # tag, stratum, mark, box
 
 # n: the place of a row from 0; value: its number.
 _PLACES = {
@@ -22,6 +22,7 @@ _PLACES = {
     "FROM json_array_elements_text(CAST(:numbers AS json)) WITH ORDINALITY AS given (value, n)",
 }
 _TAG = f"substr(:tags, {TAG_BYTES} * n + 1, {TAG_BYTES})"
+_MARK = f"substr(:marks, {MARK_BYTES} * n + 1, {MARK_BYTES})"
 _BOX = "substr(:boxes, :width * n + 1, :width)"
 
 
@@ -29,14 +30,14 @@ def _cut(*columns: str) -> dict[str, TextualSelect]:
     """The same selection for each database. `WHERE` is for SQLite, which cannot parse without."""
     return {
         name: text(f"SELECT {', '.join(columns)} FROM ({places}) AS places WHERE true").columns(
-            *(column(name) for name in ("tag", "stratum", "box")[: len(columns)])
+            *(column(name) for name in ("tag", "stratum", "mark", "box")[: len(columns)])
         )
         for name, places in _PLACES.items()
     }
 
 
 TAGS = _cut(f"{_TAG} AS tag")
-ROWS = _cut(f"{_TAG} AS tag", "value AS stratum", f"{_BOX} AS box")
+ROWS = _cut(f"{_TAG} AS tag", "value AS stratum", f"{_MARK} AS mark", f"{_BOX} AS box")
 
 
 def as_tags(tags: Iterable[bytes]) -> dict[str, Any]:
@@ -47,11 +48,12 @@ def as_tags(tags: Iterable[bytes]) -> dict[str, Any]:
 
 def as_rows(rows: Sequence[Given]) -> dict[str, Any]:
     """What ROWS is given; all boxes have one length."""
-    tags, strata, boxes = zip(*rows, strict=True)
+    tags, strata, marks, boxes = zip(*rows, strict=True)
     numbers = f"[{','.join(map(str, strata))}]"
     return {
         "tags": b"".join(tags),
         "numbers": numbers,
+        "marks": b"".join(marks),
         "boxes": b"".join(boxes),
         "width": len(boxes[0]),
     }

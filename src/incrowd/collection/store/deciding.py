@@ -16,22 +16,34 @@ class Outcome(Enum):
 
     STORED = "stored"
     REPEATED = "repeated"
+    WITHDRAWN = "withdrawn"
     CLOSED = "closed"
     CODE_USED = "code-used"
     CODE_UNKNOWN = "code-unknown"
     SEALED = "sealed"  # some of its reports are another upload's
 
 
-Row = tuple[bytes, bytes]  # a sealed report as the database holds it: its tag, its box
+Row = tuple[bytes, bytes, bytes]  # a sealed report in the database: its tag, mark and box
 
 
 @dataclass(slots=True)  # not frozen, which would take thrice as long to make
 class Prepared:
-    """An upload as it is stored. code: the tag of its invitation, None where there are none."""
+    """An upload as it is stored.
 
+    id: of all its bytes; two uploads are the same exactly if their ids are. code: the tag of its
+    invitation, None where there are none. rows: one for each sealed report; its mark says which
+    upload the report belongs to, and looks random beside the marks of the others.
+    """
+
+    id: bytes = field(repr=False)
     stratum: int
     code: bytes | None = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
+
+    @property
+    def holder(self) -> bytes:
+        """Who withdraws: the invitation, or where there are none the upload alone."""
+        return self.code or self.id
 
 
 @dataclass(frozen=True)
@@ -39,12 +51,14 @@ class Known:
     """What the database says about a group.
 
     states: of its strata. codes: whether an invitation is used, for those that exist. present:
-    the strata of tags that are there, as far as they were looked up.
+    the marks of tags that are there, as far as they were looked up. withdrawn: of each holder the
+    upload that was withdrawn last.
     """
 
     states: Mapping[int, str]
     codes: Mapping[bytes, bool]
-    present: Mapping[bytes, int]
+    present: Mapping[bytes, bytes]
+    withdrawn: Mapping[bytes, bytes]
 
 
 def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
@@ -52,10 +66,10 @@ def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
     used, present = dict(known.codes), dict(known.present)
     found = []
     for upload in uploads:
-        outcome = _of_one(upload, known.states, used, present)
+        outcome = _of_one(upload, known, used, present)
         if outcome is Outcome.STORED:
-            for tag, _ in upload.rows:
-                present[tag] = upload.stratum
+            for tag, mark, _ in upload.rows:
+                present[tag] = mark
             if upload.code is not None:
                 used[upload.code] = True
         found.append(outcome)
@@ -64,16 +78,18 @@ def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
 
 def _of_one(
     upload: Prepared,
-    states: Mapping[int, str],
+    known: Known,
     used: Mapping[bytes, bool],
-    present: Mapping[bytes, int],
+    present: Mapping[bytes, bytes],
 ) -> Outcome:
-    if states[upload.stratum] != OPEN:
+    if known.states[upload.stratum] != OPEN:
         return Outcome.CLOSED
-    there = [present[tag] for tag, _ in upload.rows if tag in present]
-    is_used = False if upload.code is None else used.get(upload.code)
-    if there == [upload.stratum] * len(upload.rows) and (upload.code is None or is_used):
+    there = [present[tag] for tag, _, _ in upload.rows if tag in present]
+    if there == [mark for _, mark, _ in upload.rows]:
         return Outcome.REPEATED
+    if known.withdrawn.get(upload.holder) == upload.id:
+        return Outcome.WITHDRAWN
+    is_used = False if upload.code is None else used.get(upload.code)
     if is_used is None:
         return Outcome.CODE_UNKNOWN
     if is_used:

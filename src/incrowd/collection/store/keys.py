@@ -28,6 +28,7 @@ from incrowd.errors import InWords
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 32
+MARK_BYTES = 16
 LABEL = b"incrowd store 1 "
 
 
@@ -37,6 +38,7 @@ class Secrets:
 
     _tag: bytes = field(repr=False)
     _code: bytes = field(repr=False)
+    _upload: bytes = field(repr=False)
     _box: AESGCM = field(repr=False)
 
     @classmethod
@@ -45,8 +47,8 @@ class Secrets:
         if len(key) != KEY_BYTES:
             allowed = f"should have {KEY_BYTES}; without the right one nothing can be read"
             raise StoreError.of("secret", InWords(f"has {len(key)} bytes"), allowed)
-        tag, code, box = (_derived(key, label) for label in (b"tag", b"code", b"box"))
-        return cls(tag, code, AESGCM(box))
+        tag, code, upload = (_derived(key, label) for label in (b"tag", b"code", b"upload"))
+        return cls(tag, code, upload, AESGCM(_derived(key, b"box")))
 
     def tag(self, sealed: bytes) -> bytes:
         """HMAC-SHA256 of a sealed report: nobody can choose where it sorts, or what it equals."""
@@ -55,6 +57,10 @@ class Secrets:
     def code_tag(self, code: bytes) -> bytes:
         """HMAC-SHA256 of an invitation's code."""
         return hmac.digest(self._code, code, hashlib.sha256)
+
+    def upload_id(self, encoded: bytes) -> bytes:
+        """HMAC-SHA256 of all bytes of an upload: its code, its stratum, its reports in order."""
+        return hmac.digest(self._upload, encoded, hashlib.sha256)
 
     def rows(self, sealed: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
         """The tag and the box of each: AES-256-GCM with a random nonce, bound to the tag.
@@ -76,6 +82,11 @@ class Secrets:
             raise StoreError.of("database", InWords("has a row that does not open"), allowed) from (
                 None
             )
+
+
+def mark(upload: bytes, tag: bytes) -> bytes:
+    """What says that a report is of the upload with an id, and joins it with no other report."""
+    return hmac.digest(upload, tag, hashlib.sha256)[:MARK_BYTES]
 
 
 def _derived(key: bytes, label: bytes) -> bytes:

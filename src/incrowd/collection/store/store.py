@@ -20,7 +20,7 @@ from incrowd.collection.store.deciding import (
     Prepared,
 )
 from incrowd.collection.store.errors import StoreError, told
-from incrowd.collection.store.keys import Secrets
+from incrowd.collection.store.keys import Secrets, mark
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.upload import NO_CODE, Upload
 from incrowd.errors import InWords
@@ -75,9 +75,11 @@ class Store:
         boxed = iter(secrets.rows([each for upload in uploads for each in upload.sealed]))
         found = []
         for upload in uploads:
-            rows = tuple(islice(boxed, len(upload.sealed)))
+            id = secrets.upload_id(upload.encoded(self.bundle))
+            boxes = islice(boxed, len(upload.sealed))
+            rows = tuple((tag, mark(id, tag), box) for tag, box in boxes)
             code = None if nobody and upload.code == NO_CODE else secrets.code_tag(upload.code)
-            found.append(Prepared(upload.stratum, code, rows))
+            found.append(Prepared(id, upload.stratum, code, rows))
         return found
 
     def take(self, uploads: Sequence[Upload]) -> list[Outcome]:
@@ -104,7 +106,7 @@ class Store:
             return outcomes
 
     def withdraw(self, upload: Prepared) -> bool:
-        """Remove an upload, if it is there. False if it is too late."""
+        """Remove an upload if it is there, and never store it again. False if it is too late."""
         with self._writing() as connection:
             return writing.withdraw(connection, upload)
 
@@ -127,6 +129,13 @@ class Store:
         """How many codes there are."""
         with self._reading() as connection:
             return connection.scalar(select(func.count()).select_from(tables.codes)) or 0
+
+    # --- whether it works ------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raises StoreError unless the database answers, and lets itself be written."""
+        with self._writing() as connection:
+            self._set(connection, (), state=OPEN)
 
     # --- closing ---------------------------------------------------------------------------------
 
@@ -174,7 +183,7 @@ class Store:
     def release(self, numbers: Sequence[int], start: bytes) -> None:
         """Keep the signed header of a release, unless another process was faster."""
         with self._writing() as connection:
-            made = writing.INSERTS[connection.dialect.name](tables.releases)
+            made = writing.insert_into(connection, tables.releases)
             values = {"first": min(numbers), "start": start}
             connection.execute(made.values(values).on_conflict_do_nothing())
             self._set(connection, numbers, state=RELEASED)
@@ -198,6 +207,7 @@ class Store:
         with self._writing() as connection:
             connection.execute(delete(tables.reports))
             connection.execute(delete(tables.codes))
+            connection.execute(delete(tables.withdrawn))
         with told():
             tables.forget(self.engine)
 

@@ -50,12 +50,14 @@ counts = Table(
     Column("stratum", Integer, primary_key=True, autoincrement=False),
     Column("people", Integer, nullable=False),
 )
+# mark: which upload the report is of, for whoever has that upload and the key.
 # One row for each sealed report, in the order of its tag: SQLite has no row numbers here.
 reports = Table(
     "reports",
     metadata,
     Column("tag", LargeBinary, primary_key=True),
     Column("stratum", Integer, nullable=False),
+    Column("mark", LargeBinary, nullable=False),
     Column("box", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -64,6 +66,15 @@ codes = Table(
     metadata,
     Column("tag", LargeBinary, primary_key=True),
     Column("used", Boolean(create_constraint=False), nullable=False),
+    sqlite_with_rowid=False,
+)
+# The upload that was withdrawn last with an invitation, which is its holder; where there are no
+# invitations every one that was withdrawn, by itself. It is not stored again if it arrives late.
+withdrawn = Table(
+    "withdrawn",
+    metadata,
+    Column("holder", LargeBinary, primary_key=True),
+    Column("upload", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 # start: signature and header, as they travel. The body is a file that is named by its digest.
@@ -108,7 +119,8 @@ def _sqlite(url: str) -> Engine:
 
 def forget(engine: Engine) -> None:
     """Drop all that deleted rows left in the files, as far as a database can."""
-    orders, alone = ["VACUUM FULL reports", "VACUUM FULL codes"], {"isolation_level": "AUTOCOMMIT"}
+    full = [f"VACUUM FULL {table.name}" for table in (reports, codes, withdrawn)]
+    orders, alone = full, {"isolation_level": "AUTOCOMMIT"}
     if engine.dialect.name == "sqlite":
         orders, alone = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"], {BEGIN: ""}
     with engine.connect().execution_options(**alone) as connection:

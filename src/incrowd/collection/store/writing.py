@@ -1,21 +1,21 @@
 """Uploads: a group is one transaction, durable before anybody of it is answered.
 
-Locks are taken in one order (strata, codes by tag, reports by tag, counts by stratum), so that
-processes that share a database never wait for each other in a circle.
+Locks are taken in one order (strata, codes by tag, reports by tag, the withdrawn, counts by
+stratum), so that processes that share a database never wait for each other in a circle.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Column, Connection, Table, delete, select, update
 
 from incrowd.collection.store.bulk import ROWS, TAGS, as_rows, as_tags
 from incrowd.collection.store.deciding import OPEN, Known, Outcome, Prepared, Row, decide
-from incrowd.collection.store.tables import codes, counts, reports, strata
+from incrowd.collection.store.tables import codes, counts, reports, strata, withdrawn
 
 
 def store(
@@ -30,6 +30,7 @@ def store(
         states_of(connection, {upload.stratum for upload in uploads}),
         _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
         _present_of(connection, uploads, thorough),
+        _withdrawn(connection, uploads),
     )
     outcomes = decide(uploads, known)
     new = [u for u, outcome in zip(uploads, outcomes, strict=True) if outcome is Outcome.STORED]
@@ -41,25 +42,37 @@ def store(
 
 
 def withdraw(connection: Connection, upload: Prepared) -> bool:
-    """Remove an upload and free its code, if it is there. False if its stratum is closed."""
-    states = states_of(connection, {upload.stratum})
+    """Remove an upload and free its code, if it is there. False if its stratum is closed.
+
+    It is remembered either way: it may be on its way still. With an invitation that does not exist
+    it could not be stored, and whoever made it up could fill the disk.
+    """
+    states = states_of(connection, {upload.stratum}, alone=True)
     if states[upload.stratum] != OPEN:
         return False
     used = _codes(connection, {upload.code} if upload.code is not None else set())
     present = _present(connection, upload.rows)
-    known = Known(states, used, present)
-    if decide([upload], known) == [Outcome.REPEATED]:
+    is_there = decide([upload], Known(states, used, present, {})) == [Outcome.REPEATED]
+    if is_there:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
-        connection.execute(delete(reports).where(these), as_tags(tag for tag, _ in upload.rows))
+        connection.execute(delete(reports).where(these), as_tags(tag for tag, *_ in upload.rows))
         _mark(connection, [upload], used=False)
+    if upload.code is None or upload.code in used:
+        _remember(connection, upload)
+    if is_there:
         count(connection, {upload.stratum: -1})
     return True
 
 
-def states_of(connection: Connection, numbers: Iterable[int]) -> dict[int, str]:
-    """The states of strata, which cannot be closed until this transaction ends."""
+def states_of(
+    connection: Connection, numbers: Iterable[int], alone: bool = False
+) -> dict[int, str]:
+    """The states of strata, which cannot be closed until this transaction ends.
+
+    alone: no upload of these strata is stored meanwhile either, nor is one on its way in.
+    """
     wanted = select(strata.c.number, strata.c.state).where(strata.c.number.in_(sorted(numbers)))
-    ordered = wanted.order_by(strata.c.number).with_for_update(read=True)
+    ordered = wanted.order_by(strata.c.number).with_for_update(read=not alone)
     return {number: state for number, state in connection.execute(ordered)}
 
 
@@ -81,27 +94,48 @@ def _codes(connection: Connection, tags: Iterable[bytes]) -> dict[bytes, bool]:
 
 def _present_of(
     connection: Connection, uploads: Sequence[Prepared], thorough: bool
-) -> dict[bytes, int]:
+) -> dict[bytes, bytes]:
     found = _present(connection, [upload.rows[0] for upload in uploads])
     seen = [upload for upload in uploads if thorough or upload.rows[0][0] in found]
     return found | _present(connection, [row for upload in seen for row in upload.rows])
 
 
-def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, int]:
-    if not (tags := [tag for tag, _ in rows]):
+def _present(connection: Connection, rows: Iterable[Row]) -> dict[bytes, bytes]:
+    tags = [tag for tag, *_ in rows]
+    return _found(connection, reports.c.tag, reports.c.mark, tags)
+
+
+def _withdrawn(connection: Connection, uploads: Iterable[Prepared]) -> dict[bytes, bytes]:
+    holders = [upload.holder for upload in uploads]
+    return _found(connection, withdrawn.c.holder, withdrawn.c.upload, holders)
+
+
+def _found(
+    connection: Connection, key: Column[bytes], value: Column[bytes], keys: Sequence[bytes]
+) -> dict[bytes, bytes]:
+    """The values of those keys that are in a table."""
+    if not keys:
         return {}
-    these = reports.c.tag.in_(TAGS[connection.dialect.name])
-    wanted = select(reports.c.tag, reports.c.stratum).where(these)
-    return {bytes(tag): stratum for tag, stratum in connection.execute(wanted, as_tags(tags))}
+    wanted = select(key, value).where(key.in_(TAGS[connection.dialect.name]))
+    return {bytes(k): bytes(v) for k, v in connection.execute(wanted, as_tags(keys))}
+
+
+def _remember(connection: Connection, upload: Prepared) -> None:
+    made = insert_into(connection, withdrawn)
+    made = made.values(holder=upload.holder, upload=upload.id)
+    changed = {"upload": made.excluded.upload}
+    connection.execute(made.on_conflict_do_update(index_elements=["holder"], set_=changed))
 
 
 def _insert(connection: Connection, uploads: Sequence[Prepared]) -> bool:
     """Whether all are new. A conflict is no error: PostgreSQL would write its key into a log."""
-    rows = [(tag, upload.stratum, box) for upload in uploads for tag, box in upload.rows]
+    rows = [
+        (tag, upload.stratum, mark, box) for upload in uploads for tag, mark, box in upload.rows
+    ]
     if not rows:
         return True
     given = ROWS[connection.dialect.name]
-    made = INSERTS[connection.dialect.name](reports).from_select(list(reports.c.keys()), given)
+    made = insert_into(connection, reports).from_select(list(reports.c.keys()), given)
     done = connection.execution_options(preserve_rowcount=True).execute(
         made.on_conflict_do_nothing(), as_rows(sorted(rows))
     )
@@ -115,4 +149,7 @@ def _mark(connection: Connection, uploads: Sequence[Prepared], used: bool) -> No
         connection.execute(update(codes).where(these).values(used=used), as_tags(tags))
 
 
-INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+def insert_into(connection: Connection, table: Table) -> Any:
+    """An INSERT that can say what becomes of a conflict, for the database of a connection."""
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
+    return dialect.insert(table)

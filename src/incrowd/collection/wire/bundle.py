@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from incrowd.characters import hidden, texts
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.plaintext import Shape
 from incrowd.collection.wire.sealed import KEY_BYTES, KeyConfiguration, sealed_length
@@ -24,6 +25,7 @@ from incrowd.plans.plan import FORMAT as PLAN_FORMAT
 from incrowd.plans.slots import slots
 from incrowd.plans.strata import strata
 from incrowd.survey.wording import wording
+from incrowd.survey.words import VISIBLE
 
 FORMAT: Final = "incrowd bundle 1"
 MOST_BYTES = 1 << 24
@@ -36,11 +38,6 @@ DIGEST_BYTES = 32
 def least_reserve(crowd: int) -> int:
     """1% of the crowd, rounded up, at least 20: a few upload garbage, and spoil nothing."""
     return max(20, -(-crowd // 100))
-
-
-def count_step(crowd: int) -> int:
-    """1% of the crowd, rounded up: what is told of people while they send is a multiple of it."""
-    return max(1, -(-crowd // 100))
 
 
 def as_time(text: str) -> datetime:
@@ -184,6 +181,10 @@ class Bundle(_Frozen):
         yield enough, "wanted", self.wanted, allowed
         differ = len(set(self.strata)) == len(self.strata)
         yield differ, "strata", ", ".join(self.strata), "should differ"
+        for path, text in texts(self._content):
+            read = path[:2] in (("wording", "introduction"), ("wording", "questions"))
+            found = "" if path[:2] == _CHECKED else hidden(text, paragraphs=read)
+            yield not found, ".".join(map(str, path)), InWords(f"holds {found}"), VISIBLE
 
     @classmethod
     def parse(cls, data: bytes) -> Bundle:
@@ -217,9 +218,12 @@ class Bundle(_Frozen):
     @cached_property
     def encoded(self) -> bytes:
         """Canonical JSON (RFC 8785), UTF-8: the bytes that travel and are hashed."""
+        return canonical(self._content).encode()
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude={"plan"})
-        plan = {"plan": self.plan.content, "plan_digest": self.plan.digest}
-        return canonical(content | plan).encode()
+        return content | {"plan": self.plan.content, "plan_digest": self.plan.digest}
 
     @cached_property
     def digest(self) -> bytes:
@@ -251,11 +255,19 @@ class Bundle(_Frozen):
         """Sealed reports in every upload."""
         return sum(self.slots)
 
+    def rounded(self, people: int) -> int:
+        """What is told of people while they send: a multiple of the reserve, so never one person.
+
+        The reserve is at least 20 and 1% of the crowd.
+        """
+        return people // self.reserve * self.reserve
+
     @property
     def least_people(self) -> int:
         """Uploads that a release needs: the plan's crowd and the reserve."""
         return self.plan.survey.crowd + self.reserve
 
 
+_CHECKED = ("plan", "survey")  # with the survey, whose texts may have paragraphs elsewhere
 _LARGE = f"should have at most {MOST_BYTES:,}"
 _CANONICAL = "should be a bundle's canonical JSON (RFC 8785), to the last byte"

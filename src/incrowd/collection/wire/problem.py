@@ -34,12 +34,13 @@ _COUNTED = "yours may already be counted"
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("length", 400, "The upload has not the length that the bundle asks for."),
+        Kind("length", 400, "The upload does not have the length that the bundle requires."),
         Kind("bundle", 422, "The upload is for another bundle."),
         Kind("stratum", 422, "There is no such stratum."),
-        Kind("sealed", 422, "What is sealed is not sealed for this bundle's key."),
+        Kind("sealed", 422, "A sealed report is for another key, or is in another upload."),
         Kind("not-open", 403, "The collection has not opened yet.", retry=True),
         Kind("closed", 410, f"The collection is closed; {_COUNTED}."),
+        Kind("withdrawn", 410, "This upload was withdrawn, and is not counted."),
         Kind("code-used", 409, f"The invitation was used; {_COUNTED}."),
         Kind("code-unknown", 403, "There is no such invitation."),
         Kind("not-found", 410, "It cannot be found any more: the collection is closed."),
@@ -49,7 +50,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("no-resource", 404, "There is nothing at this address."),
         Kind("method", 405, "That cannot be done at this address."),
         Kind("slow", 408, "The body did not arrive in time.", retry=True),
-        Kind("media-type", 415, "The body is of another media type."),
+        Kind("media-type", 415, "The body is of another media type, or compressed."),
         Kind("busy", 503, "Too much at once; try again.", retry=True),
         Kind("full", 507, "There is no room left; try again later.", retry=True),
         Kind("fault", 500, "A fault of this service; try again later.", retry=True),

@@ -108,7 +108,7 @@ function counted({ as_of, shuffler_away, opened_people }) {
   if (opened_people && !shuffler_away) return ""
   const away = shuffler_away ? "The shuffler does not answer; it is asked again in a minute. " : ""
   const asked = as_of ? ` As of the hour that began at ${time(as_of)}.` : ""
-  return `${away}The shuffler tells how many people sent once an hour, rounded down to 1% of the crowd.${asked}`
+  return `${away}The shuffler tells how many people sent once an hour, rounded down.${asked}`
 }
 
 /** What holds for the people who are here; the page of estimates says it itself. */

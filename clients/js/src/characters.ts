@@ -1,0 +1,26 @@
+// Characters that move the cursor, turn the direction of text around, or take no room: with them a text can hide what
+// stands beside it. By code points and not by category, so that every client agrees (docs/protocol.md, "Bundle").
+const HIDDEN = new RegExp(
+  "[\\0-\\x1f\\x7f-\\x9f" + // C0, DEL, C1
+    "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069" + // bidirectional
+    "\\u2028\\u2029" + // separators of lines and paragraphs
+    "\\xad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u2060-\\u2065\\u206a-\\u206f\\u3164\\ufeff\\uffa0" +
+    "\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e007f}" + // no width
+    "\\ud800-\\udfff]", // half of a pair
+  "u",
+)
+
+/** Where a text may have paragraphs, so that U+000A is allowed. */
+const PARAGRAPHS = /^\.(wording\.(introduction$|questions\b)|plan\.survey\.question\.\d+\.(text|help)\b)/
+
+/** The place of the first text in a bundle that holds such a character; codes of files are shown to nobody. */
+export function hiddenIn(value: unknown, place = ""): string | undefined {
+  if (place === ".plan.survey.codes") return undefined
+  if (typeof value === "string") return HIDDEN.test(PARAGRAPHS.test(place) ? value.replaceAll("\n", "") : value) ? place : undefined
+  if (!(value instanceof Object)) return undefined
+  for (const [key, each] of Object.entries(value)) {
+    const found = hiddenIn(key, place || ".") ?? hiddenIn(each, `${place}.${key}`)
+    if (found) return found
+  }
+  return undefined
+}
