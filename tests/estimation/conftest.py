@@ -126,7 +126,10 @@ def joint_estimates(questions, counts, copies=1, margin=False):
     test_covariance.py shows, and quicker)."""
     inverses = [inverse_matrix(q, FLIP.inverse) for q in questions]
     pairs = zip(questions, inverses, strict=True)
-    decoders = [histogram_decoder(q.answers, inverse, margin) for q, inverse in pairs]
+    decoders = [
+        histogram_decoder(q.answers, inverse, question_decoder(q, FLIP).given, margin)
+        for q, inverse in pairs
+    ]
     ids = [q.id for q in questions]
     return [estimate_joint(ids, decoders, c, copies) for c in counts]
 

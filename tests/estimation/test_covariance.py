@@ -7,7 +7,7 @@ import pytest
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import estimate_joint, histogram_decoder, pair_decoder
-from incrowd.estimation.decoders import decoder
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.patterns import inverse_matrix
 from incrowd.estimation.tables import estimate_table
 from incrowd.survey import YesNo
@@ -113,7 +113,12 @@ def test_whole_histograms_give_the_same_covariance():
     bits = np.random.default_rng(8).integers(0, 2, (400, 4))
     axes, questions = [slice(0, 1), slice(1, 4)], [SMOKES, SEX]
     counts = histogram(pack(bits), axes)
-    whole = [histogram_decoder(q.answers, inverse_matrix(q, FLIP.inverse), True) for q in questions]
+    whole = [
+        histogram_decoder(
+            q.answers, inverse_matrix(q, FLIP.inverse), question_decoder(q, FLIP).given, True
+        )
+        for q in questions
+    ]
     pairs = [pair_decoder(q, FLIP.inverse, True) for q in questions]
     a = estimate_joint("ab", whole, counts, 2)
     b = estimate_joint("ab", pairs, pair_moments(pack(bits), axes), 2)
@@ -136,7 +141,9 @@ def test_k_ary_response_with_100_options():
     matrix = (np.ones((size, size)) + (np.e - 1) * np.eye(size)) / (np.e + size - 1)
     shares = np.full(size, 0.5 / (size - 1))
     shares[0] = 0.5
-    decode = histogram_decoder([str(i) for i in range(size)], np.linalg.inv(matrix))
+    decode = histogram_decoder(
+        [str(i) for i in range(size)], np.linalg.inv(matrix), np.zeros((size, 2))
+    )
     counts = np.random.default_rng(22).multinomial(people, matrix @ shares, size=trials)
     found = [estimate_joint(["k"], [decode], c) for c in counts[:5]]
     estimates = np.linalg.solve(matrix, counts.T / people)[0]

@@ -57,7 +57,7 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     kinds = [helmert if exclusive else np.eye for exclusive in joint.exclusive]
     contrast = np.kron(*(kind(size) for kind, size in zip(kinds, sizes, strict=True)))
     values, linear = contrast @ deviations, contrast @ jacobian
-    covariance = linear @ shares.covariance @ linear.T
+    covariance = linear @ shares.with_few() @ linear.T
     names = (joint.questions[0], joint.questions[1])
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"

@@ -29,7 +29,8 @@ def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
     matrix = sparse.csr_array(variable.matrix)
     mean = (matrix @ found.mean).tocsr()
     product = (sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
-    return PairDecoder(variable.levels, True, False, found.total, mean, product, _diagonal(mean))
+    both, unbounded = _diagonal(mean), np.zeros((len(variable.levels), 2))
+    return PairDecoder(variable.levels, True, False, found.total, mean, product, both, unbounded)
 
 
 def _diagonal(mean: sparse.csr_array) -> sparse.csr_array:
