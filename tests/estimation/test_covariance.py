@@ -94,8 +94,14 @@ def test_covariance_of_overlapping_cells_is_exact_by_enumeration(copies):
     assert (copies == 1) == np.allclose(as_if_people.covariance, wanted, rtol=1e-8, atol=1e-12)
 
 
-def test_variances_and_margins_are_those_of_the_tables():
-    bits = np.random.default_rng(7).integers(0, 2, (400, 7))
+@pytest.mark.parametrize(("people", "exact"), [(100, False), (20_000, True)])
+def test_variances_and_margins_are_those_of_the_tables(people, exact):
+    """Of few people the covariance would be negative in some direction; there a variance is larger
+    than that of the cell by itself, and never smaller."""
+    generator = np.random.default_rng(7)
+    crowd = np.array([record for record, _ in records()])
+    sent = np.repeat(crowd[generator.integers(len(crowd), size=people)], 4, axis=0)
+    bits = sent ^ (generator.random(sent.shape) < FLIP.q)
     decoders = [pair_decoder(q, FLIP.inverse, True) for q in MIXED]
     ids = [q.id for q in MIXED]
     joint = estimate_joint(ids, decoders, pair_moments(pack(bits), AXES), 4)
@@ -103,10 +109,12 @@ def test_variances_and_margins_are_those_of_the_tables():
     table = estimate_table(ids, singles, moments(pack(bits), AXES), 4)
     inner = (slice(-1),) * 3
     assert np.allclose(joint.estimate[inner], table.estimate, atol=1e-12)
-    assert np.allclose(joint.standard_error[inner], table.standard_error, rtol=1e-9)
+    ratio = joint.standard_error[inner] / table.standard_error
+    assert np.allclose(ratio, 1, rtol=1e-9) if exact else np.all(ratio >= 1 - 1e-12)
+    assert exact or np.max(ratio) > 1.001
     margin = estimate_table(["sex"], singles[1:2], moments(pack(bits), AXES[1:2]), 4)
     assert np.allclose(joint.estimate[-1, :-1, -1], margin.estimate, atol=1e-12)
-    assert np.allclose(joint.standard_error[-1, :-1, -1], margin.standard_error, rtol=1e-9)
+    assert np.all(joint.standard_error[-1, :-1, -1] >= margin.standard_error * (1 - 1e-12))
 
 
 def test_whole_histograms_give_the_same_covariance():

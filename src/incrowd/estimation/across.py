@@ -14,8 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
-from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.covariance import JointEstimate, at_least
+from incrowd.estimation.tables import (
+    NOISE_AND_SAMPLING,
+    NOISE_ONLY,
+    TableEstimate,
+    sampling_variance,
+)
 
 
 class OpenAxis(NamedTuple):
@@ -92,7 +97,8 @@ def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -
     covariance = noise
     if first.errors != NOISE_ONLY:
         both = block_diag(*(w * part.both for w, part in zip(shares, parts, strict=True)))
-        covariance = noise + (both - np.outer(cells, cells)) / people
+        least = np.diagonal(noise) + sampling_variance(cells, people)
+        covariance = at_least(noise + (both - np.outer(cells, cells)) / people, least)
     size = first.estimate.size
     rows = np.vstack([np.eye(len(parts)), np.ones((int(margin), len(parts)))])
     linear = np.kron(rows, np.eye(size))

@@ -22,7 +22,7 @@ from scipy import sparse
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import decoder, least_noise, squares_given
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
 from incrowd.survey import AnyQuestion, Multi
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
@@ -172,8 +172,7 @@ def estimate_joint(
     mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
     that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
     people adds (B - pi pi^T) / N, after Vinterbo, section 3.2; for yes/no questions S
-    is C^-1 diag(y / m) C^-T. Of both the nearest without negative directions
-    is taken. Raises TableError above 2,000 cells.
+    is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
     """
     cells = math.prod(d.mean.shape[0] for d in decoders)
     if cells > MOST_CELLS:
@@ -184,14 +183,14 @@ def estimate_joint(
     estimate = _along_axes([d.mean for d in decoders], shares)
     second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
     both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
-    noise = nonnegative(second - both)
     least = least_noise([d.given for d in decoders]).ravel()
-    noise += np.diag(np.maximum(least - np.diagonal(noise), 0.0))
-    noise /= reports
+    noise = at_least(second - both, least) / reports
     covariance = noise
     if not noise_only:
-        sampling = nonnegative(both - np.outer(estimate, estimate))
-        covariance = noise + sampling * (copies / reports)
+        sampling = (both - np.outer(estimate, estimate)) * (copies / reports)
+        least = np.maximum(np.diagonal(second - both), least) / reports
+        least += sampling_variance(estimate.ravel(), reports / copies)
+        covariance = at_least((second - both) / reports + sampling, least)
     return JointEstimate(
         questions=tuple(questions),
         answers=tuple(d.answers for d in decoders),
@@ -223,7 +222,8 @@ def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) ->
     people, covariance = min(table.people for table in tables), noise
     if tables[0].errors != NOISE_ONLY:
         both = np.asarray(sum(w * table.both for w, table in pairs))
-        covariance = noise + (both - np.outer(estimate, estimate)) / people
+        least = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
+        covariance = at_least(noise + (both - np.outer(estimate, estimate)) / people, least)
     return replace(
         tables[0],
         estimate=estimate,
@@ -235,12 +235,12 @@ def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) ->
     )
 
 
-def nonnegative(covariance: np.ndarray) -> np.ndarray:
-    """The nearest symmetric matrix that is negative in no direction."""
+def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """The nearest matrix that is negative in no direction, with no variance below those given."""
     values, vectors = np.linalg.eigh(covariance)
-    if values[0] >= 0:
-        return covariance
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    if values[0] < 0:
+        covariance = np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return covariance + np.diag(np.maximum(variances - np.diagonal(covariance), 0.0))
 
 
 def _fold(bits: int) -> sparse.csr_array:

@@ -85,8 +85,8 @@ class Profile:
 def distance_to(form: np.ndarray, point: np.ndarray) -> float:
     """The squared distance of a point y from the nearest z with z' Q z = 0.
 
-    With Q = U diag(m) U' and Lagrange's multiplier t, z = U (1 + t m)^-1 U' y, and z' Q z falls with
-    t where 1 + t m > 0: its one zero there is the nearest point.
+    With Q = U diag(m) U' and Lagrange's multiplier t, z = U (1 + t m)^-1 U' y; z' Q z falls with t
+    where 1 + t m > 0: its one zero there is the nearest point.
     """
     curvatures, directions = np.linalg.eigh(form)
     pairs = list(zip(curvatures.tolist(), ((directions.T @ point) ** 2).tolist(), strict=True))

@@ -91,7 +91,7 @@ class TableEstimate(Intervals, views.Tabular):
         """
         if self.errors == NOISE_ONLY:
             return self.noise_error
-        sampling = np.maximum(self.estimate * (1 - self.estimate), 0) / self.people
+        sampling = sampling_variance(self.estimate, self.people)
         return np.asarray(np.sqrt(self.noise_error**2 + sampling))
 
     @property
@@ -140,6 +140,11 @@ class TableEstimate(Intervals, views.Tabular):
         if self.p_values is not None:
             return np.asarray(self.p_values <= limit)
         return np.asarray(self.estimate > float(ndtri(1 - limit)) * self.noise_error)
+
+
+def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:
+    """pi (1 - pi) / N; an estimate below zero or above one counts as zero or one."""
+    return np.asarray(np.maximum(shares * (1 - shares), 0.0) / people)
 
 
 def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np.ndarray:
