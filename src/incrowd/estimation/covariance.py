@@ -131,9 +131,13 @@ def question_pair_decoder(
     found = histogram_decoder(question.answers, inverse, squares_given(inverse), margin)
     bits = question.domain.bits
     singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
-    shown = (found.total, found.mean, found.product, found.both)
-    matrices = (matrix @ singles for matrix in shown)
-    return PairDecoder(found.answers, True, margin, *matrices, found.given)
+    return replace(
+        found,
+        total=found.total @ singles,
+        mean=found.mean @ singles,
+        product=found.product @ singles,
+        both=found.both @ singles,
+    )
 
 
 def histogram_decoder(

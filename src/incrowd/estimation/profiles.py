@@ -58,11 +58,11 @@ class Profile:
         whitened = np.linalg.solve(factor, self.values)
         design = np.linalg.inv(factor)
         nearest, distance = nnls(design, whitened)
-        limit = float(ndtri((1 + level) / 2)) ** 2 + distance**2
+        limit = float(ndtri((1 + level) / 2)) ** 2 + float(distance) ** 2
 
         def reached(faces: tuple[tuple[int, ...], ...]) -> bool:
             kept = [np.delete(design, face, axis=1) for face in faces]
-            return min(nnls(each, whitened)[1] ** 2 for each in kept) <= limit
+            return min(float(nnls(each, whitened)[1]) ** 2 for each in kept) <= limit
 
         def excess(place: float) -> float:
             value = math.exp(place) if ratio.positive else place
@@ -89,22 +89,26 @@ def distance_to(form: np.ndarray, point: np.ndarray) -> float:
     where 1 + t m > 0: its one zero there is the nearest point.
     """
     curvatures, directions = np.linalg.eigh(form)
-    pairs = list(zip(curvatures.tolist(), ((directions.T @ point) ** 2).tolist(), strict=True))
+    squares: list[float] = ((directions.T @ point) ** 2).tolist()
+    bends: list[float] = curvatures.tolist()
+    pairs = list(zip(bends, squares, strict=True))
 
     def value(t: float) -> float:
-        return sum(m * s / (1 + t * m) ** 2 for m, s in pairs)
+        return math.fsum(m * s / (1 + t * m) ** 2 for m, s in pairs)
 
-    rising = value(0.0)
-    edge = curvatures[0] if rising > 0 else curvatures[-1]
-    if not rising or not edge * rising < 0:  # on it, or nothing is on the other side
-        return 0.0 if not rising else sum(s for _, s in pairs)
-    far, near = -1 / float(edge), 0.0
-    for _ in range(HALVINGS):
-        middle = (far + near) / 2
-        if value(middle) * rising <= 0:
-            break
-        near = middle
-    else:
-        return sum(s * (near * m / (1 + near * m)) ** 2 for m, s in pairs)
-    t = float(brentq(value, near, middle, xtol=TOLERANCE * abs(middle)))
-    return sum(s * (t * m / (1 + t * m)) ** 2 for m, s in pairs)
+    def distance(t: float) -> float:
+        return math.fsum(s * (t * m / (1 + t * m)) ** 2 for m, s in pairs)
+
+    side = value(0.0)
+    edge = bends[0] if side > 0 else bends[-1]
+    if side == 0:
+        return 0.0
+    if edge * side >= 0:  # z' Q z has one sign everywhere: zero alone is on it
+        return math.fsum(squares)
+    near = 0.0
+    for power in range(1, HALVINGS):
+        far = -(1 - 0.5**power) / edge
+        if value(far) * side <= 0:
+            return distance(float(brentq(value, near, far, xtol=TOLERANCE * abs(far))))
+        near = far
+    return distance(near)
