@@ -163,11 +163,11 @@ def test_intervals_in_words(low, high, unbounded, words):
 
 def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
-    assert row(item, "%") == ("a", "25.0%", "20.0% to 30.0%")
-    assert row(item, " pp") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
+    assert row(item, "share") == ("a", "25.0%", "20.0% to 30.0%")
+    assert row(item, "difference") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
     assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
     open_ended = replace(
         item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan
     )
-    assert row(open_ended, "%", mark=" (1)") == ("a", "none", "above 20.00% (1)")
+    assert row(open_ended, "share", mark=" (1)") == ("a", "none", "above 20.00% (1)")
     assert notes([item, open_ended])[0] == "(1) rare"
