@@ -205,9 +205,11 @@ class Crowd(NamedTuple):
             ]
             counted = setting.counts(histograms, with_pairs)
             each = copies or mailing.copies
-            found.append([estimate_joint(setting.ids, decoders, c, each) for c in counted])
+            found.append(
+                [estimate_joint(setting.ids, decoders, c, each, unbiased=True) for c in counted]
+            )
         weights = [mailing.weight for mailing in self.mailings]
-        return [combined_joint(tables, weights) for tables in zip(*found, strict=True)]
+        return [combined_joint(each, weights, True) for each in zip(*found, strict=True)]
 
     def collections(self, seed, trials, **wrong):
         """What `fit_tables` takes, for every collection."""

@@ -169,6 +169,7 @@ def estimate_joint(
     counts: np.ndarray,
     copies: int = 1,
     noise_only: bool = False,
+    unbiased: bool = False,
 ) -> JointEstimate:
     """Estimate a table without bias, with the covariance of all its cells.
 
@@ -176,7 +177,9 @@ def estimate_joint(
     mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
     that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
     people adds (B - pi pi^T) / N, after Vinterbo, section 3.2; for yes/no questions S
-    is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
+    is C^-1 diag(y / m) C^-T. unbiased: leave that as it is, also where it is negative in some
+    direction, for figures that sum over all cells, as a regression's do. Raises TableError above
+    2,000 cells.
     """
     cells = math.prod(d.mean.shape[0] for d in decoders)
     if cells > MOST_CELLS:
@@ -188,13 +191,15 @@ def estimate_joint(
     second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
     both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
     least = least_noise([d.given for d in decoders]).ravel()
-    noise = at_least(second - both, least) / reports
-    covariance = noise
+    noise = covariance = (second - both) / reports
     if not noise_only:
-        sampling = (both - np.outer(estimate, estimate)) * (copies / reports)
-        least = np.maximum(np.diagonal(second - both), least) / reports
-        least += sampling_variance(estimate.ravel(), reports / copies)
-        covariance = at_least((second - both) / reports + sampling, least)
+        covariance = noise + (both - np.outer(estimate, estimate)) * (copies / reports)
+    if not unbiased:
+        variances = np.maximum(np.diagonal(noise), least / reports)
+        noise = at_least(noise, variances)
+        if not noise_only:
+            variances = variances + sampling_variance(estimate.ravel(), reports / copies)
+        covariance = at_least(covariance, variances)
     return JointEstimate(
         questions=tuple(questions),
         answers=tuple(d.answers for d in decoders),
@@ -210,12 +215,14 @@ def estimate_joint(
     )
 
 
-def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) -> JointEstimate:
+def combined_joint(
+    tables: Sequence[JointEstimate], weights: Sequence[float], unbiased: bool = False
+) -> JointEstimate:
     """One table from independent reports of the same people: the weighted mean.
 
     weights: positive, independent of the reports. The noise of different messages is independent,
     so that its covariances add up with squared weights; the sampling is that of the combined shares
-    among the fewest people.
+    among the fewest people. unbiased: as `estimate_joint` has it.
     """
     if len(tables) == 1:
         return tables[0]
@@ -226,8 +233,9 @@ def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) ->
     people, covariance = min(table.people for table in tables), noise
     if tables[0].errors != NOISE_ONLY:
         both = np.asarray(sum(w * table.both for w, table in pairs))
+        covariance = noise + (both - np.outer(estimate, estimate)) / people
         least = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
-        covariance = at_least(noise + (both - np.outer(estimate, estimate)) / people, least)
+        covariance = covariance if unbiased else at_least(covariance, least)
     return replace(
         tables[0],
         estimate=estimate,
