@@ -126,7 +126,10 @@ def joint_estimates(questions, counts, copies=1, margin=False):
     test_covariance.py shows, and quicker)."""
     inverses = [inverse_matrix(q, FLIP.inverse) for q in questions]
     pairs = zip(questions, inverses, strict=True)
-    decoders = [histogram_decoder(q.answers, inverse, margin) for q, inverse in pairs]
+    decoders = [
+        histogram_decoder(q.answers, inverse, question_decoder(q, FLIP).given, margin)
+        for q, inverse in pairs
+    ]
     ids = [q.id for q in questions]
     return [estimate_joint(ids, decoders, c, copies) for c in counts]
 
@@ -202,9 +205,11 @@ class Crowd(NamedTuple):
             ]
             counted = setting.counts(histograms, with_pairs)
             each = copies or mailing.copies
-            found.append([estimate_joint(setting.ids, decoders, c, each) for c in counted])
+            found.append(
+                [estimate_joint(setting.ids, decoders, c, each, unbiased=True) for c in counted]
+            )
         weights = [mailing.weight for mailing in self.mailings]
-        return [combined_joint(tables, weights) for tables in zip(*found, strict=True)]
+        return [combined_joint(each, weights, True) for each in zip(*found, strict=True)]
 
     def collections(self, seed, trials, **wrong):
         """What `fit_tables` takes, for every collection."""

@@ -142,6 +142,7 @@ def test_association_against_numerical_gradients():
     joint = joint_estimates(
         TWO_WAY[0], drawn_histograms(TWO_WAY[0], STRONG, 8000, 1, 20, 1), margin=True
     )[0]
+    joint = replace(joint, person=0 * joint.person)  # so many people that few of them are nothing
     entries, covariance = joint.estimate.ravel(), joint.covariance
 
     def contrast(v, j):

@@ -7,7 +7,6 @@ zero: near that threshold, it shows overestimates.
 """
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -135,7 +134,7 @@ def test_the_product_of_estimates_has_its_covariance_taken_off():
     at = setting(0.3, [[0.3, 0.25], [0.2, 0.25]], 40, questions=(SMOKES, YesNo(id="drinks")))
     corrected, plain = [], []
     for joint in at.joints(at.collections(44, 10_000)):
-        shares = replace(pick(joint, CELLS), person=0.0)
+        shares = pick(joint, CELLS)
         p = shares.values
         pairs = [product(shares, *np.eye(4)[[i, j]]).value for i, j in ((0, 3), (1, 2))]
         corrected.append(pairs[0] - TRUE_ODDS * pairs[1])

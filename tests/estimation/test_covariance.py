@@ -7,7 +7,7 @@ import pytest
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import estimate_joint, histogram_decoder, pair_decoder
-from incrowd.estimation.decoders import decoder
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.patterns import inverse_matrix
 from incrowd.estimation.tables import estimate_table
 from incrowd.survey import YesNo
@@ -94,8 +94,14 @@ def test_covariance_of_overlapping_cells_is_exact_by_enumeration(copies):
     assert (copies == 1) == np.allclose(as_if_people.covariance, wanted, rtol=1e-8, atol=1e-12)
 
 
-def test_variances_and_margins_are_those_of_the_tables():
-    bits = np.random.default_rng(7).integers(0, 2, (400, 7))
+@pytest.mark.parametrize(("people", "exact"), [(100, False), (20_000, True)])
+def test_variances_and_margins_are_those_of_the_tables(people, exact):
+    """Of few people the covariance would be negative in some direction; there a variance is larger
+    than that of the cell by itself, and never smaller."""
+    generator = np.random.default_rng(7)
+    crowd = np.array([record for record, _ in records()])
+    sent = np.repeat(crowd[generator.integers(len(crowd), size=people)], 4, axis=0)
+    bits = sent ^ (generator.random(sent.shape) < FLIP.q)
     decoders = [pair_decoder(q, FLIP.inverse, True) for q in MIXED]
     ids = [q.id for q in MIXED]
     joint = estimate_joint(ids, decoders, pair_moments(pack(bits), AXES), 4)
@@ -103,17 +109,24 @@ def test_variances_and_margins_are_those_of_the_tables():
     table = estimate_table(ids, singles, moments(pack(bits), AXES), 4)
     inner = (slice(-1),) * 3
     assert np.allclose(joint.estimate[inner], table.estimate, atol=1e-12)
-    assert np.allclose(joint.standard_error[inner], table.standard_error, rtol=1e-9)
+    ratio = joint.standard_error[inner] / table.standard_error
+    assert np.allclose(ratio, 1, rtol=1e-9) if exact else np.all(ratio >= 1 - 1e-12)
+    assert exact or np.max(ratio) > 1.0001
     margin = estimate_table(["sex"], singles[1:2], moments(pack(bits), AXES[1:2]), 4)
     assert np.allclose(joint.estimate[-1, :-1, -1], margin.estimate, atol=1e-12)
-    assert np.allclose(joint.standard_error[-1, :-1, -1], margin.standard_error, rtol=1e-9)
+    assert np.all(joint.standard_error[-1, :-1, -1] >= margin.standard_error * (1 - 1e-12))
 
 
 def test_whole_histograms_give_the_same_covariance():
     bits = np.random.default_rng(8).integers(0, 2, (400, 4))
     axes, questions = [slice(0, 1), slice(1, 4)], [SMOKES, SEX]
     counts = histogram(pack(bits), axes)
-    whole = [histogram_decoder(q.answers, inverse_matrix(q, FLIP.inverse), True) for q in questions]
+    whole = [
+        histogram_decoder(
+            q.answers, inverse_matrix(q, FLIP.inverse), question_decoder(q, FLIP).given, True
+        )
+        for q in questions
+    ]
     pairs = [pair_decoder(q, FLIP.inverse, True) for q in questions]
     a = estimate_joint("ab", whole, counts, 2)
     b = estimate_joint("ab", pairs, pair_moments(pack(bits), axes), 2)
@@ -136,7 +149,9 @@ def test_k_ary_response_with_100_options():
     matrix = (np.ones((size, size)) + (np.e - 1) * np.eye(size)) / (np.e + size - 1)
     shares = np.full(size, 0.5 / (size - 1))
     shares[0] = 0.5
-    decode = histogram_decoder([str(i) for i in range(size)], np.linalg.inv(matrix))
+    decode = histogram_decoder(
+        [str(i) for i in range(size)], np.linalg.inv(matrix), np.zeros((size, 2))
+    )
     counts = np.random.default_rng(22).multinomial(people, matrix @ shares, size=trials)
     found = [estimate_joint(["k"], [decode], c) for c in counts[:5]]
     estimates = np.linalg.solve(matrix, counts.T / people)[0]

@@ -55,7 +55,7 @@ def compared(figure, joint):
 @pytest.mark.parametrize(("people", "copies"), [(8000, 1), (3000, 4)])
 @pytest.mark.parametrize("figure", TRUTH)
 def test_comparisons_cover_and_wrong_ones_do_not(figure, people, copies):
-    found = [compared(figure, joint) for joint in two_way(people, copies)]
+    found = [compared(figure, joint) for joint in two_way(people, copies)[:1500]]
     assert all(f.estimable for f in found)
     truth = TRUTH[figure]
     assert nominal(np.mean([f.low <= truth <= f.high for f in found]))
@@ -86,7 +86,7 @@ def by_number(figure, joint):
 def test_delta_method_against_numerical_gradients(figure):
     """With errors so small that the bias of products is nothing (a millionth in variance)."""
     joint = two_way(8000, 1)[0]
-    joint = replace(joint, covariance=joint.covariance * 1e-6, people=8e9)
+    joint = replace(joint, covariance=joint.covariance * 1e-6, person=joint.person * 1e-6)
     found = compared(figure, joint)
     value, error = by_number(figure, joint)
     shown = np.log(found.estimate) if found.scale == "log" else found.estimate

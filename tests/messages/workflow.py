@@ -87,5 +87,8 @@ CASES = {
     "few people to keep": lambda _: incrowd.simulate(
         survey(), people(50), fixed_people=True, trials=2
     ),
+    "words to weight a simulation to": lambda _: incrowd.simulate(
+        made("text").survey, people(), trials=2, weight_to=["t"]
+    ),
     "no pandas": without_pandas,
 }

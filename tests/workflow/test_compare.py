@@ -12,7 +12,14 @@ import pytest
 import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
-from incrowd.presentation.comparisons import interval_words, notes, row
+from incrowd.presentation.comparisons import (
+    crosstab,
+    independence_words,
+    interval_words,
+    notes,
+    row,
+    said_below,
+)
 from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -100,6 +107,42 @@ def test_the_command_compares_as_json_and_as_tables(health, tmp_path):
     assert run(*arguments[:-1], "nothing").returncode == 2
 
 
+def test_the_test_and_the_crosstab_come_first_and_impossible_ends_are_marked(tmp_path):
+    """100 people say too little: some ends are below 0% or above 100%, and a note says so."""
+    (tmp_path / "survey.toml").write_text(SMALL.replace("crowd = 200", "crowd = 100"))
+    made = incrowd.plan(incrowd.Survey.load(tmp_path / "survey.toml"))
+    people = pa.table({"smokes": ["yes", "no"] * 50, "sex": ["f"] * 70 + ["m"] * 30})
+    reports = incrowd.randomize(made, people, simulation_seed=1)
+    incrowd.save_reports(reports, tmp_path / "r.parquet")
+    (tmp_path / "plan.json").write_text(made.dumps())
+    arguments = ("compare", tmp_path / "plan.json", tmp_path / "r.parquet", "sex", "smokes")
+    shown = run(*arguments)
+    assert shown.returncode == 0
+    text = shown.stdout
+    first = text.index("independence"), text.index("smokes among each sex"), text.index("Cramer")
+    assert list(first) == sorted(first)
+    found = incrowd.compare(made, reports, "sex", "smokes")
+    headings, lines = crosstab(found)
+    assert headings == ("sex", "no", "yes") and [line[0] for line in lines] == ["f", "m", "x"]
+    cells = [cell for line in lines for cell in line[1:]]
+    for item, cell in zip(found.shares, cells, strict=True):
+        ends = [e for e in (item.low, item.high) if math.isfinite(e) and not 0 <= e <= 1]
+        assert cell.count("*") == len(ends)
+    impossible = [d for d in found.differences if math.isfinite(d.low) and d.low < -1]
+    assert any("*" in cell for cell in cells) or impossible
+    assert any(note.startswith("* beyond") for note in said_below(found))
+    assert found._repr_html_().index("<th>no</th>") < found._repr_html_().index("Cramer")
+
+
+def test_options_that_nobody_chose_are_named_beside_the_test(health):
+    made, _, reports = health
+    found = incrowd.compare(made, reports, FIRST, SECOND).independence
+    assert found.left_out == () and "without" not in independence_words(found)
+    without = replace(found, left_out=("a = x",), degrees_of_freedom=1)
+    assert independence_words(without).endswith("; without a = x, which may be zero")
+    assert "on 1 degree of freedom" in independence_words(without)
+
+
 SMALL = """
 name = "small"
 crowd = 200
@@ -163,11 +206,11 @@ def test_intervals_in_words(low, high, unbounded, words):
 
 def test_shares_are_in_percent_and_reasons_are_numbered():
     item = Comparison("a", 0.25, 0.1, 0.2, 0.3, "linear", 0.95, "noise")
-    assert row(item, "%") == ("a", "25.0%", "20.0% to 30.0%")
-    assert row(item, " pp") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
+    assert row(item, "share") == ("a", "25.0%", "20.0% to 30.0%")
+    assert row(item, "difference") == ("a", "25.0 pp", "20.0 pp to 30.0 pp")
     assert row(item) == ("a", "0.2500", "0.2000 to 0.3000")
     open_ended = replace(
         item, estimable=False, reason="rare", unbounded="above", standard_error=math.nan
     )
-    assert row(open_ended, "%", mark=" (1)") == ("a", "none", "above 20.00% (1)")
+    assert row(open_ended, "share", mark=" (1)") == ("a", "none", "above 20.00% (1)")
     assert notes([item, open_ended])[0] == "(1) rare"

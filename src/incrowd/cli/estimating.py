@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple, get_args
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -20,9 +20,11 @@ from incrowd.cli.options import (
     Margins,
     Master,
     NoiseOnly,
+    OfThoseWhoAnswered,
     Output,
     PlanFile,
     ReportsFiles,
+    Simultaneous,
     Tables,
     beside,
     certified,
@@ -33,7 +35,6 @@ from incrowd.cli.options import (
 from incrowd.collection.collector.receipt import receipts_beside, receipts_of, releases_in
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
-from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.planner.planner import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
@@ -50,20 +51,6 @@ Words = Annotated[
     typer.Option(
         help="Words to look for, as QUESTION=FILE, one a line; may be repeated.",
         autocompletion=question_is,
-    ),
-]
-Simultaneous = Annotated[
-    SimultaneousMethod | None,
-    choice(
-        "--simultaneous",
-        get_args(SimultaneousMethod),
-        "Intervals for all cells at once: max-t or bonferroni.",
-    ),
-]
-OfThoseWhoAnswered = Annotated[
-    bool,
-    typer.Option(
-        "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
     ),
 ]
 First = Annotated[

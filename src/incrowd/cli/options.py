@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, get_args
 
 import typer
 
@@ -17,6 +17,7 @@ from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
+from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.reports.files import is_stream
 
 STANDARD_OUTPUT = 1
@@ -68,6 +69,20 @@ Tables = Annotated[
 Margins = Annotated[
     Path | None,
     typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
+]
+Simultaneous = Annotated[
+    SimultaneousMethod | None,
+    choice(
+        "--simultaneous",
+        get_args(SimultaneousMethod),
+        "Intervals for all cells at once: max-t or bonferroni.",
+    ),
+]
+OfThoseWhoAnswered = Annotated[
+    bool,
+    typer.Option(
+        "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
+    ),
 ]
 NoiseOnly = Annotated[
     bool, typer.Option("--noise-only", help="Errors of the noise alone, the people being fixed.")

@@ -42,6 +42,7 @@ from incrowd.presentation.terminal_tables import (
     beyond_budget,
     coefficient_table,
     comparison_table,
+    crosstab_table,
     forecast_table,
     ledger_lines,
     mean_error,
@@ -337,6 +338,7 @@ def comparison(found: TwoWay, json: bool) -> None:
         out.print(line, markup=False, highlight=False)
     say(guarantee_sentence(found.guarantee))
     out.print(comparisons.independence_words(found.independence), markup=False, highlight=False)
+    out.print(crosstab_table(found))
     out.print(comparison_table(found))
     for note in comparisons.said_below(found):
         say(note)

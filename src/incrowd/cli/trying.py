@@ -21,15 +21,19 @@ from incrowd.cli.options import (
     AsJson,
     Encoding,
     Format,
+    OfThoseWhoAnswered,
     Sheet,
+    Simultaneous,
     SurveyFile,
     check_answers,
     make_folder,
     source,
 )
 from incrowd.errors import InWords, UsageError
+from incrowd.estimation.margins import listed
 from incrowd.estimation.quality import TableQuality
 from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
@@ -46,6 +50,14 @@ def simulate(
     fixed_people: Annotated[
         bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
     ] = False,
+    simultaneous: Simultaneous = None,
+    weight_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Weight each trial to the answers' own shares of this question; repeat for more."
+        ),
+    ] = None,
+    of_those_who_answered: OfThoseWhoAnswered = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     format: Format = None,
     encoding: Encoding = None,
@@ -66,24 +78,37 @@ def simulate(
     table = incrowd.load_answers(source(answers, format, encoding, sheet), read)
     with progress("simulating", trials) as advance:
         result = incrowd.simulate(
-            read, table, trials=trials, fixed_people=fixed_people, seed=seed, progress=advance
+            read,
+            table,
+            trials=trials,
+            fixed_people=fixed_people,
+            simultaneous=simultaneous,
+            weight_to=weight_to or (),
+            of_those_who_answered=of_those_who_answered,
+            seed=seed,
+            progress=advance,
         )
     qualities = [_quality(quality) for quality in result.tables]
     facts = {
         "trials": result.trials,
         "fixed_people": result.fixed_people,
+        "simultaneous": simultaneous,
+        "weighted_to": list(weight_to or ()),
+        "of_those_who_answered": of_those_who_answered,
         "plan": result.plan.digest,
         "guarantee": guarantee_facts(guarantee_of(result.plan, seed=result.seed)),
         "tables": qualities,
     }
-    if printed_as_json(json, facts, result.seed):
+    if printed_as_json(json, finite(facts), result.seed):
         return
     for line in legend(read, *(question.id for question in read.questions)):
         say(line)
     people = "people fixed" if result.fixed_people else "people drawn"
-    title = f"{result.trials:,} trials, {people}, nominal coverage 95%"
+    weights = f", weighted to {listed(weight_to)}" if weight_to else ""
+    whose = ", of those who answered" if of_those_who_answered else ""
+    title = f"{result.trials:,} trials, {people}{weights}{whose}, nominal coverage 95%"
     out.print(simulation_table(title, qualities))
-    say(simulation_legend(result.trials))
+    say(simulation_legend(result.trials, simultaneous))
 
 
 def _quality(quality: TableQuality) -> dict[str, Any]:
@@ -97,6 +122,7 @@ def _quality(quality: TableQuality) -> dict[str, Any]:
         "coverage": float(quality.coverage.mean()),
         "worst_coverage": float(quality.coverage.min()),
         "joint_coverage": quality.joint_coverage,
+        "simultaneous_coverage": quality.simultaneous_coverage,
         "max_abs_bias": float(np.abs(quality.bias).max()),
         "bias_limit": float(limit.max()),
         "unbiased": bool((np.abs(quality.bias) <= limit).all()),

@@ -14,8 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
-from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.covariance import JointEstimate, at_least
+from incrowd.estimation.tables import (
+    NOISE_AND_SAMPLING,
+    NOISE_ONLY,
+    TableEstimate,
+    sampling_variance,
+)
 
 
 class OpenAxis(NamedTuple):
@@ -61,6 +66,10 @@ def across(tables: Sequence[TableEstimate], axis: OpenAxis) -> TableEstimate:
         noise_error=np.stack([w * table.noise_error for w, table in scaled], axis.place),
         people=sum(axis.people),
         influence=max(w * table.influence for w, table in scaled),
+        report=np.stack(
+            [np.broadcast_to(w * table.report, table.estimate.shape) for w, table in scaled],
+            axis.place,
+        ),
         p_values=None,
     )
 
@@ -68,8 +77,8 @@ def across(tables: Sequence[TableEstimate], axis: OpenAxis) -> TableEstimate:
 def everybody_joint(people: int, noise_only: bool) -> JointEstimate:
     """`everybody` with its covariance, which is zero."""
     errors = NOISE_ONLY if noise_only else NOISE_AND_SAMPLING
-    zero = np.zeros((1, 1))
-    return JointEstimate((), (), (), (), np.array(1.0), zero, zero, people, errors)
+    zero, one, person = np.zeros((1, 1)), np.array(1.0), np.array(1 / people)
+    return JointEstimate((), (), (), (), one, zero, zero, people, person, 0 * person, errors)
 
 
 def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -> JointEstimate:
@@ -87,8 +96,9 @@ def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -
     )
     covariance = noise
     if first.errors != NOISE_ONLY:
-        both = block_diag(*(w * _both(part) for w, part in zip(shares, parts, strict=True)))
-        covariance = noise + (both - np.outer(cells, cells)) / people
+        both = block_diag(*(w * part.both for w, part in zip(shares, parts, strict=True)))
+        least = np.diagonal(noise) + sampling_variance(cells, people)
+        covariance = at_least(noise + (both - np.outer(cells, cells)) / people, least)
     size = first.estimate.size
     rows = np.vstack([np.eye(len(parts)), np.ones((int(margin), len(parts)))])
     linear = np.kron(rows, np.eye(size))
@@ -104,12 +114,8 @@ def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -
         covariance=linear @ covariance @ linear.T,
         noise_covariance=linear @ noise @ linear.T,
         people=people,
+        person=np.full(order.shape, 1 / people),
+        report=np.max([w * part.report.max() for w, part in zip(shares, parts, strict=True)])
+        * np.ones(order.shape),
         errors=first.errors,
     )
-
-
-def _both(part: JointEstimate) -> np.ndarray:
-    """The estimated shares of people who are in both of two cells of a stratum."""
-    sampling = part.covariance - part.noise_covariance
-    cells = part.estimate.ravel()
-    return np.asarray(sampling * part.people + np.outer(cells, cells))

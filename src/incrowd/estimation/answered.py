@@ -90,4 +90,6 @@ def without_margins(joint: JointEstimate) -> JointEstimate:
         estimate=joint.estimate.ravel()[kept],
         covariance=joint.covariance[chosen],
         noise_covariance=joint.noise_covariance[chosen],
+        person=joint.person.ravel()[kept],
+        report=joint.report.ravel()[kept],
     )

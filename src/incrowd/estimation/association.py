@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from incrowd.estimation.spheres import Length
 from incrowd.estimation.tables import LEVEL
 
 MARGIN = 5.0  # standard errors of a margin above zero, under which V leaves an answer out
+FALSE_ALARMS = 0.05  # the chance that an answer nobody gave counts as given
 BEYOND = 0.001  # the chance that what answers that are left out may add is underestimated
 
 
@@ -30,7 +32,9 @@ class IndependenceTest:
     """A Wald test that two questions are independent.
 
     statistic: chi-square with so many degrees of freedom if they are. errors: whether the people
-    count as a sample or as fixed. If `estimable` is false, `reason` says why; the figures are nan.
+    count as a sample or as fixed. left_out: answers that cannot be told from ones nobody gave, so
+    that they say nothing of independence. If `estimable` is false, `reason` says why; the figures
+    are nan.
     """
 
     questions: tuple[str, str]
@@ -40,6 +44,7 @@ class IndependenceTest:
     errors: str
     estimable: bool = True
     reason: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def independence_test(joint: JointEstimate) -> IndependenceTest:
@@ -47,24 +52,39 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
 
     Of a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
     used: (I - 1) (J - 1) degrees of freedom for I x J answers; an axis of J overlapping options
-    counts J. A chi-square test of the estimates as if they were counts, or of the randomised
+    counts J. Answers that do not rise above the noise are left out, down to the two largest shares:
+    of independent questions the deviations of the others are zero as well, and do not depend on
+    which these are. A chi-square test of the estimates as if they were counts, or of the randomised
     counts, has the wrong level or the wrong hypothesis. With errors of the noise alone it tests
     independence among these very people. Raises TableError unless the joint estimate is of two
     questions with margins.
     """
     _, jacobian, deviations, shares = _deviations(joint)
-    sizes = [len(answers) for answers in joint.answers]
+    ends = _margins(joint.noise_alone())
+    kept = [each.above_noise for each in ends]
     kinds = [helmert if exclusive else np.eye for exclusive in joint.exclusive]
-    contrast = np.kron(*(kind(size) for kind, size in zip(kinds, sizes, strict=True)))
+    contrast = np.kron(
+        *(
+            kind(each.sum()) @ np.eye(len(each))[each]
+            for kind, each in zip(kinds, kept, strict=True)
+        )
+    )
+    left_out = tuple(
+        f"{end.question} = {answer}"
+        for end, each in zip(ends, kept, strict=True)
+        for answer in compress(end.answers, ~each)
+    )
     values, linear = contrast @ deviations, contrast @ jacobian
-    covariance = linear @ shares.covariance @ linear.T
+    covariance = linear @ shares.with_few() @ linear.T
     names = (joint.questions[0], joint.questions[1])
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
-        return IndependenceTest(names, math.nan, len(values), math.nan, joint.errors, False, reason)
+        figures = math.nan, len(values), math.nan
+        return IndependenceTest(names, *figures, joint.errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
     p_value = float(chdtrc(len(values), statistic))
-    return IndependenceTest(names, statistic, len(values), p_value, joint.errors)
+    figures = statistic, len(values), p_value
+    return IndependenceTest(names, *figures, joint.errors, left_out=left_out)
 
 
 def cramers_v(joint: JointEstimate) -> Comparison:
@@ -121,6 +141,13 @@ class _Margin(NamedTuple):
     def clear(self) -> np.ndarray:
         """Five standard errors above zero."""
         return np.asarray((self.values > 0) & (self.values >= MARGIN * self.errors))
+
+    @property
+    def above_noise(self) -> np.ndarray:
+        """Which answers somebody gave, as tables tell it, if the errors are of the noise alone; the
+        two largest shares in any case."""
+        limit = float(ndtri(1 - FALSE_ALARMS / len(self.values))) * self.errors
+        return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
 
 def _margins(joint: JointEstimate) -> list[_Margin]:

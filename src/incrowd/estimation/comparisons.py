@@ -3,21 +3,46 @@
 All take a `JointEstimate` with margins on the axes that a comparison leaves free: "any answer" is
 read off the reports directly, with less noise than a sum of noisy cells, and it is right for the
 overlapping options of a `multi` question as well. Each is a ratio whose denominator is above zero,
-see `quotients`; an interval without a limit says so in `unbounded`. Measures of a whole table are
-in `association`.
+see `quotients` and `profiles`; an interval without a limit says so in `unbounded`. Measures of a
+whole table are in `association`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.delta_method import Shares, linear, named, pick, product
-from incrowd.estimation.quotients import Comparison, quotient
+from incrowd.estimation.delta_method import Shares, Term, linear, named, pick, product
+from incrowd.estimation.profiles import Profile, Ratio
+from incrowd.estimation.quotients import Comparison, Scale, comparison, of_terms, quotient
+from incrowd.estimation.tables import LEVEL
 
 Answer = tuple[str, str]  # a question and one of its answers
 SPLIT = np.array([[1.0, 0.0], [-1.0, 1.0]])  # (both, group) into (both, the rest of the group)
 A, NOT_A, B, NOT_B = np.eye(4)  # who answers so and who does not, in the first group, the second
+NOBODY = ((0, 1), (2, 3))  # in the first group, or in the second
+
+
+def _symmetric(*products: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return np.asarray(sum((np.outer(a, b) + np.outer(b, a)) / 2 for a, b in products))
+
+
+DIFFERENCE = Ratio(
+    over=_symmetric((A, NOT_B), (-NOT_A, B)),
+    under=_symmetric((A + NOT_A, B + NOT_B)),
+    positive=False,
+    low_faces=NOBODY,
+    high_faces=NOBODY,
+)
+ODDS = Ratio(
+    over=_symmetric((A, NOT_B)),
+    under=_symmetric((NOT_A, B)),
+    positive=True,
+    low_faces=((0,), (3,)),
+    high_faces=((1,), (2,)),
+)
 
 
 def conditional_share(joint: JointEstimate, of: Answer, given: Answer) -> Comparison:
@@ -40,7 +65,7 @@ def difference(joint: JointEstimate, of: Answer, first: Answer, second: Answer) 
     over = product(shares, A, NOT_B) - product(shares, NOT_A, B)
     under = product(shares, A + NOT_A, B + NOT_B)
     factors = {named(dict([first])): A + NOT_A, named(dict([second])): B + NOT_B}
-    return quotient(name, over, under, shares, factors)
+    return _compared(name, over, under, shares, factors, DIFFERENCE)
 
 
 def odds_ratio(joint: JointEstimate, of: Answer, first: Answer, second: Answer) -> Comparison:
@@ -52,7 +77,21 @@ def odds_ratio(joint: JointEstimate, of: Answer, first: Answer, second: Answer) 
     over, under = product(shares, A, NOT_B), product(shares, NOT_A, B)
     without = f"{named(dict([first]))} without {named(dict([of]))}"
     factors = {without: NOT_A, named(dict([of, second])): B}
-    return quotient(name, over, under, shares, factors, "log")
+    return _compared(name, over, under, shares, factors, ODDS)
+
+
+def _compared(
+    name: str,
+    over: Term,
+    under: Term,
+    shares: Shares,
+    factors: Mapping[str, np.ndarray],
+    ratio: Ratio,
+) -> Comparison:
+    """over / under, whose estimate has little bias, with the interval of the profile."""
+    scale: Scale = "log" if ratio.positive else "linear"
+    ends = Profile(shares.values, shares.with_few()).interval(ratio, LEVEL)
+    return comparison(name, of_terms(over, under, shares, scale), ends, shares, factors, scale)
 
 
 def _groups(joint: JointEstimate, of: Answer, first: Answer, second: Answer) -> Shares:

@@ -3,7 +3,10 @@
 A report contributes a product g of debiased values to every cell, and the estimate is the mean of
 g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
 linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
-question acts along its axis of the counts of `incrowd.tally.moments`; nothing is approximated.
+question acts along its axis of the counts of `incrowd.tally.moments`. This estimate of the
+covariance has no bias, but like that of a share it can be negative in some direction; there it is
+taken to be zero, and in no cell less than the noise is at least. So no variance here is below that
+of `incrowd.estimation.tables`.
 Proof: docs/mathematics.md#estimates.
 """
 
@@ -18,8 +21,8 @@ from scipy import sparse
 
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.decoders import decoder
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.decoders import decoder, least_noise, squares_given
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
 from incrowd.survey import AnyQuestion, Multi
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
@@ -35,6 +38,7 @@ class PairDecoder:
     gave this answer". product: a row for each pair of answers (the second runs faster), g g'.
     both: the same rows, an unbiased estimate of "this person gave both". exclusive: each person
     gives exactly one of the answers. margin: after the answers comes the entry "any answer".
+    given: a row for each answer, as `incrowd.estimation.decoders.Decoder` has it.
     """
 
     answers: tuple[str, ...]
@@ -44,6 +48,7 @@ class PairDecoder:
     mean: sparse.csr_array
     product: sparse.csr_array
     both: sparse.csr_array
+    given: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,9 @@ class JointEstimate:
     estimate: proportions of the people, one axis for each question; an axis with a margin has
     one more entry, the last, for "any answer". covariance: shape (cells, cells), cells in C order
     of `estimate`, of the noise alone or of noise plus sampling, as `errors` says;
-    noise_covariance: always of the noise alone. people: whose answers these are. exclusive,
-    margins: for each axis, see PairDecoder.
+    noise_covariance: always of the noise alone. people: whose answers these are. person, report:
+    the share of each cell that one person is, and one report. exclusive, margins: for each axis,
+    see PairDecoder.
     """
 
     questions: tuple[str, ...]
@@ -65,7 +71,26 @@ class JointEstimate:
     covariance: np.ndarray
     noise_covariance: np.ndarray
     people: float
+    person: np.ndarray
+    report: np.ndarray
     errors: str
+
+    @property
+    def step(self) -> np.ndarray:
+        """The share of each cell by which it differs from the next possible one: that of one
+        person, or of one report where the people are fixed."""
+        return self.report if self.errors == NOISE_ONLY else self.person
+
+    @property
+    def both(self) -> np.ndarray:
+        """The estimated shares of people who are in both of two cells; of noise and sampling."""
+        cells = self.estimate.ravel()
+        sampling = self.covariance - self.noise_covariance
+        return np.asarray(sampling * self.people + np.outer(cells, cells))
+
+    def noise_alone(self) -> JointEstimate:
+        """The same with the errors of the noise alone."""
+        return replace(self, covariance=self.noise_covariance, errors=NOISE_ONLY)
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -89,7 +114,8 @@ def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = Fals
     total = sparse.csr_array(np.eye(1, fold.shape[1]))
     exclusive = not isinstance(question, Multi)
     both = _both(mean, product, exclusive, margin)
-    return PairDecoder(single.answers, exclusive, margin, total, mean, product, both)
+    given = _with_margin(single.given, margin)
+    return PairDecoder(single.answers, exclusive, margin, total, mean, product, both, given)
 
 
 def question_pair_decoder(
@@ -101,27 +127,40 @@ def question_pair_decoder(
     """
     if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)
-    found = histogram_decoder(question.answers, channel.inverse, margin)
+    inverse = channel.inverse
+    found = histogram_decoder(question.answers, inverse, squares_given(inverse), margin)
     bits = question.domain.bits
     singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
-    shown = (found.total, found.mean, found.product, found.both)
-    return PairDecoder(found.answers, True, margin, *(matrix @ singles for matrix in shown))
+    return replace(
+        found,
+        total=found.total @ singles,
+        mean=found.mean @ singles,
+        product=found.product @ singles,
+        both=found.both @ singles,
+    )
 
 
 def histogram_decoder(
-    answers: Sequence[str], inverse: np.ndarray, margin: bool = False
+    answers: Sequence[str], inverse: np.ndarray, given: np.ndarray, margin: bool = False
 ) -> PairDecoder:
     """The pair decoder of a question of exclusive answers, for counts of its report cells.
 
     inverse: shape (answers, report cells), a left inverse of the channel matrix P(report cell |
-    answer); for k-ary response its inverse. The axis of the counts is the histogram of reports.
+    answer); for k-ary response its inverse. given: as `incrowd.estimation.decoders.Decoder` has
+    it. The axis of the counts is the histogram of reports.
     """
     ones = np.ones((1, inverse.shape[1]))
     mean = np.vstack([inverse, ones]) if margin else np.asarray(inverse)
     product = sparse.csr_array((mean[:, None] * mean[None]).reshape(-1, mean.shape[1]))
     means, total = sparse.csr_array(mean), sparse.csr_array(ones)
     both = _both(means, product, True, margin)
-    return PairDecoder(tuple(answers), True, margin, total, means, product, both)
+    said = _with_margin(given, margin)
+    return PairDecoder(tuple(answers), True, margin, total, means, product, both, said)
+
+
+def _with_margin(given: np.ndarray, margin: bool) -> np.ndarray:
+    """`Decoder.given` with that of "any answer", which is read as 1 of everybody."""
+    return np.vstack([given, np.ones((int(margin), 2))])
 
 
 def estimate_joint(
@@ -130,6 +169,7 @@ def estimate_joint(
     counts: np.ndarray,
     copies: int = 1,
     noise_only: bool = False,
+    unbiased: bool = False,
 ) -> JointEstimate:
     """Estimate a table without bias, with the covariance of all its cells.
 
@@ -137,7 +177,9 @@ def estimate_joint(
     mean of g g' over reports and B the estimated shares of people in both of two cells (for cells
     that exclude each other diag(pi)), the noise has covariance (S - B) / (k N), and sampling of N
     people adds (B - pi pi^T) / N, after Vinterbo, section 3.2; for yes/no questions S
-    is C^-1 diag(y / m) C^-T. Raises TableError above 2,000 cells.
+    is C^-1 diag(y / m) C^-T. unbiased: leave that as it is, also where it is negative in some
+    direction, for figures that sum over all cells, as a regression's do. Raises TableError above
+    2,000 cells.
     """
     cells = math.prod(d.mean.shape[0] for d in decoders)
     if cells > MOST_CELLS:
@@ -148,10 +190,16 @@ def estimate_joint(
     estimate = _along_axes([d.mean for d in decoders], shares)
     second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
     both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
-    noise = (second - both) / reports
-    covariance = noise
+    least = least_noise([d.given for d in decoders]).ravel()
+    noise = covariance = (second - both) / reports
     if not noise_only:
         covariance = noise + (both - np.outer(estimate, estimate)) * (copies / reports)
+    if not unbiased:
+        variances = np.maximum(np.diagonal(noise), least / reports)
+        noise = at_least(noise, variances)
+        if not noise_only:
+            variances = variances + sampling_variance(estimate.ravel(), reports / copies)
+        covariance = at_least(covariance, variances)
     return JointEstimate(
         questions=tuple(questions),
         answers=tuple(d.answers for d in decoders),
@@ -161,27 +209,50 @@ def estimate_joint(
         covariance=covariance,
         noise_covariance=noise,
         people=reports / copies,
+        person=np.full(estimate.shape, copies / reports),
+        report=np.full(estimate.shape, 1 / reports),
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
     )
 
 
-def combined_joint(tables: Sequence[JointEstimate], weights: Sequence[float]) -> JointEstimate:
+def combined_joint(
+    tables: Sequence[JointEstimate], weights: Sequence[float], unbiased: bool = False
+) -> JointEstimate:
     """One table from independent reports of the same people: the weighted mean.
 
     weights: positive, independent of the reports. The noise of different messages is independent,
-    so that its covariances add up with squared weights; the sampling is the same in all of them.
+    so that its covariances add up with squared weights; the sampling is that of the combined shares
+    among the fewest people. unbiased: as `estimate_joint` has it.
     """
+    if len(tables) == 1:
+        return tables[0]
     share = np.array(weights) / np.sum(weights)
     pairs = list(zip(share, tables, strict=True))
+    estimate = np.asarray(sum(w * table.estimate for w, table in pairs))
     noise = np.asarray(sum(w**2 * table.noise_covariance for w, table in pairs))
-    sampling = sum(w * (table.covariance - table.noise_covariance) for w, table in pairs)
+    people, covariance = min(table.people for table in tables), noise
+    if tables[0].errors != NOISE_ONLY:
+        both = np.asarray(sum(w * table.both for w, table in pairs))
+        covariance = noise + (both - np.outer(estimate, estimate)) / people
+        least = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
+        covariance = covariance if unbiased else at_least(covariance, least)
     return replace(
         tables[0],
-        estimate=np.asarray(sum(w * table.estimate for w, table in pairs)),
-        covariance=np.asarray(noise + sampling),
+        estimate=estimate,
+        covariance=covariance,
         noise_covariance=noise,
-        people=min(table.people for table in tables),
+        people=people,
+        person=np.full(estimate.shape, 1 / people),
+        report=np.max([w * table.report for w, table in pairs], axis=0),
     )
+
+
+def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """The nearest matrix that is negative in no direction, with no variance below those given."""
+    values, vectors = np.linalg.eigh(covariance)
+    if values[0] < 0:
+        covariance = np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return covariance + np.diag(np.maximum(variances - np.diagonal(covariance), 0.0))
 
 
 def _fold(bits: int) -> sparse.csr_array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -16,7 +18,9 @@ class Decoder:
 
     mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
     (1, the report's bits), an unbiased estimate g of "this person gave this answer", and g^2.
-    low, high: between which g lies, whatever a report says.
+    low, high: between which g lies, whatever a report says. given: shape (answers, 2), the mean of
+    g^2 over the reports of a person who gave another answer (the least of these), and of one who
+    gave this one.
     """
 
     answers: tuple[str, ...]
@@ -24,6 +28,7 @@ class Decoder:
     square: np.ndarray
     low: float
     high: float
+    given: np.ndarray
 
 
 def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
@@ -35,7 +40,16 @@ def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
     if not channel.of_answers:
         return decoder(question, inverse)
     mean, square = (np.pad(g, [(0, 0), (1, 0)]) for g in (inverse, inverse**2))
-    return Decoder(question.answers, mean, square, float(inverse.min()), float(inverse.max()))
+    low, high = float(inverse.min()), float(inverse.max())
+    return Decoder(question.answers, mean, square, low, high, squares_given(inverse))
+
+
+def squares_given(inverse: np.ndarray) -> np.ndarray:
+    """`Decoder.given` of a channel of whole answers."""
+    means = inverse**2 @ np.linalg.inv(inverse)  # over reports, by the answer behind them
+    own = np.diagonal(means).copy()
+    np.fill_diagonal(means, np.inf)
+    return np.stack([means.min(axis=1), own], axis=1)
 
 
 def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
@@ -47,7 +61,28 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     bits = question.domain.bits
     values = inverse if bits == 1 else np.tile(inverse[1], (bits, 1))  # at s = 0, at s = 1
     mean, square = _affine(values, bits), _affine(values**2, bits)
-    return Decoder(question.answers, mean, square, float(values.min()), float(values.max()))
+    low, high = float(values.min()), float(values.max())
+    return Decoder(question.answers, mean, square, low, high, bits_given(values))
+
+
+def bits_given(values: np.ndarray) -> np.ndarray:
+    """`Decoder.given` of g that take two values, a row of both for each answer.
+
+    (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
+    """
+    product = values.prod(axis=1)
+    return np.stack([-product, values.sum(axis=1) - product], axis=1)
+
+
+def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
+    """The variance of a report's product of one g of each question is no less, whoever sent it.
+
+    given: as `Decoder.given`. Unless she gave all answers of a cell the product has the mean 0, and
+    the mean square of a product is the product of mean squares; if she gave all, it has the mean 1.
+    """
+    least = reduce(np.multiply.outer, [each.min(axis=1) for each in given])
+    own = reduce(np.multiply.outer, [each[:, 1] for each in given])
+    return np.asarray(np.maximum(np.minimum(least, own - 1), 0.0))
 
 
 def _affine(values: np.ndarray, bits: int) -> np.ndarray:

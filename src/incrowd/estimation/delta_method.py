@@ -9,26 +9,31 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import NOISE_ONLY
+from incrowd.estimation.tables import HALF_WIDTH
 
 
 @dataclass(frozen=True)
 class Shares:
     """A few shares out of a table: their values, their covariance.
 
-    person: the share that one person is; zero where the people are fixed, so that who else might
-    have been asked adds nothing.
+    step: the share that one person is, or one report where the people are fixed.
     """
 
     values: np.ndarray
     covariance: np.ndarray
-    person: float
+    step: np.ndarray
     errors: str
 
     def combined(self, weights: np.ndarray) -> Shares:
         """Weighted sums of the shares, a row of weights for each."""
         covariance = weights @ self.covariance @ weights.T
-        return replace(self, values=weights @ self.values, covariance=covariance)
+        step = (np.abs(weights) * self.step).max(axis=1)
+        return replace(self, values=weights @ self.values, covariance=covariance, step=step)
+
+    def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
+        """The covariance, no variance smaller than few people allow: see
+        `incrowd.estimation.tables.reach`."""
+        return np.asarray(self.covariance + np.diag((multiplier * self.step) ** 2))
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,9 @@ def pick(joint: JointEstimate, selections: Sequence[Mapping[str, str]]) -> Share
     """
     places = [_place(joint, selection) for selection in selections]
     covariance = joint.covariance[np.ix_(places, places)]
-    person = 0.0 if joint.errors == NOISE_ONLY else 1 / joint.people
-    return Shares(joint.estimate.ravel()[places], covariance, person, joint.errors)
+    return Shares(
+        joint.estimate.ravel()[places], covariance, joint.step.ravel()[places], joint.errors
+    )
 
 
 def named(selection: Mapping[str, str]) -> str:

@@ -18,11 +18,13 @@ class DerivedTable(TableEstimate):
     """A table that was weighted to known margins, or is of those who answered.
 
     whole_error: the standard error of noise and sampling together. margins: the names of the
-    margins; () if it is not weighted. answered: whether "no answer" is left out. error_ratio: its
-    standard errors over those of the table as it was estimated, in the mean square.
+    margins; () if it is not weighted. steps: as `step`. answered: whether "no answer" is left
+    out. error_ratio: its standard errors over those of the table as it was estimated, in the mean
+    square.
     """
 
     whole_error: np.ndarray
+    steps: np.ndarray
     margins: tuple[str, ...] = ()
     answered: bool = False
     error_ratio: float = 1.0
@@ -31,6 +33,11 @@ class DerivedTable(TableEstimate):
     def standard_error(self) -> np.ndarray:
         """Of noise plus sampling, or of the noise alone."""
         return self.noise_error if self.errors == NOISE_ONLY else self.whole_error
+
+    @property
+    def step(self) -> np.ndarray:
+        """The share of each cell that one person is, or one report where the people are fixed."""
+        return self.steps
 
     @property
     def whose(self) -> str:
@@ -68,6 +75,7 @@ def derived_table(
         errors=own.errors,
         influence=influence,
         whole_error=errors,
+        steps=joint.report if own.errors == NOISE_ONLY else joint.person,
         margins=margins,
         answered=answered,
         error_ratio=_error_ratio(errors, own),
@@ -100,6 +108,7 @@ def averaged_table(
         errors=own.errors,
         influence=float(max(w * part.influence for w, part in pairs)),
         whole_error=errors,
+        steps=np.max([w * np.broadcast_to(part.step, cells[0].shape) for w, part in pairs], axis=0),
         margins=margins,
         error_ratio=_error_ratio(errors, own),
     )

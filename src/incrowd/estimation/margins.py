@@ -174,9 +174,12 @@ def linear(joint: JointEstimate, cells: np.ndarray, jacobian: np.ndarray) -> Joi
 
     cells: in the shape of the new table; jacobian: shape (new cells, old cells).
     """
+    weights = np.abs(jacobian)
     return replace(
         joint,
         estimate=cells,
         covariance=jacobian @ joint.covariance @ jacobian.T,
         noise_covariance=jacobian @ joint.noise_covariance @ jacobian.T,
+        person=(weights * joint.person.ravel()).max(axis=1).reshape(cells.shape),
+        report=(weights * joint.report.ravel()).max(axis=1).reshape(cells.shape),
     )

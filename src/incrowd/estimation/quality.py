@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.estimation.readings import Ids
+from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 
 
@@ -16,11 +17,13 @@ class TableQuality:
     """What the trials show of one table; every array has the shape of the table.
 
     coverage: share of trials whose interval holds the truth. joint_coverage: share of trials in
-    which all intervals of the table hold at once. bias: mean estimate less truth. bias_error: its
+    which all intervals of the table hold at once. simultaneous_coverage: that of the intervals for
+    all cells at once, where they were asked for. bias: mean estimate less truth. bias_error: its
     standard error, from the number of trials. mean_standard_error: what the estimates say of
     themselves (root mean square). empirical_standard_error: how far they really spread.
-    theoretical_error: what the truth and the noise say they should. efficiency: theoretical over
-    empirical variance, summed over cells; 1 but for the error of the simulation.
+    theoretical_error: what the truth and the noise say they should; nan where the table was
+    weighted or is of those who answered. efficiency: theoretical over empirical variance, summed
+    over cells; 1 but for the error of the simulation.
     """
 
     questions: tuple[str, ...]
@@ -31,6 +34,7 @@ class TableQuality:
     mean_standard_error: np.ndarray
     empirical_standard_error: np.ndarray
     theoretical_error: np.ndarray
+    simultaneous_coverage: float | None = None
 
     @property
     def efficiency(self) -> float:
@@ -40,9 +44,14 @@ class TableQuality:
 
 
 def quality(
-    ids: Ids, truth: np.ndarray, theoretical: np.ndarray, trials: Sequence[TableEstimate]
+    ids: Ids,
+    truth: np.ndarray,
+    theoretical: np.ndarray,
+    trials: Sequence[TableEstimate],
+    at_once: Sequence[SimultaneousIntervals] = (),
 ) -> TableQuality:
-    """The quality of one table. theoretical: the standard errors that its cells should have."""
+    """The quality of one table. theoretical: the standard errors that its cells should have.
+    at_once: the simultaneous intervals of every trial, if there are any."""
     estimates = np.array([table.estimate for table in trials])
     errors = np.array([table.standard_error for table in trials])
     holds = np.array([(table.low <= truth) & (truth <= table.high) for table in trials])
@@ -57,4 +66,10 @@ def quality(
         mean_standard_error=np.sqrt(np.mean(errors**2, axis=0)),
         empirical_standard_error=spread,
         theoretical_error=theoretical,
+        simultaneous_coverage=_together(truth, at_once) if at_once else None,
     )
+
+
+def _together(truth: np.ndarray, trials: Sequence[SimultaneousIntervals]) -> float:
+    """The share of trials in which all cells are in their intervals."""
+    return float(np.mean([np.all((s.low <= truth) & (truth <= s.high)) for s in trials]))

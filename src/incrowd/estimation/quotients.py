@@ -104,9 +104,15 @@ def quotient(
     shares: of people who exclude each other. factors: the sums of shares, with names, that make
     `under` zero if one of them is.
     """
+    found = of_terms(over, under, shares, scale)
+    return comparison(name, found, found.interval(LEVEL), shares, factors, scale)
+
+
+def of_terms(over: Term, under: Term, shares: Shares, scale: Scale) -> Quotient:
+    """over / under of some shares."""
     first, second = over.gradient, under.gradient
-    covariance = _with_a_few_people(shares)
-    found = Quotient(
+    covariance = shares.with_few()
+    return Quotient(
         over=over.value,
         under=under.value,
         over_variance=float(first @ covariance @ first),
@@ -114,13 +120,24 @@ def quotient(
         under_variance=float(second @ covariance @ second),
         positive=scale == "log",
     )
-    low, high = found.interval(LEVEL)
+
+
+def comparison(
+    name: str,
+    found: Quotient,
+    ends: tuple[float, float],
+    shares: Shares,
+    factors: Mapping[str, np.ndarray],
+    scale: Scale,
+) -> Comparison:
+    """A figure with the interval between two ends; the rest as `quotient` has it."""
+    low, high = ends
     unbounded = _unbounded(low, high, scale)
     unit = found.over if scale == "log" else found.under
     known = unbounded == "no" and unit > 0
     return Comparison(
         name=name,
-        estimate=found.estimate,
+        estimate=min(max(found.estimate, low), high) if found.under > 0 else math.nan,
         standard_error=found.spread / unit if known else math.nan,
         low=low,
         high=high,
@@ -142,17 +159,6 @@ def _smallest(shares: Shares, factors: Mapping[str, np.ndarray]) -> str:
         f"the share of {list(factors)[place]} is {sums.values[place]:.2%}, standard error "
         f"{errors[place]:.2%}: it cannot be told from zero; collect more reports"
     )
-
-
-def _with_a_few_people(shares: Shares) -> np.ndarray:
-    """The covariance of shares, none smaller than few people allow.
-
-    The variance of a count of people is estimated by the count, and is nothing if nobody was
-    found; but with z^2 people nobody is found now and then (Wilson 1927). So z^2 people are added
-    to the variance of each count, which is nothing beside the noise of a crowd.
-    """
-    least = (float(ndtri((1 + LEVEL) / 2)) * shares.person) ** 2
-    return np.asarray(shares.covariance + least * np.eye(len(shares.values)))
 
 
 def _below_zero(value: float, variance: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import HALF_WIDTH, LEVEL, reach
 
 DRAWS = 50_000
 CHUNK_NUMBERS = 1 << 22
@@ -23,7 +23,8 @@ class SimultaneousIntervals:
     """Intervals that hold the true shares of all cells together with probability `level`.
 
     estimate, low, high: arrays of the shape of the table; not cut at zero or one. multiplier:
-    how many standard errors they reach. accuracy: one standard error of the joint probability
+    how many standard errors they reach, and a little further where few people are counted, see
+    `incrowd.estimation.tables.reach`. accuracy: one standard error of the joint probability
     from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or more.
     """
 
@@ -45,17 +46,20 @@ def simultaneous_intervals(
     "bonferroni": the multiplier of a level 1 - (1 - level) / cells, whatever the correlations.
     "max-t": the `level` quantile of the largest |z| of a normal vector with the correlations of
     the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
-    95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni.
+    95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni, nor
+    narrower than the interval of a cell by itself.
     """
     widest = float(ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
     simulated = method == "max-t"
-    multiplier = min(widest, _largest(joint.covariance)) if simulated else widest
+    multiplier = widest
+    if simulated:
+        multiplier = min(widest, max(HALF_WIDTH, _largest(joint.covariance)))
     accuracy = float(np.sqrt(LEVEL * (1 - LEVEL) / DRAWS)) if simulated else 0.0
-    reach = multiplier * joint.standard_error
+    half = reach(multiplier, joint.standard_error, joint.step)
     return SimultaneousIntervals(
         estimate=joint.estimate,
-        low=joint.estimate - reach,
-        high=joint.estimate + reach,
+        low=joint.estimate - half,
+        high=joint.estimate + half,
         level=LEVEL,
         method=method,
         multiplier=multiplier,
@@ -84,8 +88,8 @@ def _largest(covariance: np.ndarray) -> float:
 def _factor(covariance: np.ndarray) -> np.ndarray:
     """A matrix F with F F^T = the correlations; the rows are scaled to unit length.
 
-    The covariance can be singular (cells that sum to one) and, as an estimate, slightly negative
-    in some direction: eigenvalues below zero are taken as zero.
+    The covariance can be singular (cells that sum to one): eigenvalues that are nothing but
+    roundoff are taken as zero.
     """
     values, vectors = np.linalg.eigh(covariance)
     kept = values > values.max(initial=0) * 1e-12

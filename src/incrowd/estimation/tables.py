@@ -16,7 +16,7 @@ import pyarrow as pa
 from scipy.special import bdtrc, ndtri
 
 from incrowd import views
-from incrowd.estimation.decoders import Decoder
+from incrowd.estimation.decoders import Decoder, bits_given, least_noise
 from incrowd.kernels.axes import transform as along_axes
 
 LEVEL = 0.95
@@ -52,8 +52,9 @@ class TableEstimate(Intervals, views.Tabular):
     estimate, noise_error, standard_error, low, high: proportions of the people, arrays of the
     shape of the table. noise_error: the standard error of the noise alone, the people being
     fixed. people: whose answers these are. errors: whether standard_error and the intervals are
-    of the noise alone or of noise plus sampling. influence: how far one malicious sender, who may
-    say anything in each of her reports, can move a cell at most; k of them k times as far (of the
+    of the noise alone or of noise plus sampling. report: the share of a cell that one report is.
+    influence: how far one malicious sender, who may say anything in each of her reports, can move a
+    cell at most; k of them k times as far (of the
     estimate functions below: how far one report can). p_values: of "nobody gave this answer",
     where set bits travel unlinked.
     """
@@ -66,6 +67,7 @@ class TableEstimate(Intervals, views.Tabular):
     errors: str = NOISE_AND_SAMPLING
     level: float = LEVEL
     influence: float = 0.0
+    report: np.ndarray | float = 0.0
     p_values: np.ndarray | None = None
 
     def __repr__(self) -> str:
@@ -89,7 +91,7 @@ class TableEstimate(Intervals, views.Tabular):
         """
         if self.errors == NOISE_ONLY:
             return self.noise_error
-        sampling = np.maximum(self.estimate * (1 - self.estimate), 0) / self.people
+        sampling = sampling_variance(self.estimate, self.people)
         return np.asarray(np.sqrt(self.noise_error**2 + sampling))
 
     @property
@@ -119,8 +121,14 @@ class TableEstimate(Intervals, views.Tabular):
         return max(float(open_variance.sum() / variance.sum()), 0.0) if variance.any() else 0.0
 
     @property
+    def step(self) -> np.ndarray | float:
+        """The share of a cell by which it differs from the next possible one: that of one person,
+        or of one report where the people are fixed."""
+        return self.report if self.errors == NOISE_ONLY else 1 / self.people
+
+    @property
     def _half_width(self) -> np.ndarray:
-        return float(ndtri((1 + self.level) / 2)) * self.standard_error
+        return reach(float(ndtri((1 + self.level) / 2)), self.standard_error, self.step)
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
         """Which answers somebody gave: all of them together wrong with `family_wise` at most.
@@ -134,6 +142,22 @@ class TableEstimate(Intervals, views.Tabular):
         return np.asarray(self.estimate > float(ndtri(1 - limit)) * self.noise_error)
 
 
+def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:
+    """pi (1 - pi) / N; an estimate below zero or above one counts as zero or one."""
+    return np.asarray(np.maximum(shares * (1 - shares), 0.0) / people)
+
+
+def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np.ndarray:
+    """How far intervals of so many standard errors reach on both sides.
+
+    A count of people has the variance of its mean, and its estimate is nothing if nobody was
+    counted; but of z^2 people nobody is counted now and then (Wilson 1927). So z^2 counts are added
+    to each variance, which is little beside the noise of a crowd. What is known exactly stays so.
+    """
+    few = np.where(errors > 0, multiplier * np.asarray(step), 0.0)
+    return np.asarray(multiplier * np.hypot(errors, few))
+
+
 def estimate_table(
     questions: Sequence[str],
     decoders: Sequence[Decoder],
@@ -145,20 +169,23 @@ def estimate_table(
 
     moments: the count tensor of `incrowd.tally.moments`; its first entry is the number of
     reports m = k N. The estimate is C^-1 y / m, axis by axis (Vinterbo, section 3.2); its noise
-    has the variance (E[g^2] - pi) / m, g the debiased report.
+    has the variance (E[g^2] - pi) / m, g the debiased report, and never less than in the cell where
+    the noise is least.
     """
     reports = int(moments.flat[0])
     shares = moments / reports
     estimate = along_axes([d.mean for d in decoders], shares)
     second = along_axes([d.square for d in decoders], shares)
+    least = least_noise([d.given for d in decoders])
     return TableEstimate(
         tuple(questions),
         tuple(d.answers for d in decoders),
         estimate,
-        np.sqrt(np.maximum(second - estimate, 0) / reports),
+        np.sqrt(np.maximum(second - estimate, least) / reports),
         max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         influence=_width(decoders) / reports,
+        report=1 / reports,
     )
 
 
@@ -188,14 +215,16 @@ def estimate_options(
     low, high = inverse[1]
     estimate = low + (high - low) * rates
     second = low**2 + (high**2 - low**2) * rates
+    least = least_noise([bits_given(inverse[1:])])
     return TableEstimate(
         (question,),
         (tuple(answers),),
         estimate,
-        np.sqrt(np.maximum(second - estimate, 0) / reports),
+        np.sqrt(np.maximum(second - estimate, least) / reports),
         max(reports // copies, 1),
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         influence=float(high - low) / reports,
+        report=1 / reports,
         p_values=bdtrc(counts[1:] - 1, reports, float(-low / (high - low))),
     )
 
@@ -217,4 +246,5 @@ def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> Table
         noise_error=np.sqrt(sum(w**2 * table.noise_error**2 for w, table in pairs)),
         people=min(table.people for table in tables),
         influence=sum(w * table.influence for w, table in pairs),
+        report=max(w * float(table.report) for w, table in pairs),
     )

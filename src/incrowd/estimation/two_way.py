@@ -20,7 +20,8 @@ class TwoWay(views.Notebook, views.Tabular):
     """How two questions go together, every figure with its error or the reason for none.
 
     independence: a test that is valid under the noise. cramers_v: None where answers overlap.
-    shares: of each answer to the second question among those of each answer to the first.
+    groups: the answers to the first question; answers: those to the second. shares: of each answer
+    to the second question among those of each answer to the first, group by group.
     differences, odds_ratios: of each answer to the second question, each group that answers the
     first alike against the reference: its share less that of the reference, its odds over theirs.
     wording: of both questions and their answers, if there is any. margins: the names of the known
@@ -29,6 +30,8 @@ class TwoWay(views.Notebook, views.Tabular):
     """
 
     questions: tuple[str, str]
+    groups: tuple[str, ...]
+    answers: tuple[str, ...]
     guarantee: Guarantee
     independence: IndependenceTest
     cramers_v: Comparison | None
@@ -87,6 +90,8 @@ def two_way(
     ]
     return TwoWay(
         questions=(first, second),
+        groups=groups,
+        answers=answers,
         guarantee=guarantee,
         independence=independence_test(joint),
         cramers_v=cramers_v(joint) if all(joint.exclusive) else None,

@@ -153,7 +153,7 @@ def _derived(
     cells = without_margins(last)
     made = derived_table(cells, own, people.reach(moved), change.names, change.answered)
     if own.errors == NOISE_ONLY:
-        cells = replace(cells, covariance=cells.noise_covariance, errors=NOISE_ONLY)
+        cells = cells.noise_alone()
     return Derived(made, cells, weighted, swing)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,6 +14,12 @@ from incrowd.presentation.number_text import digits, percent
 HEADINGS = ("figure", "estimate", "95% interval")
 UNITS = {"share": "%", "difference": " pp"}  # the rest are plain numbers
 POINTS = "pp: percentage points"
+POSSIBLE = {"share": (0.0, 1.0), "difference": (-1.0, 1.0)}  # of the rest no end is impossible
+CUT = "*"
+IMPOSSIBLE = (
+    f"{CUT} beyond what is possible (a share below 0% or above 100%, a difference of more than 100 "
+    "points): the interval is not cut off, so that its width still tells how little is known"
+)
 
 
 def title(questions: tuple[str, str]) -> str:
@@ -24,24 +31,55 @@ def independence_words(test: IndependenceTest) -> str:
     """The test of independence, or why there is none."""
     if not test.estimable:
         return f"independence: not estimable: {test.reason}"
-    chi = f"chi-square {test.statistic:.4g} on {test.degrees_of_freedom} degrees of freedom"
-    return f"independence: {chi}, p = {test.p_value:.3g}"
+    degrees = test.degrees_of_freedom
+    unit = "degree" if degrees == 1 else "degrees"
+    chi = f"chi-square {test.statistic:.4g} on {degrees} {unit} of freedom"
+    without = ""
+    if test.left_out:
+        without = f"; without {', '.join(test.left_out)}, which may be zero"
+    return f"independence: {chi}, p = {test.p_value:.3g}{without}"
+
+
+def crosstab(found: TwoWay) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows of the shares of answers within each group, with their intervals."""
+    reasons = _reasons(found.figures)
+    cells = [f"{row(item, 'share')[1]} ({_words(item, 'share')}){_mark(item, reasons)}"
+             for item in found.shares]  # fmt: skip
+    number = len(found.answers)
+    lines = [
+        (group, *cells[place * number : (place + 1) * number])
+        for place, group in enumerate(found.groups)
+    ]
+    return (found.questions[0], *found.answers), lines
 
 
 def rows(found: TwoWay) -> list[tuple[str, str, str]]:
-    """The name, the estimate and the interval of each figure; a number in brackets names a note.
+    """The name, the estimate and the interval of each figure but those of the crosstab.
 
-    Shares are in percent, their differences in percentage points.
+    A number in brackets names a note. Differences are in percentage points.
     """
     reasons = _reasons(found.figures)
-    return [row(item, UNITS.get(kind), _mark(item, reasons)) for kind, item in found.kinds()]
+    kinds = [(kind, item) for kind, item in found.kinds() if kind != "share"]
+    return [row(item, kind, _mark(item, reasons)) for kind, item in kinds]
 
 
-def row(item: Comparison, unit: str | None = None, mark: str = "") -> tuple[str, str, str]:
-    """A figure and its interval in words. unit: what follows a proportion times 100."""
-    say = partial(_percent, places=digits([item]), unit=unit) if unit else "{:.4f}".format
-    estimate = say(item.estimate) if item.estimable else "none"
-    return item.name, estimate, interval_words(item, say) + mark
+def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
+    """A figure and its interval in words. kind: as `TwoWay.kinds` has it."""
+    estimate = _say(item, kind)(item.estimate) if item.estimable else "none"
+    return item.name, estimate, _words(item, kind) + mark
+
+
+def _say(item: Comparison, kind: str) -> Callable[[float], str]:
+    """How the values of a kind of figure are written."""
+    if kind not in UNITS:
+        return "{:.4f}".format
+    return partial(_percent, places=digits([item]), unit=UNITS[kind])
+
+
+def _words(item: Comparison, kind: str) -> str:
+    """The interval, its impossible ends marked."""
+    say, (least, most) = _say(item, kind), POSSIBLE.get(kind, (-math.inf, math.inf))
+    return interval_words(item, lambda end: say(end) + (CUT if not least <= end <= most else ""))
 
 
 def _percent(value: float, places: int, unit: str) -> str:
@@ -58,7 +96,9 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
 
 def said_below(found: TwoWay) -> list[str]:
     """To what the table is weighted, if it is, and the notes on its figures."""
-    return [*([found.weights_words] if found.margins else []), *notes(found.figures)]
+    marked = any(CUT in _words(item, kind) for kind, item in found.kinds())
+    weights = [found.weights_words] if found.margins else []
+    return [*weights, *([IMPOSSIBLE] if marked else []), *notes(found.figures)]
 
 
 def notes(items: Sequence[Comparison]) -> list[str]:

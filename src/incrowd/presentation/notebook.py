@@ -95,6 +95,7 @@ def two_way_html(found: TwoWay) -> str:
             guarantees.guarantee_sentence(found.guarantee),
             independence,
         ],
+        crosstab=comparisons.crosstab(found),
         headings=comparisons.HEADINGS,
         rows=comparisons.rows(found),
         notes=comparisons.said_below(found),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -18,7 +19,7 @@ from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent
 from incrowd.presentation import number_text, regressions
 from incrowd.presentation.advice import Way
-from incrowd.presentation.comparisons import HEADINGS, rows, title
+from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
 
@@ -209,8 +210,17 @@ def postprocessed_table(
     return shown
 
 
+def crosstab_table(found: TwoWay) -> Table:
+    """The shares of answers within each group, with their intervals."""
+    headings, lines = crosstab(found)
+    shown = table(f"{found.questions[1]} among each {found.questions[0]}, 95% intervals", *headings)
+    for group, *cells in lines:
+        shown.add_row(Text(group), *cells)
+    return shown
+
+
 def comparison_table(found: TwoWay) -> Table:
-    """A line for each figure, with its interval."""
+    """A line for each figure but the shares, with its interval."""
     shown = table(title(found.questions), *HEADINGS)
     for name, *figures in rows(found):
         shown.add_row(Text(name), *figures)
@@ -227,19 +237,26 @@ def simulation_table(title: str, qualities: Iterable[Mapping[str, Any]]) -> Tabl
 
 def _line(facts: Mapping[str, Any]) -> Iterator[str]:
     """The figures of a table, in percent but for the last; they fit 80 columns."""
-    for name in ("coverage", "worst_coverage", "joint_coverage"):
-        yield f"{100 * facts[name]:.1f}"
+    at_once = facts["simultaneous_coverage"]
+    joint = facts["joint_coverage"] if at_once is None else at_once
+    for share in (facts["coverage"], facts["worst_coverage"], joint):
+        yield f"{100 * share:.1f}"
     for name in ("max_abs_bias", "bias_limit", *SPREADS):
-        yield f"{100 * facts[name]:.3g}"
-    yield f"{facts['efficiency']:.2f}"
+        yield _or_dash(100 * facts[name], ".3g")
+    yield _or_dash(facts["efficiency"], ".2f")
 
 
-def simulation_legend(trials: int) -> str:
-    """What the figures of a simulation are."""
+def _or_dash(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def simulation_legend(trials: int, simultaneous: str | None = None) -> str:
+    """What the figures of a simulation are. simultaneous: the method of intervals at once."""
     accuracy = 100 * (0.95 * 0.05 / trials) ** 0.5
+    by = f" by the {simultaneous} intervals" if simultaneous else ""
     return (
         "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once; one of them is known to ±{accuracy:.1f}. bias: the "
+        f"of all cells of a table at once{by}; one of them is known to ±{accuracy:.1f}. bias: the "
         "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
         "found, theory: standard errors, means over the cells. eff.: theoretical over found "
         "variance."

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from incrowd.estimation.results import Received
-from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.open_tables import joint_table
@@ -45,7 +44,7 @@ def compare(
     made = derived(plan, counted, ids, change) if change else None
     table = made.weighted if made else joint_table(plan, counted, ids, noise_only, margin=True)
     if noise_only:
-        table = replace(table, covariance=table.noise_covariance, errors=NOISE_ONLY)
+        table = table.noise_alone()
     found = two_way(table, guarantee, counted.seed, reference)
     if made:
         names, ratio = made.table.margins, made.table.error_ratio

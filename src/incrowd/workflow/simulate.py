@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,20 @@ from incrowd.encoding.records import pack
 from incrowd.errors import UsageError
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals
 from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
 from incrowd.estimation.truth import theoretical_error
+from incrowd.planner.figures import Asked, figures
+from incrowd.planner.margins import known_margins
 from incrowd.planner.open_tables import table
-from incrowd.planner.sources import sources
+from incrowd.planner.sources import check_tables, sources
+from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Names, label
 from incrowd.reports.collection import Collection
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
-from incrowd.survey import Survey
+from incrowd.survey import NO_ANSWER, Survey
 from incrowd.workflow.amounts import people_of_file, rounded, unrounded
 from incrowd.workflow.estimate import count
 from incrowd.workflow.plan import plan
@@ -50,6 +54,9 @@ def simulate(
     *,
     trials: int = 1000,
     fixed_people: bool = False,
+    simultaneous: Method | None = None,
+    weight_to: Sequence[str] = (),
+    of_those_who_answered: bool = False,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
@@ -59,9 +66,12 @@ def simulate(
     plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
     the errors of the noise alone. Where questions are open each trial has as many people as the
     answers that `randomize` would release, in their strata. Text questions are left out.
-    progress: called with 1 after every trial. The randomness is repeatable (`seed`). Raises
-    UsageError for fewer than 2 trials, a negative seed, or if there are fewer fixed people than
-    the crowd. answers: as `load_answers` takes them.
+    simultaneous: make intervals for all cells of a table at once as well. weight_to: questions to
+    whose shares in the answers every trial is weighted, so that the true shares stay what they are.
+    of_those_who_answered: leave "no answer" out. progress: called with 1 after every trial. The
+    randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a negative seed,
+    or if there are fewer fixed people than the crowd; TableError as `estimate` does. answers: as
+    `load_answers` takes them.
     """
     if trials < 2:
         raise UsageError.of("trials", trials, "should be at least 2")
@@ -79,7 +89,8 @@ def simulate(
     if fixed_people:
         everybody = rounded(everybody, keystream)
     known = Everybody.of(made, everybody)
-    trial = Trial(made, known, fixed_people)
+    change = _change(made, known, weight_to, of_those_who_answered)
+    trial = Trial(made, known, fixed_people, simultaneous, change)
     collected = []
     for _ in range(trials):
         collected.append(trial.run(generator, keystream))
@@ -87,9 +98,42 @@ def simulate(
             progress(1)
     tables = []
     for ids, *found in zip(trial.wanted, *collected, strict=True):
-        theory = _theory(made, known, ids, found[0].errors, trial.number)
-        tables.append(quality(ids, known.cells(made, ids), theory, found))
+        estimates, intervals = zip(*found, strict=True)
+        truth = _truth(made, known, ids, of_those_who_answered)
+        theory = np.full(truth.shape, np.nan)
+        if change is None:
+            theory = _theory(made, known, ids, estimates[0].errors, trial.number)
+        at_once = [each for each in intervals if each is not None]
+        tables.append(quality(ids, truth, theory, estimates, at_once))
     return Simulation(made, trials, fixed_people, tuple(tables), seed)
+
+
+def _change(
+    plan: Plan, known: Everybody, weight_to: Sequence[str], answered: bool
+) -> Change | None:
+    """What is made of the tables; the margins are those of the answers themselves."""
+    if not weight_to and not answered:
+        return None
+    for ids in check_tables(plan, [(id,) for id in weight_to]):
+        if plan.survey.question(ids[0]).one_way_only:
+            allowed = "should be a question that travels with others"
+            raise UsageError.of("weight_to", ids[0], allowed)
+    shares = {
+        id: dict(zip(plan.survey.question(id).answers, known.cells(plan, (id,)), strict=True))
+        for id in weight_to
+    }
+    return Change(known_margins(plan.survey, shares) if shares else (), answered)
+
+
+def _truth(plan: Plan, known: Everybody, ids: Ids, answered: bool) -> np.ndarray:
+    """The true shares of a table; among those who answered, without "no answer"."""
+    if not answered or plan.survey.question(ids[0]).unlinked:
+        return known.cells(plan, ids)
+    cells = known.who_answered(plan, ids).cells(plan, ids)
+    axes = [plan.survey.question(id).answers for id in ids]
+    if cells.ndim != len(axes):  # several open questions are one axis, without "no answer"
+        return cells
+    return cells[np.ix_(*([a != NO_ANSWER for a in answers] for answers in axes))]
 
 
 def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
@@ -111,11 +155,22 @@ def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) ->
     return np.asarray(np.sqrt(noise**2 + sampling))
 
 
+Found = tuple[TableEstimate, SimultaneousIntervals | None]
+
+
 class Trial:
     """What all trials share: the plan, the people, and their records where those never change."""
 
-    def __init__(self, plan: Plan, known: Everybody, fixed_people: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        known: Everybody,
+        fixed_people: bool,
+        simultaneous: Method | None,
+        change: Change | None,
+    ) -> None:
         self.plan, self.people, self.fixed_people = plan, known.people, fixed_people
+        self.asked = Asked(fixed_people, 0, {}, simultaneous, covariance=False, change=change)
         self.strata = list(known.releases) or [()]
         self.number = self.people.number if plan.survey.open else plan.survey.crowd
         self.release = np.zeros(self.people.number, np.int64)
@@ -132,7 +187,7 @@ class Trial:
             return None
         return pack(message.questions, self.people.encoded, self.people.number)
 
-    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[TableEstimate]:
+    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[Found]:
         """Every wanted table from one collection."""
         drawn = np.arange(self.people.number)
         if not self.fixed_people:
@@ -146,8 +201,19 @@ class Trial:
             for place, names in enumerate(self.strata)
             for number in range(len(self.records))
         ]
-        counted = count(self.plan, reports, tables=self.wanted)
-        return [table(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
+        return self._estimated(reports)
+
+    def _estimated(self, reports: Sequence[Collection]) -> list[Found]:
+        change, simultaneous = self.asked.change, self.asked.simultaneous
+        if change is None and simultaneous is None:
+            counted = count(self.plan, reports, tables=self.wanted)
+            each = [table(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
+            return [(table, None) for table in each]
+        together = [counted_for(self.plan, ids, change) for ids in self.wanted] if change else []
+        tables = tuple(dict.fromkeys(filter(None, (*self.wanted, *together))))
+        counted = count(self.plan, reports, tables=tables, kind="pairs")
+        made = figures(self.plan, counted, self.wanted, self.asked)
+        return list(zip(made.tables, made.simultaneous or [None] * len(made.tables), strict=True))
 
     def _reports(
         self, number: int, names: Names, people: People, drawn: np.ndarray, keystream: Keystream

@@ -19,7 +19,7 @@ from incrowd.planner.open_tables import open_axis, open_of
 from incrowd.planner.sources import check_tables
 from incrowd.plans import Plan
 from incrowd.plans.strata import Names, told_apart
-from incrowd.survey import AnyQuestion
+from incrowd.survey import NO_ANSWER, AnyQuestion
 from incrowd.tally.moments import moments
 from incrowd.workflow.amounts import people_of_file
 from incrowd.workflow.strata import released, rows_of
@@ -64,6 +64,19 @@ class Everybody(NamedTuple):
         rows = [np.concatenate([self.releases[name] for name in found]) for found in names.values()]
         axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
         return axis, list(map(self.people.take, rows))
+
+    def who_answered(self, plan: Plan, ids: Ids) -> Everybody:
+        """Those who answered all of some questions."""
+        said = np.ones(self.people.number, bool)
+        for question in map(plan.survey.question, ids):
+            if NO_ANSWER in question.answers:
+                place = question.answers.index(NO_ANSWER)
+                place -= question.bits < len(question.answers)  # where the first answer is no bit
+                found = self.people.encoded[question.id]
+                said[found.rows[found.places == place]] = False
+        places = np.cumsum(said) - 1
+        releases = {names: places[rows[said[rows]]] for names, rows in self.releases.items()}
+        return Everybody(self.people.take(np.flatnonzero(said)), releases)
 
     def cells(self, plan: Plan, ids: Ids) -> np.ndarray:
         """The true shares of a table."""

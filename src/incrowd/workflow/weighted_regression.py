@@ -8,7 +8,6 @@ sandwich. Proof: docs/regression.md#weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy as np
 from incrowd.estimation.regression.fitting import counted_shares, fit_together
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.results import Fit
-from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.planner.margins import Known
 from incrowd.planner.weighting import weighted_levels
 from incrowd.plans import Plan
@@ -55,7 +53,7 @@ def weighted_fit(
     groups = {str(place): sorted(each.names) for place, each in enumerate(strata)}
     joint = weighted_levels(plan, counted, model, known, groups if apart else {})
     if noise_only:
-        joint = replace(joint, covariance=joint.noise_covariance, errors=NOISE_ONLY)
+        joint = joint.noise_alone()
     levels = [each.levels for each in strata]
     missing, merged = (_clear(1 - each) for each in reversed(counted_shares(model, levels, joint)))
     found = fit_together(model, levels, joint)

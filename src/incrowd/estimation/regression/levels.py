@@ -29,7 +29,8 @@ def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
     matrix = sparse.csr_array(variable.matrix)
     mean = (matrix @ found.mean).tocsr()
     product = (sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
-    return PairDecoder(variable.levels, True, False, found.total, mean, product, _diagonal(mean))
+    both, unbounded = _diagonal(mean), np.zeros((len(variable.levels), 2))
+    return PairDecoder(variable.levels, True, False, found.total, mean, product, both, unbounded)
 
 
 def _diagonal(mean: sparse.csr_array) -> sparse.csr_array:
@@ -54,13 +55,14 @@ def level_table(
     found: counts of pairs. Raises TableError if there are more than 2,000 combinations.
     """
     tables = [_table(variables, reading, noise_only) for reading in found]
-    return combined_joint(tables, [reading.weight for reading in found])
+    return combined_joint(tables, [reading.weight for reading in found], unbiased=True)
 
 
 def _table(variables: Sequence[Variable], reading: Reading, noise_only: bool) -> JointEstimate:
     channels, names = reading.message.channels, [each.name for each in variables]
     decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
-    return estimate_joint(names, decoders, reading.counts, reading.message.copies, noise_only)
+    counts, copies = reading.counts, reading.message.copies
+    return estimate_joint(names, decoders, counts, copies, noise_only, unbiased=True)
 
 
 def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:
