@@ -18,7 +18,7 @@ from scipy import sparse
 
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.decoders import decoder
+from incrowd.estimation.decoders import decoder, merging
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.survey import AnyQuestion, Multi
 
@@ -101,7 +101,8 @@ def question_pair_decoder(
     """
     if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)
-    found = histogram_decoder(question.answers, channel.inverse, margin)
+    inverse = merging(question) @ channel.inverse
+    found = histogram_decoder(question.answers, inverse, margin)
     bits = question.domain.bits
     singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
     shown = (found.total, found.mean, found.product, found.both)

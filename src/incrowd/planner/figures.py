@@ -154,9 +154,10 @@ def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
 
 
 def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
-    """The question of a table of one question of numbers."""
+    """The question of a table of one question of numbers, if its bins are as they were asked."""
     question = survey.question(ids[0])
-    return question if len(ids) == 1 and isinstance(question, Number | Amount) else None
+    numbers = isinstance(question, Number | Amount) and not question.merged
+    return question if len(ids) == 1 and numbers else None
 
 
 def _intervals(joint: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:

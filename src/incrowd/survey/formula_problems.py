@@ -148,7 +148,7 @@ def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iter
             allowed = "should be of a question of the regression with noise and one answer"
             yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
             continue
-        fits = len(values) == len(question.answers) and min(values) >= 0
+        fits = len(values) == len(question.recorded) and min(values) >= 0
         if not fits or abs(sum(values) - 1) > CLOSE:
-            allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
+            allowed = f"should be shares of {', '.join(question.recorded)} that sum to 1"
             yield Problem("shares", list(values), allowed)

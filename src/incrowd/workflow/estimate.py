@@ -17,7 +17,9 @@ from incrowd.planner.planner import analysis_of, guarantee_for, local_guarantee
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
+from incrowd.survey.merging import Merge
 from incrowd.tally.consistency import nothing_of, people_of
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.subtables import with_tables
@@ -103,6 +105,7 @@ def estimate(
     reports: Reports | Tally,
     *,
     tables: Sequence[Sequence[str]] | None = None,
+    merge: Merge | None = None,
     margins: Given | None = None,
     of_those_who_answered: bool = False,
     noise_only: bool = False,
@@ -115,7 +118,8 @@ def estimate(
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
-    tally: all it counts). margins: what is known of all people, for each question (or several, as
+    tally: all it counts). merge: for each question groups of answers that are read as one, or a
+    name for each group. margins: what is known of all people, for each question (or several, as
     "faculty | sex") the share or number of people of each answer: all figures are weighted to them.
     of_those_who_answered: "no answer" is left out, shares are of those who answered all questions
     of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
@@ -127,8 +131,10 @@ def estimate(
     questions are open the tables are of all people of the released strata, the guarantee is that of
     the smallest, and `strata` has the tables of each. Raises ReportsError if the reports are of
     another plan or fewer than the plan's crowd (unless accepted: then the guarantee is recomputed),
-    TableError for a table that cannot be made, UsageError for margins that are none.
+    TableError for a table that cannot be made, UsageError for margins that are none, and for
+    answers that cannot be merged.
     """
+    plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
     reports, wanted = _to_read(plan, reports, tables, change, bool(covariance or simultaneous))

@@ -10,6 +10,8 @@ from incrowd.estimation.postprocessed import Method, Postprocessed, consistent, 
 from incrowd.estimation.readings import joint
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Plan
+from incrowd.plans.merging import with_merged
+from incrowd.survey.merging import Merge
 from incrowd.tally.tally import Kind
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
@@ -23,6 +25,7 @@ def postprocess(
     tables: Sequence[Sequence[str]],
     method: Method = "likelihood",
     bootstrap: int = 0,
+    merge: Merge | None = None,
     accept_smaller_crowd: bool = False,
 ) -> tuple[Postprocessed, ...]:
     """Change the unbiased estimates of some tables by a named method. All of them are biased.
@@ -30,6 +33,7 @@ def postprocess(
     method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
     (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
     equal). bootstrap: simulated collections that tell the bias of the first two, 0 for none.
+    merge: answers that are read as one, as for `estimate`; their changed shares are added up.
     Raises UsageError for an unknown method or fewer than 2 draws, TableError for tables whose
     answers overlap, or that are too large for a histogram of their bits; ReportsError as
     `estimate`.
@@ -39,6 +43,7 @@ def postprocess(
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
         raise UsageError.of("bootstrap", bootstrap, allowed)
+    plan = with_merged(plan, merge)
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if clear := set(ids) - set(plan.survey.closed(ids)):

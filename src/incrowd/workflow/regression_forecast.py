@@ -166,7 +166,7 @@ def _strata(model: Model) -> list[Levels]:
     """The answers to the predictors that are asked in clear; one stratum, if there are none."""
     clear = [each.question for each in model.predictors if each.question.id in model.open]
     ids = [question.id for question in clear]
-    said = product(*(question.answers for question in clear))
+    said = product(*(question.recorded for question in clear))
     return [dict(zip(ids, answers, strict=True)) for answers in said]
 
 
