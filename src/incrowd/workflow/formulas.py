@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from incrowd.errors import MISSING, UsageError
 from incrowd.survey import Survey
 from incrowd.survey.formulas import Formula
+from incrowd.survey.merging import Merge
 
 
 def formula_of(
@@ -17,6 +18,9 @@ def formula_of(
     family: str | None = None,
     scores: Sequence[float] | None = None,
     shares: Mapping[str, Sequence[float]] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: str | None = None,
 ) -> Formula:
     """The formula that is asked for. What else is given takes the place of what the survey says.
 
@@ -28,6 +32,9 @@ def formula_of(
         "family": family,
         "scores": tuple(scores or ()),
         "shares": dict(shares or {}),
+        "predictor_scores": dict(predictor_scores or {}),
+        "merge": dict(merge or {}),
+        "penalty": penalty,
     }
     given = {name: value for name, value in values.items() if value}
     if outcome is not None and on is not None:

@@ -16,8 +16,9 @@ from incrowd.estimation.margins import weights_words
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee, Plan
-from incrowd.survey.formulas import Family
+from incrowd.survey.formulas import Family, Penalty
 
+MOST = 700.0  # of which e^x is still a number
 Method = Literal["table", "pairs", "likelihood"]
 
 
@@ -47,11 +48,13 @@ class Odds:
 @dataclass(frozen=True)
 class Fit:
     """coefficients: none, if the model cannot be estimated; reason: then why. covariance: of the
-    coefficients."""
+    coefficients. separated: the levels, after their questions, of people of whom it is not seen
+    that they have the outcome, or that they do not."""
 
     coefficients: tuple[Coefficient, ...]
     covariance: np.ndarray
     reason: str = ""
+    separated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ class Regression(views.Notebook, views.Tabular):
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. outcome_level: the question of the outcome and its answer, "" if it is the whole
     question. terms: for each coefficient of the model the questions and answers that it is
-    for; of the intercept none. scores: what each answer to the outcome counts in a linear model;
-    of an amount none, which counts as it is. absent: levels in clear without a coefficient, since
+    for; of the intercept none, of a slope its question and "". scores: what each answer to the
+    outcome counts in a linear model; of an amount none, which counts as it is. slopes: for
+    predictors with one slope, by id, the score of each answer. penalty: of the likelihood; then
+    intervals are those of a score test, and may be infinite on one side or both. absent: levels in clear without a coefficient, since
     none of the released people are known to be on them. merged: the share of the people who were
     released with others on another level, a part of left_out. errors: of the noise alone, or noise
     plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
@@ -89,6 +94,8 @@ class Regression(views.Notebook, views.Tabular):
     outcome_level: tuple[str, str]
     terms: tuple[tuple[tuple[str, str], ...], ...]
     scores: tuple[tuple[str, float], ...] = ()
+    slopes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    penalty: Penalty | None = None
     absent: tuple[str, ...] = ()
     merged: float = 0.0
     left_out: float = 0.0
@@ -125,7 +132,7 @@ class Regression(views.Notebook, views.Tabular):
 
 
 def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))
+    return math.exp(value) if value < MOST or math.isinf(value) else math.exp(MOST)
 
 
 def coefficients(
@@ -150,6 +157,8 @@ def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
         references=model.references,
         terms=model.term_levels,
         scores=model.shown_scores,
+        slopes=model.slopes,
+        penalty=model.penalty,
         absent=model.absent,
         coefficients=found.coefficients,
         covariance=found.covariance,
