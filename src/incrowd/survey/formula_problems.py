@@ -46,7 +46,6 @@ def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem
     for text in formula.on:
         yield from _interaction_problems(text, parts(text, questions), found.singles)
     yield from _outcome_problems(formula, found)
-    yield from _share_problems(formula.shares, found)
 
 
 def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Problem]:
@@ -180,8 +179,11 @@ def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
         yield Problem("scores", list(formula.scores) or MISSING, allowed)
 
 
-def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iterator[Problem]:
-    """Shares of answers that no people can have, or that the regression does not ask for."""
+def share_problems(
+    shares: Mapping[str, Sequence[float]], formula: Formula, questions: Questions
+) -> Iterator[Problem]:
+    """Shares of answers that no people can have, or that a right formula does not ask for."""
+    found = meant(formula, questions)
     noisy = {each.id: each for each in found.questions if not each.open}
     for id, values in shares.items():
         question = noisy.get(id)

@@ -44,9 +44,7 @@ class Formula(Frozen):
     else linear. scores: the value of each answer to the outcome of a linear model; by default the
     middle of a bin. predictor_scores: the same for predictors `score(...)`; by default the middle
     of a bin, or 1, 2, 3 and so on. merge: for some questions groups of answers that are read as
-    one, or a name for each group. penalty: "firth" for Firth's penalized likelihood. shares: for
-    some questions the shares of the answers that are expected, on which the errors to expect
-    depend.
+    one, or a name for each group. penalty: "firth" for Firth's penalized likelihood.
     """
 
     outcome: str = Field(min_length=1)
@@ -61,10 +59,9 @@ class Formula(Frozen):
         default_factory=dict, exclude_if=_none
     )
     penalty: str | None = Field(default=None, exclude_if=_none)
-    shares: dict[str, tuple[FiniteFloat, ...]] = Field(default_factory=dict, exclude_if=_none)
 
     def __hash__(self) -> int:
-        """Tables of references and shares have none of their own."""
+        """Tables of references and scores have none of their own."""
         return hash((self.outcome, self.on))
 
     def __str__(self) -> str:

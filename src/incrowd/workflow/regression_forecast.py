@@ -12,11 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.errors import TableError, UsageError
+from incrowd.errors import IncrowdError, TableError, UsageError
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import Shares, expected_counts
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
-from incrowd.estimation.regression.fitting import fit, fit_tables, silent_share
+from incrowd.estimation.regression.fitting import (
+    Risk,
+    fit,
+    fit_tables,
+    no_fit,
+    refusal_risk,
+    silent_share,
+)
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
@@ -26,12 +34,17 @@ from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.sources import pair_weight, sources
 from incrowd.plans import Plan
+from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
-from incrowd.survey.formulas import Family, Formula
+from incrowd.survey.formula_problems import share_problems
+from incrowd.survey.formulas import Family, Formula, Penalty
+from incrowd.survey.merging import Merge
 from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regress import chosen_method
+from incrowd.workflow.separation import ways_out
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
+RARE = 0.05  # of surveys, in which a model may be refused without a word about it
 NOTHING = np.zeros((0, 0))
 
 
@@ -43,6 +56,9 @@ def forecast_regression(
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: Penalty | None = None,
     method: Method | None = None,
     noise_only: bool = False,
     shares: Shares | None = None,
@@ -52,13 +68,27 @@ def forecast_regression(
     Where questions are asked in clear, that crowd is in every stratum, whether they are predictors
     or not.
 
-    shares: for some questions the shares of the answers that are expected; of the others all are
-    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
-    arguments, and what is raised, as `regress`; UsageError also for shares that cannot be, and for
+    shares: for some questions the shares of the answers that are expected; of others those that the
+    survey states, or all are taken to be alike. The errors are those to expect; the coefficients
+    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what is raised, as `regress`; UsageError also for shares that cannot be, and for
     the method "likelihood".
     """
-    formula = formula_of(plan.survey, outcome, on, reference, family, scores, shares)
-    return _forecast(plan, formula, method, noise_only)
+    formula = formula_of(
+        plan.survey,
+        outcome,
+        on,
+        reference=reference,
+        family=family,
+        scores=scores,
+        predictor_scores=predictor_scores,
+        merge=merge,
+        penalty=penalty,
+    )
+    model_of(plan.survey, formula)
+    questions = {question.id: question for question in plan.survey.questions}
+    if problems := tuple(share_problems(shares or {}, formula, questions)):
+        raise UsageError(*problems)
+    return _forecast(plan, formula, shares or {}, method, noise_only)
 
 
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
@@ -71,33 +101,57 @@ def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
 
 def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
     try:
-        return _forecast(plan, formula)
+        return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        return _regression(plan, formula, Fit((), NOTHING, f"{problem.shown}; {problem.allowed}"))
+        found = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        return _regression(plan, formula, found, {})
 
 
 def _forecast(
-    plan: Plan, formula: Formula, method: Method | None = None, noise_only: bool = False
+    plan: Plan,
+    formula: Formula,
+    stated: Shares,
+    method: Method | None = None,
+    noise_only: bool = False,
 ) -> Regression:
-    model = model_of(plan.survey, formula)
+    model, asked = model_of(plan.survey, formula), plan
+    plan = with_merged(plan, formula.merge)
+    ids = [each.question.id for each in (model.outcome, *model.predictors)]
+    shares = {id: each for id, each in (plan.survey.shares | stated).items() if id in ids}
     method = chosen_method(plan, model, method, noise_only)
     if method == "likelihood":
         allowed = "what it will tell is not known beforehand; use method='table'"
         raise UsageError.of("method", method, allowed)
     read = _from_pairs if method == "pairs" else _from_table
-    expected = read(plan, model, formula.shares, noise_only)
-    found = expected.fit(1.0)
+    expected = read(plan, model, shares, noise_only)
+    found, risk = expected.fit(1.0), expected.risk(1.0)
+    rare = risk.chance <= RARE and not found.reason
+
+    def refused(formula: Formula) -> Fit:
+        """Without a reason if another formula will seldom be refused."""
+        try:
+            other = model_of(asked.survey, formula)
+            read = with_merged(asked, formula.merge)
+            chance, levels, _ = _from_table(read, other, shares, noise_only).risk(1.0)
+        except IncrowdError as error:
+            return no_fit(str(error))
+        return replace(no_fit("" if chance <= RARE else "often refused"), separated=levels)
+
+    ways = [] if rare else ways_out(asked.survey, formula, refused(formula), refused)
     return replace(
-        _regression(plan, formula, found),
+        _regression(plan, formula, found, shares),
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=expected.left_out,
-        enough=_enough(plan, expected.fit) if found.reason else None,
+        refusal=None if method == "pairs" else risk.chance,
+        risk=risk.who,
+        ways_out=tuple(way.words for way in ways),
+        enough=None if rare else _enough(plan, expected),
     )
 
 
-def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
+def _regression(plan: Plan, formula: Formula, found: Fit, shares: Shares) -> Regression:
     """As it is planned, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
     return of_fit(plan, model, found)(
@@ -106,14 +160,15 @@ def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
         errors=NOISE_AND_SAMPLING,
         guarantee=plan.guarantee,
         expected=True,
-        shares=formula.shares,
+        shares=shares,
     )
 
 
 class _Expected(NamedTuple):
-    """fit: of so many times the crowd, with the plan's noise."""
+    """fit: of so many times the crowd, with the plan's noise. risk: that it will be refused."""
 
     fit: Callable[[float], Fit]
+    risk: Callable[[float], Risk]
     left_out: float = 0.0
 
 
@@ -126,16 +181,20 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     ]
     table = level_table(model.randomized, found, noise_only)
 
-    def fitted(times: float) -> Fit:
+    def tables(times: float) -> list[tuple[Levels, JointEstimate]]:
         more = replace(
             table,
             people=table.people * times,
             covariance=table.covariance / times,
             noise_covariance=table.noise_covariance / times,
         )
-        return fit_tables(model, [(levels, more) for levels in _strata(model)])
+        return [(levels, more) for levels in _strata(model)]
 
-    return _Expected(fitted, silent_share(model, [(levels, table) for levels in _strata(model)]))
+    return _Expected(
+        fit=lambda times: fit_tables(model, tables(times)),
+        risk=lambda times: refusal_risk(model, tables(times)),
+        left_out=silent_share(model, tables(1.0)),
+    )
 
 
 def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
@@ -151,7 +210,7 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
         parts = [stratum(lift_of(model, each), not noise_only) for each in _strata(model)]
         return fit(model, Strata(parts, not noise_only))
 
-    return _Expected(fitted)
+    return _Expected(fitted, lambda _: Risk(0.0))
 
 
 def _people(plan: Plan, model: Model) -> int:
@@ -170,8 +229,12 @@ def _strata(model: Model) -> list[Levels]:
     return [dict(zip(ids, answers, strict=True)) for answers in said]
 
 
-def _enough(plan: Plan, fit: Callable[[float], Fit]) -> int | None:
-    """The crowd, to a quarter, with which the plan's noise tells the coefficients, if any does."""
-    steps = range(MOST_STEPS)
-    least = bisect_left(steps, True, key=lambda step: not fit(STEP**step).reason)
+def _enough(plan: Plan, expected: _Expected) -> int | None:
+    """The crowd, to a quarter, with which the plan's noise seldom refuses the model, if any does."""
+
+    def rare(step: int) -> bool:
+        times = STEP**step
+        return expected.risk(times).chance <= RARE and not expected.fit(times).reason
+
+    least = bisect_left(range(MOST_STEPS), True, key=rare)
     return None if least == MOST_STEPS else math.ceil(plan.survey.crowd * STEP**least)

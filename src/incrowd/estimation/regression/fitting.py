@@ -12,7 +12,12 @@ import numpy as np
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.model import Levels, Model, Term, design, term_values
-from incrowd.estimation.regression.penalized import cells_of, penalized_root, score_interval
+from incrowd.estimation.regression.penalized import (
+    Cells,
+    cells_of,
+    penalized_root,
+    score_interval,
+)
 from incrowd.estimation.regression.results import Fit, coefficients
 from incrowd.estimation.regression.solving import (
     BEYOND_NOISE,
@@ -27,6 +32,7 @@ from incrowd.estimation.tables import NOISE_ONLY
 
 LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
 MORE = "collect more reports"
+DRAWS = 4000
 NOT_FOUND = (
     "the estimates diverge: some predictors together almost determine {outcome} (separation); "
     f"{MORE}, or use fewer predictors"
@@ -219,6 +225,57 @@ def _least_seen(model: Model, strata: Sequence[Part], parts: Sequence[Table]) ->
     ]
     unseen = [each for each in seen if each.share <= max(BEYOND_NOISE * each.noise, least)]
     return min(unseen, key=lambda each: each.share / max(each.noise, 1e-300), default=None)
+
+
+class Risk(NamedTuple):
+    """How often reports will not tell the coefficients of a model, and for which people mostly."""
+
+    chance: float
+    levels: tuple[tuple[str, str], ...] = ()
+    who: str = ""
+
+
+def refusal_risk(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> Risk:
+    """The chance that a model will be refused, of tables with the shares and errors to expect.
+
+    All that is looked at (`_least_seen`, and the information about the coefficients where they are
+    zero) is linear in the shares, which are about normal: 4,000 draws of them, always the same.
+    """
+    parts = _tables(model, _apart(strata))
+    together = Strata(parts, strata[0][1].errors != NOISE_ONLY)
+    cells = cells_of(together)
+    separable = model.family == "logistic" and not model.penalty
+    groups = list(_groups(model, [levels for levels, _ in strata])) if separable else []
+    seen = [
+        _Seen(group.levels, who, float(there @ cells.shares), _error(there, cells.noise))
+        for group in groups
+        for who, there in (group.with_outcome, group.without)
+    ]
+    sides = [there for group in groups for _, there in (group.with_outcome, group.without)]
+    least = LEAST_PEOPLE / cells.people
+    rows = np.vstack([np.array(sides, float).reshape(-1, len(cells.y)), _information_rows(cells)])
+    mean, covariance = rows @ cells.shares, rows @ cells.covariance @ rows.T
+    limits = BEYOND_NOISE * np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    limits[: len(seen)] = [max(BEYOND_NOISE * each.noise, least) for each in seen]
+    values, directions = np.linalg.eigh(covariance)
+    normal = np.random.default_rng(0).normal(size=(DRAWS, len(values)))
+    drawn = mean + (normal * np.sqrt(np.maximum(values, 0))) @ directions.T
+    refused = drawn <= limits
+    chance = float(refused.any(axis=1).mean())
+    if not refused[:, : len(seen)].any():
+        return Risk(chance)
+    worst = seen[int(np.argmax(refused[:, : len(seen)].sum(axis=0)))]
+    return Risk(chance, worst.levels, worst.who)
+
+
+def _information_rows(cells: Cells) -> np.ndarray:
+    """The information about each coefficient, and in each principal direction of all of them, where
+    all are zero, as sums over the shares."""
+    information = (cells.x * cells.shares) @ cells.x.T
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(information), 1e-300))
+    _, directions = np.linalg.eigh(scale[:, None] * information * scale)
+    along = np.vstack([np.eye(len(scale)), directions.T * scale])
+    return np.asarray((along @ cells.x) ** 2)
 
 
 def _error(there: np.ndarray, noise: np.ndarray) -> float:

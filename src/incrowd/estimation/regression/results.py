@@ -75,8 +75,9 @@ class Regression(views.Notebook, views.Tabular):
     released with others on another level, a part of left_out. errors: of the noise alone, or noise
     plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
     yet and this is what to expect; then shares: those of answers that were stated, all answers to
-    other questions being alike; enough: if there are no coefficients, the crowd that would be large
-    enough for the same noise. margins: the names of the known margins that it is weighted to;
+    other questions being alike; refusal: the chance that reports will not tell the coefficients,
+    None if it is not known; risk: for which people mostly; ways_out: what makes it rare, and
+    enough: the crowd that does, for the same noise, if it is not rare. margins: the names of the known margins that it is weighted to;
     error_ratio: its standard errors over those without weights, in the mean square, if there are
     both.
     """
@@ -102,6 +103,9 @@ class Regression(views.Notebook, views.Tabular):
     reason: str = ""
     expected: bool = False
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    refusal: float | None = None
+    risk: str = ""
+    ways_out: tuple[str, ...] = ()
     enough: int | None = None
     margins: tuple[str, ...] = ()
     error_ratio: float | None = None
