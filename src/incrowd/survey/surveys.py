@@ -164,8 +164,9 @@ class Survey(views.Notebook, Frozen):
         """What people read in the place of an answer, or the answer itself."""
         question = self.question(id)
         for name, answers in question.merged:
-            if name == answer == MERGED.join(answers):  # no name of its own
-                return MERGED.join(self.label_of(id, each, language) for each in answers)
+            if name == answer:
+                labels = MERGED.join(self.label_of(id, each, language) for each in answers)
+                return labels if name == MERGED.join(answers) else f"{name} ({labels})"
         return self._said((question.labels or {}).get(answer), language) or answer
 
     def _said(self, words: str | dict[str, str] | None, language: str) -> str:

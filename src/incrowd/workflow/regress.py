@@ -126,9 +126,12 @@ def _advised(
         try:
             read = with_merged(plan, formula.merge)
             model = of_the_released(read, model_of(read.survey, formula), counted)
-            return _by_table(read, model, (), counted, noise_only).fit
+            made = _by_table(read, model, (), counted, noise_only).fit
         except IncrowdError as error:
             return no_fit(str(error))
+        ends = [(each.low, each.high) for each in made.coefficients[1:]]
+        nothing = bool(ends) and np.isinf(ends).all()
+        return no_fit("no interval has an end") if nothing else made
 
     ways = ways_out(plan.survey, formula, refused, fitted)
     return replace(refused, reason=f"{refused.reason}; {advice([way.words for way in ways])}")

@@ -48,7 +48,11 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> 
     strata: for each the answers to the questions that are asked in clear, and the unbiased table of
     the others with its covariance. One stratum without such answers is the whole collection.
     """
-    return _fit_parts(model, _apart(strata))
+    found = _fit_parts(model, _apart(strata))
+    if found.reason:
+        return found
+    risk = refusal_risk(model, strata)
+    return replace(found, refusal=risk.chance, risk=risk.who)
 
 
 def fit_together(model: Model, strata: Sequence[Levels], joint: JointEstimate) -> Fit:

@@ -26,7 +26,8 @@ Method = Literal["table", "pairs", "likelihood"]
 class Coefficient:
     """One coefficient with its standard error and interval.
 
-    Of a logistic model on the scale of log odds, of a linear one in units of the outcome.
+    Of a logistic model on the scale of log odds, of a linear one in units of the outcome. Where the
+    reports set no limit on a side, low or high is infinite.
     """
 
     term: str
@@ -38,7 +39,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Odds:
-    """An odds ratio with its interval."""
+    """An odds ratio with its interval, which is 0 or infinite where it has no end."""
 
     ratio: float
     low: float
@@ -49,12 +50,15 @@ class Odds:
 class Fit:
     """coefficients: none, if the model cannot be estimated; reason: then why. covariance: of the
     coefficients. separated: the levels, after their questions, of people of whom it is not seen
-    that they have the outcome, or that they do not."""
+    that they have the outcome, or that they do not. refusal: the chance that reports like these do
+    not tell the coefficients, None if it is not known; risk: for which people mostly."""
 
     coefficients: tuple[Coefficient, ...]
     covariance: np.ndarray
     reason: str = ""
     separated: tuple[tuple[str, str], ...] = ()
+    refusal: float | None = None
+    risk: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,10 @@ class Regression(views.Notebook, views.Tabular):
     released with others on another level, a part of left_out. errors: of the noise alone, or noise
     plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
     yet and this is what to expect; then shares: those of answers that were stated, all answers to
-    other questions being alike; refusal: the chance that reports will not tell the coefficients,
-    None if it is not known; risk: for which people mostly; ways_out: what makes it rare, and
-    enough: the crowd that does, for the same noise, if it is not rare. margins: the names of the known margins that it is weighted to;
+    other questions being alike; ways_out: what makes a refusal rare, and enough: the crowd that
+    does, for the same noise, if it is not rare. refusal: the chance that such reports do not tell
+    the coefficients of a model that is read from a table, without weights; risk: for which people
+    mostly. margins: the names of the known margins that it is weighted to;
     error_ratio: its standard errors over those without weights, in the mean square, if there are
     both.
     """
@@ -167,4 +172,6 @@ def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
         coefficients=found.coefficients,
         covariance=found.covariance,
         reason=found.reason,
+        refusal=found.refusal,
+        risk=found.risk,
     )
