@@ -80,7 +80,7 @@ def _options(question: AnyQuestion, reading: Reading, noise_only: bool) -> Table
     if not question.merged:
         return made
     merge = merging(question)
-    trials = merge.sum(axis=1) * int(counts[0])
+    trials = merge.sum(axis=1).astype(np.int64) * int(counts[0])
     return replace(
         made,
         answers=(question.answers,),

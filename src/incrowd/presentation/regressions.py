@@ -71,10 +71,7 @@ def rows(found: Regression) -> list[tuple[str, ...]]:
         (each.term, _text(each.estimate), _text(each.standard_error), _between(each.low, each.high))
         for each in found.coefficients
     ]
-    odds = [
-        (times(each.ratio), odds_between(each.low, each.high))
-        for each in found.odds_ratios
-    ]
+    odds = [(times(each.ratio), odds_between(each.low, each.high)) for each in found.odds_ratios]
     return [line + more for line, more in zip(lines, odds, strict=True)] if odds else lines
 
 
@@ -147,9 +144,9 @@ def _selected(found: Regression) -> Iterator[str]:
     if found.refusal is not None and found.refusal > SELDOM and found.risk:
         yield (
             f"close to separation: by these reports about {found.refusal:.0%} of surveys like this "
-            f"one would not support the model, since few people {found.risk} are seen; in those that "
-            f"do, as here, {CLOSER}, and intervals hold less often than in 95%; penalty firth is "
-            "for such models"
+            f"one would not support the model, since few people {found.risk} are seen; in those "
+            f"that do, as here, {CLOSER}, and intervals hold less often than in 95%; penalty firth "
+            "is for such models"
         )
 
 
@@ -159,7 +156,8 @@ def _refusals(found: Regression) -> Iterator[str]:
         return
     why = f": too few people {found.risk} will be seen through the noise" if found.risk else ""
     others = f"; in the others {CLOSER}" if found.risk else ""
-    yield f"reports will not support this model in about {found.refusal:.0%} of surveys{why}{others}"
+    chance = f"about {found.refusal:.0%} of surveys"
+    yield f"reports will not support this model in {chance}{why}{others}"
     people = [f"{found.enough:,} people with this noise"] if found.enough else []
     if ways := [*found.ways_out, *people]:
         yield f"what would work: {'; or '.join(ways)}"
@@ -178,10 +176,8 @@ def _scores(found: Regression) -> Iterator[str]:
         return
     each = ", ".join(f"{answer} = {score:g}" for answer, score in found.scores)
     question = found.plan.survey.question(found.outcome_level[0])
-    binned = isinstance(question, Number) and not question.merged
-    middles = binned and found.scores == tuple(
-        zip(question.substantive, midpoints(question), strict=True)
-    )
+    scores = tuple(score for _, score in found.scores)
+    middles = isinstance(question, Number) and scores == midpoints(question)
     how = ": the middle of each bin, the last taken to be as wide as the one before"
     yield f"answers to {question.id} count as {each}{how if middles else ''}"
 

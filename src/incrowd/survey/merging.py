@@ -23,9 +23,7 @@ def merged_answers(groups: Groups) -> tuple[Merged, ...]:
     return tuple(Merged(MERGED.join(answers), tuple(answers)) for answers in groups)
 
 
-def merged_questions(
-    questions: Sequence[AnyQuestion], merge: Merge
-) -> dict[str, AnyQuestion]:
+def merged_questions(questions: Sequence[AnyQuestion], merge: Merge) -> dict[str, AnyQuestion]:
     """All questions by id, those of `merge` with merged answers.
 
     Raises UsageError for what cannot be merged.
@@ -95,10 +93,6 @@ def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator
     counts = Counter(answer for _, answers in groups for answer in answers)
     for answer in (answer for answer, count in counts.items() if count > 1):
         yield Problem(field, answer, "it is in more than one group; put it in one of them")
-    names = Counter(name for name, _ in groups)
-    for name in (name for name, count in names.items() if count > 1 and len(groups) > 1):
-        if not any(counts[answer] > 1 for answer in counts):
-            yield Problem(field, name, "two groups have this name; give each its own")
     if any(set(known) <= set(answers) for _, answers in groups):
         said = InWords(f"all {len(known)} answers")
         yield Problem(field, said, "one answer would be left; keep at least two apart")

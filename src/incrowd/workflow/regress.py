@@ -117,9 +117,7 @@ def regress(
     return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
 
 
-def _advised(
-    plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool
-) -> Fit:
+def _advised(plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool) -> Fit:
     """A refusal with the ways out that work for these reports."""
 
     def fitted(formula: Formula) -> Fit:
@@ -192,7 +190,8 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
         allowed = (
             "it needs a logistic model of whole questions that everybody answers, without merged "
-            "answers or scores, one report of each person, and has errors of noise and sampling; use method='table'"
+            "answers or scores, one report of each person, and has errors of noise and sampling; "
+            "use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 

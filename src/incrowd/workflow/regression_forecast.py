@@ -70,8 +70,9 @@ def forecast_regression(
 
     shares: for some questions the shares of the answers that are expected; of others those that the
     survey states, or all are taken to be alike. The errors are those to expect; the coefficients
-    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what is raised, as `regress`; UsageError also for shares that cannot be, and for
-    the method "likelihood".
+    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what
+    is raised, as `regress`; UsageError also for shares that cannot be, and for the method
+    "likelihood".
     """
     formula = formula_of(
         plan.survey,
@@ -118,7 +119,7 @@ def _forecast(
     model, asked = model_of(plan.survey, formula), plan
     plan = with_merged(plan, formula.merge)
     ids = [each.question.id for each in (model.outcome, *model.predictors)]
-    shares = {id: each for id, each in (plan.survey.shares | stated).items() if id in ids}
+    shares = {id: each for id, each in {**plan.survey.shares, **stated}.items() if id in ids}
     method = chosen_method(plan, model, method, noise_only)
     if method == "likelihood":
         allowed = "what it will tell is not known beforehand; use method='table'"
@@ -230,7 +231,7 @@ def _strata(model: Model) -> list[Levels]:
 
 
 def _enough(plan: Plan, expected: _Expected) -> int | None:
-    """The crowd, to a quarter, with which the plan's noise seldom refuses the model, if any does."""
+    """The crowd, to a quarter, with which this noise seldom refuses the model, if any does."""
 
     def rare(step: int) -> bool:
         times = STEP**step

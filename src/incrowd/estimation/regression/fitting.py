@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress, product
@@ -124,9 +125,7 @@ def _penalized(model: Model, strata: Strata) -> Fit:
     ends = [score_interval(cells, beta, place) for place in range(len(beta))]
     made = coefficients(names, beta, covariance)
     pairs = zip(made, ends, strict=True)
-    return Fit(
-        tuple(replace(each, low=low, high=high) for each, (low, high) in pairs), covariance
-    )
+    return Fit(tuple(replace(each, low=low, high=high) for each, (low, high) in pairs), covariance)
 
 
 def silent_share(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> float:
@@ -202,7 +201,8 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
             )
     for variable in (each for each in model.predictors if each.slope):
         scores = term_values(model, Term(((variable, SLOPE),)), *strata)
-        for level, score in compress(zip(variable.levels, variable.slope), variable.counted):
+        answers = zip(variable.levels, variable.slope, variable.counted, strict=True)
+        for level, score in ((level, score) for level, score, counted in answers if counted):
             below, above = scores < score, scores > score
             said = f"with {outcome} {{}} {variable.term(level)}, or without it {{}} that"
             yield _Group(
@@ -283,4 +283,4 @@ def _information_rows(cells: Cells) -> np.ndarray:
 
 
 def _error(there: np.ndarray, noise: np.ndarray) -> float:
-    return max(float(there @ noise @ there), 0.0) ** 0.5
+    return math.sqrt(max(float(there @ noise @ there), 0.0))

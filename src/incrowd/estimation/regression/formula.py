@@ -59,7 +59,7 @@ def _values(formula: Formula, found: Meant) -> tuple[float, ...]:
     Of two levels 1 for the second, which is yes or the answer that was named.
     """
     question, values = found.outcome.question, formula.scores or (0.0, 1.0)
-    numbers = found.outcome.is_number and isinstance(question, Number | Amount)
-    if found.family == "linear" and not formula.scores and numbers:
+    if found.family == "linear" and not formula.scores and found.outcome.is_number:
+        assert isinstance(question, Number | Amount)
         values = scores_of(question)
     return (*values, *[0.0] * (len(_variable(found.outcome).levels) - len(values)))

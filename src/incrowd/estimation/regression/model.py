@@ -127,11 +127,10 @@ class Model:
     @property
     def slopes(self) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
         """For predictors with a slope the question's id, and the score of each answer."""
-        return tuple(
-            (v.question.id, tuple(zip(compress(v.levels, v.counted), compress(v.slope, v.counted))))
-            for v in self.predictors
-            if v.slope
-        )
+        sloped = [v for v in self.predictors if v.slope]
+        each = (zip(v.levels, v.slope, strict=True) for v in sloped)
+        kept = (tuple(compress(pairs, v.counted)) for v, pairs in zip(sloped, each, strict=True))
+        return tuple(zip((v.question.id for v in sloped), kept, strict=True))
 
     @property
     def optional(self) -> bool:

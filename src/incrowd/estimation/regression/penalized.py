@@ -11,7 +11,7 @@ a share is: their ends can be open. Proof: docs/regression.md#firths-penalty.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -36,36 +36,40 @@ class Cells:
     """The tables of all strata as one: a row of cells after the other.
 
     x: shape (coefficients, cells). y: the outcome, 0 or 1. shares: unbiased, of all people in the
-    model. noise, covariance: of the shares, by the noise alone, and as the errors are wanted.
+    model. noise, sampling: the parts of their covariance; without sampling the people are fixed.
     """
 
     x: np.ndarray
     y: np.ndarray
     shares: np.ndarray
     noise: np.ndarray
-    covariance: np.ndarray
+    sampling: np.ndarray | None
     people: float
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the shares, by all that the errors are of."""
+        return self.noise if self.sampling is None else self.noise + self.sampling
 
     def without(self, place: int) -> Cells:
         """Without one coefficient."""
-        x = np.delete(self.x, place, axis=0)
-        return Cells(x, self.y, self.shares, self.noise, self.covariance, self.people)
+        return replace(self, x=np.delete(self.x, place, axis=0))
 
 
 def cells_of(strata: Strata) -> Cells:
     """All tables together. If people are a sample, so is how many of them are in each stratum."""
     weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, Table)]
     parts = [w * part.shares for w, part in weighted]
-    covariance = block_diag(*(w**2 * part.joint.covariance for w, part in weighted))
-    if strata.sampled and len(weighted) > 1:
-        between = [np.outer(part.shares, part.shares) * w for w, part in weighted]
-        covariance = covariance + block_diag(*between) / strata.people
+    joints = [(w, part.joint) for w, part in weighted]
+    within = [w**2 * (joint.covariance - joint.noise_covariance) for w, joint in joints]
+    between = [w * np.outer(part.shares, part.shares) / strata.people for w, part in weighted]
+    sampling = block_diag(*within) + (block_diag(*between) if len(weighted) > 1 else 0.0)
     return Cells(
         x=np.hstack([part.design.x for _, part in weighted]),
         y=np.hstack([part.design.y for _, part in weighted]),
         shares=np.hstack(parts),
-        noise=block_diag(*(w**2 * part.joint.noise_covariance for w, part in weighted)),
-        covariance=covariance,
+        noise=block_diag(*(w**2 * joint.noise_covariance for w, joint in joints)),
+        sampling=sampling if strata.sampled else None,
         people=strata.people,
     )
 
@@ -179,12 +183,12 @@ def score_interval(cells: Cells, beta: np.ndarray, place: int) -> tuple[float, f
 def _end(cells: Cells, beta: np.ndarray, place: int, side: float, unit: float) -> float:
     """On one side of the estimate. unit: of the coefficient, that is one in log odds at most."""
     others = np.delete(beta, place)
-    near, ratio = float(beta[place]), _ratio(cells, place, float(beta[place]), others)
+    near, ratio = float(beta[place]), score_ratio(cells, place, float(beta[place]), others)
     if ratio is None or side * ratio[0] <= -HALF_WIDTH:
         return near  # the estimate is refused already
     others, step = ratio[1], 0.5 * unit
     while abs(far := near + side * step) <= LARGEST * unit:
-        ratio = _ratio(cells, place, far, others)
+        ratio = score_ratio(cells, place, far, others)
         if ratio is None:
             break
         if side * ratio[0] <= -HALF_WIDTH:
@@ -203,18 +207,22 @@ def _crossing(
     unit: float,
 ) -> float:
     def beyond(value: float) -> float:
-        ratio = _ratio(cells, place, value, others)
+        ratio = score_ratio(cells, place, value, others)
         return side * HALF_WIDTH + (ratio[0] if ratio else -side * np.inf)
 
     return float(brentq(beyond, near, far, xtol=SHARP * unit))
 
 
-def _ratio(
+def score_ratio(
     cells: Cells, place: int, value: float, others: np.ndarray
 ) -> tuple[float, np.ndarray] | None:
     """The score of one coefficient at a value over its standard error, and the other coefficients
-    there: these are penalized; the score is not, so that its mean is zero at the truth. What the
-    others share with it is taken off. None if the others have no root."""
+    there.
+
+    These are penalized; the score is not, so that its mean is zero at the truth. What the others
+    share with it is taken off. Its variance by sampling is that of the model or that of the shares,
+    the larger of both: a cell that nobody was drawn in has none. None if the others have no root.
+    """
     rest, offset = cells.without(place), value * cells.x[place]
     root = _root(rest, others, offset) if len(others) else others
     if root is None:
@@ -228,5 +236,8 @@ def _ratio(
         shared = np.linalg.solve(information[np.ix_(among, among)], information[among, place])
         along[among] = -shared
     each = along @ scores
-    error = float(np.sqrt(max(each @ cells.covariance @ each, 0.0)))
-    return (float(each @ cells.shares) / max(error, 1e-300), root)
+    variance = max(float(each @ cells.noise @ each), 0.0)
+    if cells.sampling is not None:
+        by_model = float(along @ information @ along) / cells.people
+        variance += max(float(each @ cells.sampling @ each), by_model, 0.0)
+    return float(each @ cells.shares) / max(variance**0.5, 1e-300), root

@@ -70,21 +70,20 @@ class Regression(views.Notebook, views.Tabular):
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. outcome_level: the question of the outcome and its answer, "" if it is the whole
-    question. terms: for each coefficient of the model the questions and answers that it is
-    for; of the intercept none, of a slope its question and "". scores: what each answer to the
-    outcome counts in a linear model; of an amount none, which counts as it is. slopes: for
-    predictors with one slope, by id, the score of each answer. penalty: of the likelihood; then
-    intervals are those of a score test, and may be infinite on one side or both. absent: levels in clear without a coefficient, since
-    none of the released people are known to be on them. merged: the share of the people who were
-    released with others on another level, a part of left_out. errors: of the noise alone, or noise
-    plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
-    yet and this is what to expect; then shares: those of answers that were stated, all answers to
-    other questions being alike; ways_out: what makes a refusal rare, and enough: the crowd that
-    does, for the same noise, if it is not rare. refusal: the chance that such reports do not tell
-    the coefficients of a model that is read from a table, without weights; risk: for which people
-    mostly. margins: the names of the known margins that it is weighted to;
-    error_ratio: its standard errors over those without weights, in the mean square, if there are
-    both.
+    question. terms: for each coefficient of the model the questions and answers that it is for; of
+    the intercept none, of a slope its question and "". scores: what each answer to the outcome
+    counts in a linear model; of an amount none, which counts as it is. slopes: for predictors with
+    one slope, by id, the score of each answer. penalty: of the likelihood; then intervals are those
+    of a score test, and may be infinite on one side or both. absent: levels in clear without a
+    coefficient, since none of the released people are known to be on them. merged: the share of the
+    people who were released with others on another level, a part of left_out. errors: of the noise
+    alone, or noise plus sampling. reason: why there are no coefficients. expected: whether nothing
+    was collected yet and this is what to expect; then shares: those of answers that were stated,
+    all answers to other questions being alike; ways_out: what makes a refusal rare, and enough: the
+    crowd that does, for the same noise, if it is not rare. refusal: the chance that such reports do
+    not tell the coefficients of a model that is read from a table, without weights; risk: for which
+    people mostly. margins: the names of the known margins that it is weighted to; error_ratio: its
+    standard errors over those without weights, in the mean square, if there are both.
     """
 
     family: Family
