@@ -47,7 +47,7 @@ def test_machines_get_json(regress, folder):
     assert code == 0 and data["family"] == "logistic" and data["people"] == 4000
     names = ["(intercept)", "smokes=yes", "age=young", "age=yes, very"]
     assert [each["term"] for each in data["coefficients"]] == names
-    figures = {"term", "estimate", "standard_error", "low", "high", "odds_ratio"}
+    figures = {"term", "estimate", "standard_error", "low", "high", "unbounded", "odds_ratio"}
     assert set(data["coefficients"][0]) == figures
     found = incrowd.regress(
         incrowd.Plan.load(folder / "plan.json"),
