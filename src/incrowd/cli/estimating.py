@@ -191,8 +191,7 @@ def estimate(
     \b
     Example:
       incrowd estimate plan.json reports.parquet -o report.html
-      incrowd estimate plan.json reports.parquet --table smoker,health
-      incrowd estimate plan.json reports.parquet --margins margins.toml
+      incrowd estimate plan.json reports.parquet --table smoker,health --margins margins.toml
       incrowd estimate plan.json reports.parquet --merge "health: fair + poor"
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.

@@ -133,18 +133,9 @@ def regress(
     """
     _check_files(plan, files := reports or [], forecast, output, margins, share or [])
     made = certified(plan)
-    asked: dict[str, Any] = {
-        "outcome": outcome,
-        "on": _predictors(made, on) if on else None,
-        "reference": _of_questions(made, "--reference", reference or []),
-        "family": family,
-        "scores": None if scores is None else _numbers("--scores", scores),
-        "predictor_scores": _scores(made, predictor_scores or []),
-        "merge": parsed_merges(made.survey.questions, merge or []),
-        "penalty": penalty,
-        "method": method,
-        "noise_only": noise_only,
-    }
+    asked = _read(made, on, reference, scores, predictor_scores, merge)
+    asked |= {"outcome": outcome, "family": family, "penalty": penalty}
+    asked |= {"method": method, "noise_only": noise_only}
     if forecast:
         found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
     else:
@@ -155,6 +146,24 @@ def regress(
     _give(found, output, json)
     show.receipts(receipts_of(made, files))
     _end(found)
+
+
+def _read(
+    made: incrowd.Plan,
+    on: list[str] | None,
+    reference: list[str] | None,
+    scores: str | None,
+    predictor_scores: list[str] | None,
+    merge: list[str] | None,
+) -> dict[str, Any]:
+    """What options say of a model, as the library takes it."""
+    return {
+        "on": _predictors(made, on) if on else None,
+        "reference": _of_questions(made, "--reference", reference or []),
+        "scores": None if scores is None else _numbers("--scores", scores),
+        "predictor_scores": _scores(made, predictor_scores or []),
+        "merge": parsed_merges(made.survey.questions, merge or []),
+    }
 
 
 def _end(found: incrowd.Regression) -> None:

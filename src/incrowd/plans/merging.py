@@ -1,4 +1,4 @@
-"""A plan whose reports are read with some answers merged."""
+"""A plan whose reports are read with some answers merged: docs/estimates.md#merging-answers."""
 
 from __future__ import annotations
 

@@ -37,6 +37,10 @@ CLOSER = "the odds of these people come out too close to even on average"
 SELDOM = 0.05  # of surveys, in which a model is refused without a word about it beforehand
 SEEN = 0.0005  # of people, that a tenth of a percent shows
 MOST = 700.0  # of which e^x is still a number
+UNEVEN = (
+    "if answers whose shares are not stated are uneven (one yes in ten; otherwise each answer half "
+    "as common as the one before)"
+)
 OTHERS_ALIKE = "all other answers are taken to be equally common, and nothing to depend on anything"
 
 
@@ -208,9 +212,21 @@ def _assumed(found: Regression) -> list[str]:
         return []
     if not found.shares:
         alike = "all answers are taken to be equally common, and nothing to depend on anything"
-        return [f"{alike}; rare answers make it less sharp: say how rare with shares"]
+        rare = "rare answers make it less sharp: say how rare with shares"
+        return [f"{alike}; {rare}", *_if_uneven(found)]
     told = ", ".join(found.shares)
-    return [f"the shares of {told} are as stated; {OTHERS_ALIKE}"]
+    return [f"the shares of {told} are as stated; {OTHERS_ALIKE}", *_if_uneven(found)]
+
+
+def _if_uneven(found: Regression) -> Iterator[str]:
+    """How much worse it is if answers whose shares are not stated are uneven."""
+    if found.uneven is None:
+        return
+    ratio, chance = found.uneven.error_ratio, found.uneven.refusal
+    worse = [] if ratio is None else [f"errors up to {ratio:.2g} times these"]
+    worse += [f"a refusal in about {chance:.0%} of surveys"] if chance > SELDOM else []
+    if worse:
+        yield f"{UNEVEN}: {', and '.join(worse)}"
 
 
 def _unbounded(each: Coefficient) -> Unbounded:
@@ -282,6 +298,7 @@ def _expectation(found: Regression) -> dict[str, Any]:
         "shares": {id: list(values) for id, values in found.shares.items()},
         "refusal": found.refusal,
         "ways_out": list(found.ways_out),
+        "if_uneven": None if found.uneven is None else asdict(found.uneven),
         "enough": found.enough,
     }
 

@@ -56,14 +56,14 @@ def _whole_reason(question: AnyQuestion) -> str:
     if isinstance(question, Multi):
         return (
             "several of its options can be chosen at once, so the share of people who chose any of "
-            "them is not the sum of their shares; merge answers to a question with one answer"
+            "them is not the sum of their shares; use a question with one answer"
         )
     if isinstance(question, Text):
         return "it is a text question, which has words and no answers; leave it out"
     if isinstance(question, Amount):
         return (
-            "its answers are edges to which amounts are rounded, not ranges; merge the bins of a "
-            "question of type number"
+            "its answers are edges to which amounts are rounded, not ranges; use a question of "
+            "type number, whose bins can be merged"
         )
     return ""
 

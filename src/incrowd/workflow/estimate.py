@@ -118,9 +118,9 @@ def estimate(
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
     tables: lists of question ids; by default the one-way tables and those the survey wants (of a
-    tally: all it counts). merge: for each question groups of answers that are read as one, or a
-    name for each group. margins: what is known of all people, for each question (or several, as
-    "faculty | sex") the share or number of people of each answer: all figures are weighted to them.
+    tally: all it counts). merge: for each question groups of answers to read as one, or names for
+    these. margins: what is known of all people, for each question (or several, as "faculty | sex")
+    the share or number of people of each answer: all figures are weighted to them.
     of_those_who_answered: "no answer" is left out, shares are of those who answered all questions
     of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
     sampling. candidates: for each text question the words to look for; without them it is left out.
@@ -131,8 +131,7 @@ def estimate(
     questions are open the tables are of all people of the released strata, the guarantee is that of
     the smallest, and `strata` has the tables of each. Raises ReportsError if the reports are of
     another plan or fewer than the plan's crowd (unless accepted: then the guarantee is recomputed),
-    TableError for a table that cannot be made, UsageError for margins that are none, and for
-    answers that cannot be merged.
+    TableError for a table that cannot be made, UsageError for margins or merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})

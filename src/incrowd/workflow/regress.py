@@ -67,20 +67,16 @@ def regress(
 
     outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; in `on`,
     `score(a)` is one slope over the answers to a, and `a:b` the interaction of two predictors; what
-    is asked in clear is a predictor without noise.
-    By default the survey's only regression. reference: for a predictor the answer with which the
-    others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
-    that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
-    predictor_scores: for `score(a)` the score of each answer to a, by default the middle of a bin,
-    or 1, 2, 3 and so on. merge: for each question groups of answers that are read as one, or a name
-    for each group. penalty: "firth" for Firth's penalized likelihood, which needs nobody to be seen
-    in a group with and without the outcome; its intervals are those of a score test. method:
-    "table" (of outcome and predictors together), "pairs" (a linear model of any number of
-    questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
-    not unbiased); by default the table, or pairs where it is too large.
-
-    margins: what is known of all people, as for `estimate`: the model is then that of people who
-    have these margins (method "table" alone).
+    is asked in clear is a predictor without noise. By default the survey's only regression.
+    reference: for a predictor the answer with which the others are compared, by default its first.
+    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
+    value of each answer, by default the middle of a bin). predictor_scores: for `score(a)` the same
+    for the answers to a, by default the middle of a bin, or 1, 2, 3 and so on. merge: as for
+    `estimate`. penalty: "firth" for Firth's penalized likelihood, which separated groups do not
+    stop, with intervals of a score test. method: "table" (of outcome and predictors together),
+    "pairs" (a linear model of any number of questions) or "likelihood" (logistic, one report a
+    person, few questions: sharper, consistent, not unbiased); by default the table, or pairs where
+    it is too large. margins: as for `estimate`: the model is of people who have them ("table").
 
     Left out are people who did not answer, and strata released as one that differ in a predictor;
     answers in clear that no others gave have no coefficient (`absent`). `reason` says what reports
@@ -88,17 +84,20 @@ def regress(
     not travel together or cannot be weighted, ReportsError as `estimate`, and for a predictor of
     which one answer is left.
     """
-    formula = formula_of(
-        plan.survey,
-        outcome,
-        on,
-        reference=reference,
-        family=family,
-        scores=scores,
-        predictor_scores=predictor_scores,
-        merge=merge,
-        penalty=penalty,
-    )
+    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    formula = formula_of(plan.survey, *what)
+    return _explained(plan, formula, reports, method, margins, noise_only, accept_smaller_crowd)
+
+
+def _explained(
+    plan: Plan,
+    formula: Formula,
+    reports: Reports,
+    method: Method | None,
+    margins: Given | None,
+    noise_only: bool,
+    accept_smaller_crowd: bool,
+) -> Regression:
     model = model_of(plan.survey, formula)
     asked, plan = plan, with_merged(plan, formula.merge)
     known = () if margins is None else known_margins(plan.survey, margins)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -29,13 +29,15 @@ from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
-from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
+from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.planner.precision import assumed_shares
 from incrowd.planner.sources import pair_weight, sources
 from incrowd.plans import Plan
 from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
+from incrowd.survey import AnyQuestion
 from incrowd.survey.formula_problems import share_problems
 from incrowd.survey.formulas import Family, Formula, Penalty
 from incrowd.survey.merging import Merge
@@ -74,17 +76,8 @@ def forecast_regression(
     is raised, as `regress`; UsageError also for shares that cannot be, and for the method
     "likelihood".
     """
-    formula = formula_of(
-        plan.survey,
-        outcome,
-        on,
-        reference=reference,
-        family=family,
-        scores=scores,
-        predictor_scores=predictor_scores,
-        merge=merge,
-        penalty=penalty,
-    )
+    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    formula = formula_of(plan.survey, *what)
     model_of(plan.survey, formula)
     questions = {question.id: question for question in plan.survey.questions}
     if problems := tuple(share_problems(shares or {}, formula, questions)):
@@ -116,30 +109,24 @@ def _forecast(
     method: Method | None = None,
     noise_only: bool = False,
 ) -> Regression:
-    model, asked = model_of(plan.survey, formula), plan
-    plan = with_merged(plan, formula.merge)
-    ids = [each.question.id for each in (model.outcome, *model.predictors)]
-    shares = {id: each for id, each in {**plan.survey.shares, **stated}.items() if id in ids}
-    method = chosen_method(plan, model, method, noise_only)
+    model = model_of(plan.survey, formula)
+    method = chosen_method(with_merged(plan, formula.merge), model, method, noise_only)
     if method == "likelihood":
         allowed = "what it will tell is not known beforehand; use method='table'"
         raise UsageError.of("method", method, allowed)
     read = _from_pairs if method == "pairs" else _from_table
-    expected = read(plan, model, shares, noise_only)
+    asked = [each.question for each in (model.outcome, *model.predictors)]
+    known = {**plan.survey.shares, **stated}
+    shares = {question.id: known[question.id] for question in asked if question.id in known}
+
+    def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
+        other = model_of(plan.survey, formula)
+        return read(with_merged(plan, formula.merge), other, shares, noise_only)
+
+    expected = expecting(formula)
     found, risk = expected.fit(1.0), expected.risk(1.0)
     rare = risk.chance <= RARE and not found.reason
-
-    def refused(formula: Formula) -> Fit:
-        """Without a reason if another formula will seldom be refused."""
-        try:
-            other = model_of(asked.survey, formula)
-            read = with_merged(asked, formula.merge)
-            chance, levels, _ = _from_table(read, other, shares, noise_only).risk(1.0)
-        except IncrowdError as error:
-            return no_fit(str(error))
-        return replace(no_fit("" if chance <= RARE else "often refused"), separated=levels)
-
-    ways = [] if rare else ways_out(asked.survey, formula, refused(formula), refused)
+    uneven = {q.id: _uneven_shares(q) for q in asked if not (q.open or q.id in shares)}
     return replace(
         _regression(plan, formula, found, shares),
         method=method,
@@ -147,9 +134,37 @@ def _forecast(
         left_out=expected.left_out,
         refusal=None if method == "pairs" else risk.chance,
         risk=risk.who,
-        ways_out=tuple(way.words for way in ways),
+        ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
         enough=None if rare else _enough(plan, expected),
+        uneven=_compared(found, expecting(formula, {**uneven, **shares})) if uneven else None,
     )
+
+
+def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
+    return tuple(assumed_shares(question.with_merged(()), even=False).tolist())
+
+
+def _compared(found: Fit, expected: _Expected) -> Uneven:
+    """What other shares do to a forecast."""
+    pairs = zip(expected.fit(1.0).coefficients, found.coefficients, strict=False)
+    ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
+    return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
+
+
+def _ways_out(
+    plan: Plan, formula: Formula, expecting: Callable[[Formula], _Expected]
+) -> Iterator[str]:
+    """What makes it rare that a model is refused."""
+
+    def refused(formula: Formula) -> Fit:
+        """Without a reason if that is rare."""
+        try:
+            chance, levels, _ = expecting(formula).risk(1.0)
+        except IncrowdError as error:
+            return no_fit(str(error))
+        return replace(no_fit("" if chance <= RARE else "often refused"), separated=levels)
+
+    return (way.words for way in ways_out(plan.survey, formula, refused(formula), refused))
 
 
 def _regression(plan: Plan, formula: Formula, found: Fit, shares: Shares) -> Regression:

@@ -62,6 +62,18 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class Uneven:
+    """A forecast if answers whose shares are not stated are uneven.
+
+    refusal: the chance that reports will not tell the coefficients. error_ratio: the largest
+    standard error over that with equally common answers; None if none is expected in either case.
+    """
+
+    refusal: float
+    error_ratio: float | None
+
+
+@dataclass(frozen=True)
 class Regression(views.Notebook, views.Tabular):
     """A model that was fitted to reports.
 
@@ -80,8 +92,9 @@ class Regression(views.Notebook, views.Tabular):
     alone, or noise plus sampling. reason: why there are no coefficients. expected: whether nothing
     was collected yet and this is what to expect; then shares: those of answers that were stated,
     all answers to other questions being alike; ways_out: what makes a refusal rare, and enough: the
-    crowd that does, for the same noise, if it is not rare. refusal: the chance that such reports do
-    not tell the coefficients of a model that is read from a table, without weights; risk: for which
+    crowd that does, for the same noise, if it is not rare; uneven: the same if answers whose shares
+    are not stated are uneven, None if there are none. refusal: the chance that such reports do not
+    tell the coefficients of a model that is read from a table, without weights; risk: for which
     people mostly. margins: the names of the known margins that it is weighted to; error_ratio: its
     standard errors over those without weights, in the mean square, if there are both.
     """
@@ -110,6 +123,7 @@ class Regression(views.Notebook, views.Tabular):
     refusal: float | None = None
     risk: str = ""
     ways_out: tuple[str, ...] = ()
+    uneven: Uneven | None = None
     enough: int | None = None
     margins: tuple[str, ...] = ()
     error_ratio: float | None = None
