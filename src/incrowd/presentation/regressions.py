@@ -130,8 +130,7 @@ def notes(found: Regression) -> list[str]:
 def said_below(found: Regression) -> list[str]:
     """What has to be said below a table that shows what is compared, in plain words."""
     if not found.estimable:
-        words = [f"cannot be estimated: {found.reason}{_enough(found)}", *_refusals(found)]
-        return [*words, *_assumed(found)]
+        return [f"cannot be estimated: {found.reason}", *_refusals(found), *_assumed(found)]
     said = [f"standard errors: {found.errors}"]
     if any(is_open(each.low, each.high) for each in found.coefficients) and not found.expected:
         said.append(OPEN)
@@ -198,12 +197,6 @@ def _left_out(found: Regression) -> Iterator[str]:
     for why, share in reasons.items():
         if share >= SEEN:
             yield f"{share:.1%} of the people are left out: they {why}"
-
-
-def _enough(found: Regression) -> str:
-    """How many people it would take, where that is not said with other ways."""
-    said = found.enough and found.refusal is None
-    return f"; with this noise {found.enough:,} people would be enough" if said else ""
 
 
 def _assumed(found: Regression) -> list[str]:

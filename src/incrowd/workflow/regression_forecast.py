@@ -21,6 +21,7 @@ from incrowd.estimation.regression.fitting import (
     Risk,
     fit,
     fit_tables,
+    linear_risk,
     no_fit,
     refusal_risk,
     silent_share,
@@ -132,7 +133,7 @@ def _forecast(
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=expected.left_out,
-        refusal=None if method == "pairs" else risk.chance,
+        refusal=risk.chance,
         risk=risk.who,
         ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
         enough=None if rare else _enough(plan, expected),
@@ -220,13 +221,16 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
         for each in sources(plan, model.ids)
     ]
 
-    def fitted(times: float) -> Fit:
+    def evidence(times: float) -> Strata:
         people = _people(plan, model) * times
         stratum = partial(ExpectedPairs, people, sent, np.array(model.scores))
         parts = [stratum(lift_of(model, each), not noise_only) for each in _strata(model)]
-        return fit(model, Strata(parts, not noise_only))
+        return Strata(parts, not noise_only)
 
-    return _Expected(fitted, lambda _: Risk(0.0))
+    return _Expected(
+        fit=lambda times: fit(model, evidence(times)),
+        risk=lambda times: linear_risk(evidence(times), len(model.terms)),
+    )
 
 
 def _people(plan: Plan, model: Model) -> int:

@@ -9,6 +9,7 @@ from itertools import chain, compress, product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
@@ -247,9 +248,10 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -
     """
     parts = _tables(model, _apart(strata))
     together = Strata(parts, strata[0][1].errors != NOISE_ONLY)
+    if model.family == "linear":
+        return linear_risk(together, len(model.terms))
     cells = cells_of(together)
-    separable = model.family == "logistic" and not model.penalty
-    groups = list(_groups(model, [levels for levels, _ in strata])) if separable else []
+    groups = [] if model.penalty else list(_groups(model, [levels for levels, _ in strata]))
     seen = [
         _Seen(group.levels, who, float(there @ cells.shares), _error(there, cells.noise))
         for group in groups
@@ -272,11 +274,21 @@ def refusal_risk(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -
     return Risk(chance, worst.levels, worst.who)
 
 
+def linear_risk(strata: Strata, terms: int) -> Risk:
+    """The same of a linear model, whose information has to be above zero in every direction: by the
+    one in which it is fewest standard errors above."""
+    least = weakest(strata, linear_root(strata, terms))
+    if least.information <= 0:
+        return Risk(1.0)
+    return Risk(float(ndtr(BEYOND_NOISE - least.information / max(least.error, 1e-300))))
+
+
 def _information_rows(cells: Cells) -> np.ndarray:
     """The information about each coefficient, and in each principal direction of all of them, where
     all are zero, as sums over the shares."""
     information = (cells.x * cells.shares) @ cells.x.T
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(information), 1e-300))
+    diagonal = np.diagonal(information)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     _, directions = np.linalg.eigh(scale[:, None] * information * scale)
     along = np.vstack([np.eye(len(scale)), directions.T * scale])
     return np.asarray((along @ cells.x) ** 2)
