@@ -47,7 +47,7 @@ def test_machines_get_json(regress, folder):
     assert code == 0 and data["family"] == "logistic" and data["people"] == 4000
     names = ["(intercept)", "smokes=yes", "age=young", "age=yes, very"]
     assert [each["term"] for each in data["coefficients"]] == names
-    figures = {"term", "estimate", "standard_error", "low", "high", "odds_ratio"}
+    figures = {"term", "estimate", "standard_error", "low", "high", "unbounded", "odds_ratio"}
     assert set(data["coefficients"][0]) == figures
     found = incrowd.regress(
         incrowd.Plan.load(folder / "plan.json"),
@@ -145,13 +145,12 @@ WANTED = """
 outcome = "ill"
 on = ["smokes", "age"]
 reference = { age = "old" }
-shares = { ill = [0.9, 0.1] }
 """
 SURVEY = """name = "health"
 crowd = 4000
 privacy = { epsilon = 16.0, analysis = "local" }
 question = [
-    { id = "ill", type = "yesno" },
+    { id = "ill", type = "yesno", shares = { yes = 0.1 } },
     { id = "smokes", type = "yesno" },
     { id = "age", type = "choice", options = ["young", "old", "yes, very"] },
 ]
@@ -163,8 +162,8 @@ def planned(folder, call, monkeypatch):
     """Plan a survey that wants regressions, and say what the command said."""
     monkeypatch.chdir(folder)
 
-    def plan(wanted, *options):
-        (folder / "wanted.toml").write_text(SURVEY + wanted)
+    def plan(wanted, *options, survey=SURVEY):
+        (folder / "wanted.toml").write_text(survey + wanted)
         return call("plan", "wanted.toml", "-o", "wanted.json", "--no-side-by-side", *options)
 
     return plan
@@ -218,10 +217,9 @@ def test_of_several_regressions_one_is_named(planned, call):
 
 def test_a_plan_says_why_a_regression_will_tell_nothing(planned):
     """And how many people with this noise would be enough."""
-    rare = WANTED.replace("0.9, 0.1", "0.9999, 0.0001")
-    code, _, err = planned(rare)
+    code, _, err = planned(WANTED, survey=(rare := SURVEY.replace("yes = 0.1 ", "yes = 0.0001 ")))
     assert code == 0 and "cannot be estimated: the share of people" in err
-    (found,) = json.loads(planned(rare, "--json")[1])["regressions"]
+    (found,) = json.loads(planned(WANTED, "--json", survey=rare)[1])["regressions"]
     assert found["coefficients"] == [] and "separation" in found["reason"]
-    assert f"with this noise {found['enough']:,} people would be enough" in err
+    assert f"or {found['enough']:,} people with this noise" in err
     assert json.loads(planned("", "--json")[1])["regressions"] == []

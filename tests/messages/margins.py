@@ -83,6 +83,9 @@ CASES = {
     "margins of another message": apart,
     "margins of three wide questions": lambda _: wide(WIDE | {"id": "d"}, WIDE | {"id": "e"}),
     "margins of two wide questions": lambda _: wide(WIDE | {"id": "d"}),
+    "merged answers of no table": lambda _: incrowd.estimate(
+        plan(), sent(), merge={"a": [["no", "maybe"]]}
+    ),
     "weights of unlinked bits to a margin with noise": lambda _: incrowd.estimate(
         strata.plan(), strata.reports(), tables=[["drinks"]], margins={"sick": {"no": 1, "yes": 1}}
     ),

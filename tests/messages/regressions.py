@@ -37,8 +37,10 @@ def several():
     return incrowd.plan(survey(YESNO, YESNO | {"id": "b"}, regression=wanted))
 
 
-def planned(asked, outcome, *on):
-    return lambda _: incrowd.forecast_regression(incrowd.plan(asked), outcome=outcome, on=on)
+def planned(asked, outcome, *on, **options):
+    return lambda _: incrowd.forecast_regression(
+        incrowd.plan(asked), outcome=outcome, on=on, **options
+    )
 
 
 def of(kind, outcome, *on, **options):
@@ -130,6 +132,31 @@ CASES = {
     "scores of a logistic model": model("a", ["b"], family="logistic", scores=[0, 1]),
     "no scores of answers that are no numbers": model("b", ["a"], family="linear"),
     "an interaction alone": model("a", ["b:d"]),
+    "a score as an outcome": model("score(b)", ["a"]),
+    "scores of a predictor without a slope": model("a", ["b"], predictor_scores={"b": [1, 2, 3]}),
+    "scores of a predictor that are too few": model(
+        "a", ["score(b)"], predictor_scores={"b": [1, 2]}
+    ),
+    "scores of merged bins": planned(
+        survey(YESNO, {"id": "n", "type": "number", "edges": [0, 1, 3]}),
+        "a",
+        "score(n)",
+        merge={"n": [["0 to <1", "1 to <3"]]},
+    ),
+    "an unknown penalty": model("a", ["b"], penalty="lasso"),
+    "a penalty of a linear model": model("b", ["a"], scores=[0, 1, 2], penalty="firth"),
+    "a penalty with another method": model("a", ["b"], penalty="firth", method="likelihood"),
+    "answers of no question merged": model("a", ["b"], merge={"z": [["x", "y"]]}),
+    "answers that are not there merged": model("a", ["b"], merge={"b": [["x", "q"]]}),
+    "one answer merged": model("a", ["b"], merge={"b": [["x"]]}),
+    "answers merged twice": model("a", ["b"], merge={"b": {"u": ["x", "y"], "v": ["y", "z"]}}),
+    "all answers merged": model("a", ["b"], merge={"b": [["x", "y", "z"]]}),
+    "answers merged under the name of an answer": model("a", ["b"], merge={"b": {"x": ["x", "y"]}}),
+    "two groups of one name": model("a", ["b"], merge={"b": [["x", "y"], ["x", "y"]]}),
+    "answers merged as text": model("a", ["b"], merge={"b": "x + y"}),
+    "answers that overlap merged": model("a", ["b"], merge={"c": [["x", "y"]]}),
+    "words merged": of("text", "a", "b", merge={"t": [["x", "y"]]}),
+    "edges merged": planned(SPENT, "cost", "a", merge={"cost": [["0", "10"]]}),
     "scores that are too few": model("b", ["a"], scores=[0, 1]),
     "weights for a model of pairs": model(
         "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
@@ -168,6 +195,14 @@ COMMANDS = {
     "scores that are no numbers": regress("--outcome", "b", "--on", "a", "--scores", "few,many"),
     "shares that are expected of reports": regress(
         "--outcome", "a", "--on", "b", "--share", "b=0.5,0.3,0.2"
+    ),
+    "merges of no question": regress("--outcome", "a", "--on", "b", "--merge", "x + y"),
+    "two merges of one name": regress(
+        *("--outcome", "a", "--on", "b", "--merge", "b: u = x + y", "--merge", "b: u = y + z")
+    ),
+    "a penalty that is not known": regress("--outcome", "a", "--on", "b", "--penalty", "lasso"),
+    "scores of predictors that are no numbers": regress(
+        *("--outcome", "a", "--on", "score(b)", "--predictor-scores", "b=few,many,all")
     ),
     "a regression with another ending": regress("--outcome", "a", "--on", "b", "-o", "model.txt"),
 }

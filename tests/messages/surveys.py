@@ -156,7 +156,9 @@ CASES = {
     "references as text": regression(reference="b"),
     "a wanted reference that is no answer": regression(reference={"b": "maybe"}),
     "scores as words": regression(scores=["few", "many"]),
-    "wanted shares that do not sum to one": regression(shares={"a": [0.5, 0.4]}),
+    "wanted merges of no answer": regression(merge={"b": [["yes", "maybe"]]}),
+    "a wanted penalty that is not known": regression(penalty="lasso"),
+    "wanted scores of no predictor": regression(predictor_scores={"b": [1, 2]}),
     "a regression of memoised and other questions": regression(REMEMBERED, on=["m"]),
     "a regression across messages": regression(
         message=[{"questions": ["a"]}, {"questions": ["b"]}]

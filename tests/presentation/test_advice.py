@@ -185,16 +185,19 @@ def test_a_crowd_of_each_stratum_is_said_with_that_of_all():
 # --- regressions -----------------------------------------------------------------------------
 
 
-def explained(crowd, **changed):
+def explained(crowd, shares=None, **changed):
+    """shares: of yes, for some questions."""
     raw = {"name": "A", "crowd": crowd, "privacy": {"epsilon": 8.0, "analysis": "local"}}
-    raw["question"] = [{"id": id, "type": "yesno"} for id in ("ill", "smokes", "moves")]
+    stated = {id: {"shares": {"yes": share}} for id, share in (shares or {}).items()}
+    ids = ("ill", "smokes", "moves")
+    raw["question"] = [{"id": id, "type": "yesno"} | stated.get(id, {}) for id in ids]
     raw["regression"] = [{"outcome": "ill", "on": ["smokes", "moves"], **changed}]
     return incrowd.plan(incrowd.Survey.of(raw))
 
 
 def test_how_many_people_tell_an_odds_ratio_is_enough_and_needed():
     """With so many people and the same noise it is told; with a hundredth fewer it is not."""
-    plan = explained(400, shares={"moves": [0.8, 0.2]})
+    plan = explained(400, shares={"moves": 0.2})
     (line,) = advice.odds_seen(plan, incrowd.forecast_regressions(plan))
     assert line.startswith("ill=yes: an odds ratio of ") and "for moves=yes, the least" in line
     people = int(line.split(" takes ")[1].split()[0].replace(",", ""))
@@ -205,10 +208,19 @@ def test_how_many_people_tell_an_odds_ratio_is_enough_and_needed():
         assert (norm.ppf(0.975) * error <= math.log(1.5)) == told
 
 
-@pytest.mark.parametrize("changed", [{"family": "linear"}, {"shares": {"ill": [1.0, 0.0]}}])
-def test_nothing_is_said_of_odds_where_there_are_none(changed):
-    plan = explained(2000, **changed)
+def test_nothing_is_said_of_the_odds_of_a_linear_model():
+    plan = explained(2000, family="linear")
     assert list(advice.odds_seen(plan, incrowd.forecast_regressions(plan))) == []
+
+
+@pytest.mark.parametrize(("share", "estimable"), [(0.0, False), (0.03, True)])
+def test_a_model_that_is_often_refused_is_one_of_the_first_things_said(share, estimable):
+    """Also where it is expected to be told. Wrong: the odds ratio that is then detected, alone."""
+    plan = explained(3000, shares={"ill": share})
+    (found,) = expected = incrowd.forecast_regressions(plan)
+    first, *_ = advice.odds_seen(plan, expected)
+    assert found.refusal > 0.05 and found.estimable is estimable
+    assert first.startswith(f"ill=yes: reports will not support this model in {found.refusal:.0%} ")
 
 
 def test_nothing_is_said_of_odds_that_are_told():

@@ -32,8 +32,14 @@ def test_a_regression_is_the_randomized_questions_of_its_formula():
 
 def test_everything_that_a_formula_says_survives_a_plan():
     more = {"family": "linear", "scores": [0, 2], "reference": {"age": "old"}}
-    wanted = ILL | more | {"shares": {"ill": [0.9, 0.1]}}
-    made = survey(wanted)
+    penalized = {"on": ["score(age)"], "predictor_scores": {"age": [1, 3]}, "penalty": "firth"}
+    merge = {"visits": {"few": ["0 to <2", "2 to <5"]}}
+    visits = {"id": "visits", "type": "number", "edges": [0, 2, 5]}
+    made = survey(
+        ILL | more | {"on": ["age"], "merge": merge},
+        {"outcome": "ill"} | penalized,
+        question=[*QUESTIONS[:2], visits, QUESTIONS[3]],
+    )
     plan = incrowd.plan(made)
     assert incrowd.Plan.loads(plan.dumps()).survey == made
     assert plan.digest != incrowd.plan(survey(ILL)).digest

@@ -19,6 +19,7 @@ from incrowd.cli.options import (
     Engine,
     Margins,
     Master,
+    MergeAnswers,
     NoiseOnly,
     OfThoseWhoAnswered,
     Output,
@@ -159,6 +160,7 @@ def estimate(
     plan: PlanFile,
     reports: ReportsFiles,
     table: Tables = None,
+    merge: MergeAnswers = None,
     margins: Margins = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     noise_only: NoiseOnly = False,
@@ -176,8 +178,8 @@ def estimate(
     \b
     Example:
       incrowd estimate plan.json reports.parquet -o report.html
-      incrowd estimate plan.json reports.parquet --table smoker,health
-      incrowd estimate plan.json reports.parquet --margins margins.toml
+      incrowd estimate plan.json reports.parquet --table smoker,health --margins margins.toml
+      incrowd estimate plan.json reports.parquet --merge "health: fair + poor"
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
@@ -185,7 +187,7 @@ def estimate(
         check_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
-    made = certified(plan)
+    made = certified(plan, merge)
     changed = _Changed(incrowd.load_margins(margins) if margins else None, of_those_who_answered)
     asked, joined = _asked(table), bool(covariance or simultaneous or any(changed))
     kind: Kind = "pairs" if joined else "singles"
@@ -251,6 +253,7 @@ def postprocess(
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
     ] = 0,
+    merge: MergeAnswers = None,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
@@ -261,7 +264,7 @@ def postprocess(
       incrowd postprocess plan.json reports.parquet --bootstrap 100
     """
     check_reports(*reports)
-    made = certified(plan)
+    made = certified(plan, merge)
     asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
     received, releases = receipts_of(made, reports), releases_in(reports)
     with working("post-processing"), naming(*reports):
@@ -286,6 +289,7 @@ def compare(
     reference: Annotated[
         str | None, typer.Option(help="Group that each other one is compared with; else the first.")
     ] = None,
+    merge: MergeAnswers = None,
     margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
@@ -299,7 +303,7 @@ def compare(
       incrowd compare plan.json reports.parquet smoker health --margins margins.toml
     """
     check_reports(reports)
-    made = certified(plan)
+    made = certified(plan, merge)
     received, releases = receipts_of(made, [reports]), releases_in([reports])
     with counting(reports) as parts:
         found = incrowd.compare(

@@ -17,8 +17,13 @@ from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
+<<<<<<< HEAD
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+=======
+from incrowd.plans.merging import with_merged
+>>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
 from incrowd.reports.files import is_stream
+from incrowd.survey.merging import parsed_merges
 
 STANDARD_OUTPUT = 1
 
@@ -70,6 +75,7 @@ Margins = Annotated[
     Path | None,
     typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
 ]
+<<<<<<< HEAD
 Simultaneous = Annotated[
     SimultaneousMethod | None,
     choice(
@@ -82,6 +88,14 @@ OfThoseWhoAnswered = Annotated[
     bool,
     typer.Option(
         "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
+=======
+MergeAnswers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--merge",
+        help='Answers to read as one, as "QUESTION: a + b" or "QUESTION: NAME = a + b"; may be '
+        "repeated.",
+>>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
     ),
 ]
 NoiseOnly = Annotated[
@@ -182,11 +196,14 @@ def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
         raise UsageError.of(field, str(folder), allowed) from None
 
 
-def certified(path: Path) -> incrowd.Plan:
-    """A plan that keeps what it says. Raises PlanError: a digest alone can be made by anybody."""
+def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
+    """A plan that keeps what it says. merge: answers that are read as one, as --merge names them.
+
+    Raises PlanError: a digest alone can be made by anybody; UsageError for what cannot be merged.
+    """
     made = incrowd.Plan.load(path)
     check_certificate(made, path)
-    return made
+    return with_merged(made, parsed_merges(made.survey.questions, merge or []))
 
 
 def check_certificate(made: incrowd.Plan, path: Path) -> None:

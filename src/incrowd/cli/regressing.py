@@ -17,6 +17,7 @@ from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
     Margins,
+    MergeAnswers,
     NoiseOnly,
     Output,
     PlanFile,
@@ -31,7 +32,8 @@ from incrowd.errors import MISSING, UsageError
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regression_page, regressions
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, Family
+from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, PENALTIES, Family, Penalty
+from incrowd.survey.merging import parsed_merges
 from incrowd.survey.questions import TABLE_SEPARATOR
 from incrowd.workflow.regress import METHODS
 
@@ -45,7 +47,8 @@ Outcome = Annotated[
 On = Annotated[
     list[str] | None,
     typer.Option(
-        help="Predictors, as a,b,c; a=yes for one answer; a:b for an interaction.",
+        help="Predictors, as a,b,c; a=yes for one answer; score(a) for one slope over all; a:b for "
+        "an interaction.",
         autocompletion=questions_joined(BETWEEN),
     ),
 ]
@@ -64,6 +67,18 @@ Chosen = Annotated[
 Scores = Annotated[
     str | None,
     typer.Option(help="Value of each answer to the outcome of a linear model, as 0,1,2."),
+]
+PredictorScores = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Score of each answer to a predictor score(QUESTION), as QUESTION=1,2,5; may be "
+        "repeated.",
+        autocompletion=question_is,
+    ),
+]
+Penalized = Annotated[
+    Penalty | None,
+    choice("--penalty", PENALTIES, "firth: penalized likelihood, where groups are separated."),
 ]
 By = Annotated[
     Method | None,
@@ -93,6 +108,9 @@ def regress(
     reference: References = None,
     family: Chosen = None,
     scores: Scores = None,
+    predictor_scores: PredictorScores = None,
+    merge: MergeAnswers = None,
+    penalty: Penalized = None,
     method: By = None,
     margins: Margins = None,
     noise_only: NoiseOnly = False,
@@ -115,15 +133,9 @@ def regress(
     """
     _check_files(plan, files := reports or [], forecast, output, margins, share or [])
     made = certified(plan)
-    asked: dict[str, Any] = {
-        "outcome": outcome,
-        "on": _predictors(made, on) if on else None,
-        "reference": _of_questions(made, "--reference", reference or []),
-        "family": family,
-        "scores": None if scores is None else _numbers("--scores", scores),
-        "method": method,
-        "noise_only": noise_only,
-    }
+    asked = _read(made, on, reference, scores, predictor_scores, merge)
+    asked |= {"outcome": outcome, "family": family, "penalty": penalty}
+    asked |= {"method": method, "noise_only": noise_only}
     received = receipts_of(made, files)
     if forecast:
         found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
@@ -135,6 +147,24 @@ def regress(
     _give(found, output, json)
     show.receipts(received, releases_in(files))
     _end(found)
+
+
+def _read(
+    made: incrowd.Plan,
+    on: list[str] | None,
+    reference: list[str] | None,
+    scores: str | None,
+    predictor_scores: list[str] | None,
+    merge: list[str] | None,
+) -> dict[str, Any]:
+    """What options say of a model, as the library takes it."""
+    return {
+        "on": _predictors(made, on) if on else None,
+        "reference": _of_questions(made, "--reference", reference or []),
+        "scores": None if scores is None else _numbers("--scores", scores),
+        "predictor_scores": _scores(made, predictor_scores or []),
+        "merge": parsed_merges(made.survey.questions, merge or []),
+    }
 
 
 def _end(found: incrowd.Regression) -> None:
@@ -208,6 +238,12 @@ def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str
 def _shares(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
     said = _of_questions(made, "--share", texts)
     return {id: _numbers("--share", values) for id, values in said.items()}
+
+
+def _scores(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
+    option = "--predictor-scores"
+    said = _of_questions(made, option, texts)
+    return {id: _numbers(option, values) for id, values in said.items()}
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -36,13 +36,15 @@ def bootstrap_bias(
     copies: int = 1,
     draws: int = 200,
     seed: int = 0,
+    shown: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> BootstrapBias:
     """Draw collections from `shares`, fit each, compare with `shares`.
 
     fit: from a histogram of report patterns (int64, an axis for each question) to shares of the
     shape of `shares`. shares: the post-processed estimate, >= 0 with sum one. channels: for each
     question P(report pattern | answer), shape (patterns, answers). In each draw `people` people
-    are sampled and each sends `copies` reports (Efron, Tibshirani 1993, chapter 10). Raises
+    are sampled and each sends `copies` reports (Efron, Tibshirani 1993, chapter 10). shown: what
+    is shown of shares, as with merged answers; of that the bias is told. Raises
     TableError if the shares are no distribution, or there are fewer than 2 draws.
     """
     if np.any(shares < 0) or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-6):
@@ -53,11 +55,11 @@ def bootstrap_bias(
     generator = np.random.default_rng(seed)
     truth = shares / shares.sum()
     refits = np.array(
-        [fit(_draw(generator, truth, channels, people, copies)) for _ in range(draws)]
+        [shown(fit(_draw(generator, truth, channels, people, copies))) for _ in range(draws)]
     )
     spread = refits.std(axis=0, ddof=1)
     return BootstrapBias(
-        bias=refits.mean(axis=0) - truth,
+        bias=refits.mean(axis=0) - shown(truth),
         standard_error=spread / np.sqrt(draws),
         spread=spread,
         draws=draws,

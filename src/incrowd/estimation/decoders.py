@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from scipy import sparse
 
 from incrowd.channels.base import Channel
 from incrowd.survey import AnyQuestion
@@ -17,10 +18,15 @@ class Decoder:
     """How one question of a table is read out of the reports.
 
     mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
+<<<<<<< HEAD
     (1, the report's bits), an unbiased estimate g of "this person gave this answer", and g^2.
     low, high: between which g lies, whatever a report says. given: shape (answers, 2), the mean of
     g^2 over the reports of a person who gave another answer (the least of these), and of one who
     gave this one.
+=======
+    (1, the report's bits), an unbiased estimate g of "this person gave this answer", and what has
+    the mean of g^2. low, high: between which g lies, whatever a report says.
+>>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
     """
 
     answers: tuple[str, ...]
@@ -36,9 +42,9 @@ def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
 
     A k-ary response is sent as one set bit: g of answer i is inverse[i, report].
     """
-    inverse = channel.inverse
     if not channel.of_answers:
-        return decoder(question, inverse)
+        return decoder(question, channel.inverse)
+    inverse = merging(question) @ channel.inverse
     mean, square = (np.pad(g, [(0, 0), (1, 0)]) for g in (inverse, inverse**2))
     low, high = float(inverse.min()), float(inverse.max())
     return Decoder(question.answers, mean, square, low, high, squares_given(inverse))
@@ -61,6 +67,7 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     bits = question.domain.bits
     values = inverse if bits == 1 else np.tile(inverse[1], (bits, 1))  # at s = 0, at s = 1
     mean, square = _affine(values, bits), _affine(values**2, bits)
+<<<<<<< HEAD
     low, high = float(values.min()), float(values.max())
     return Decoder(question.answers, mean, square, low, high, bits_given(values))
 
@@ -83,6 +90,25 @@ def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
     least = reduce(np.multiply.outer, [each.min(axis=1) for each in given])
     own = reduce(np.multiply.outer, [each[:, 1] for each in given])
     return np.asarray(np.maximum(np.minimum(least, own - 1), 0.0))
+=======
+    merge = merging(question)
+    most = float(merge.sum(axis=1).max())  # of the answers that are read as one
+    low, high = most * float(values.min()), most * float(values.max())
+    return Decoder(question.answers, merge @ mean, merge @ square, low, high)
+
+
+def merging(question: AnyQuestion) -> sparse.csr_array:
+    """Shape (answers, answers of a record): which answers of a record are read as which.
+
+    g of several answers is the sum of theirs. A person gives one of them at most, and the noise of
+    their bits is independent, so that the mean of g^2 is the sum of those of its parts: a product
+    of two has the mean of two indicators that exclude each other, which is 0.
+    """
+    places = {answer: place for place, answer in enumerate(question.answers)}
+    rows = [places[question.read_as(answer)] for answer in question.recorded]
+    size = len(rows)
+    return sparse.csr_array((np.ones(size), (rows, np.arange(size))), shape=(len(places), size))
+>>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
 
 
 def _affine(values: np.ndarray, bits: int) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.decoders import merging
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import (
     LikelihoodFit,
@@ -79,10 +80,13 @@ def fitted(
     """A table from the patterns of reports, by "simplex" or "likelihood".
 
     readings: of several messages that hold the table the one in which it is sharpest is taken.
-    draws: simulated collections that tell the bias, 0 for none.
+    draws: simulated collections that tell the bias, 0 for none. Answers are merged last: the sum of
+    the changed shares.
     """
     reading = max(readings, key=lambda reading: reading.weight)
-    histogram, channels, inverses = _patterns(questions, reading)
+    asked = [question.with_merged(()) for question in questions]
+    histogram, channels, inverses = _patterns(asked, reading)
+    merges = [merging(question).toarray() for question in questions]
 
     def unbiased(counts: np.ndarray) -> np.ndarray:
         return along_axes(inverses, counts / counts.sum())
@@ -91,6 +95,9 @@ def fitted(
         if method == "simplex":
             return project_to_simplex(unbiased(counts))
         return maximise_likelihood(counts, channels)
+
+    def merged(shares: np.ndarray) -> np.ndarray:
+        return along_axes(merges, shares)
 
     found, message = fit(histogram), reading.message
     em = found if isinstance(found, LikelihoodFit) else None
@@ -101,12 +108,14 @@ def fitted(
         answers=tuple(question.answers for question in questions),
         method=found.method,
         statement=found.statement,
-        estimate=found.estimate,
-        raw=unbiased(histogram),
+        estimate=merged(found.estimate),
+        raw=merged(unbiased(histogram)),
         guarantee=guarantee,
         log_likelihood=tuple(em.log_likelihood.tolist()) if em else (),
         warning=em.warning if em else "",
-        bias=bootstrap_bias(lambda counts: fit(counts).estimate, *law) if draws else None,
+        bias=bootstrap_bias(lambda counts: fit(counts).estimate, *law, shown=merged)
+        if draws
+        else None,
         seed=seed,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import bdtrc
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import (
@@ -15,10 +16,11 @@ from incrowd.estimation.covariance import (
     estimate_joint,
     question_pair_decoder,
 )
-from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.decoders import merging, question_decoder
 from incrowd.estimation.tables import TableEstimate, combined, estimate_options, estimate_table
 from incrowd.plans import Message, Plan
 from incrowd.plans.slots import slots
+from incrowd.survey import AnyQuestion
 
 Ids = tuple[str, ...]
 
@@ -61,13 +63,31 @@ def _estimated(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> Tabl
     questions = [plan.survey.question(id) for id in ids]
     counts, message = reading.counts, reading.message
     if message.unlinked:
-        inverse = message.noise.inverse
-        answers = questions[0].answers
-        return estimate_options(ids[0], answers, counts, inverse, message.copies, noise_only)
+        return _options(questions[0], reading, noise_only)
     singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
     channels = message.channels
     decoders = [question_decoder(q, channels[q.id]) for q in questions]
     return estimate_table(ids, decoders, singles, message.copies, noise_only)
+
+
+def _options(question: AnyQuestion, reading: Reading, noise_only: bool) -> TableEstimate:
+    """A question whose set bits travel unlinked; the noise of merged bits is independent, so that
+    its variances add up, and their count is binomial if nobody gave any of these answers."""
+    message, counts = reading.message, reading.counts
+    assert message.noise is not None
+    given = question.id, question.recorded, counts, message.noise.inverse, message.copies
+    made = estimate_options(*given, noise_only)
+    if not question.merged:
+        return made
+    merge = merging(question)
+    trials = merge.sum(axis=1).astype(np.int64) * int(counts[0])
+    return replace(
+        made,
+        answers=(question.answers,),
+        estimate=merge @ made.estimate,
+        noise_error=np.sqrt(merge @ made.noise_error**2),
+        p_values=bdtrc(merge @ counts[1:] - 1, trials, message.noise.q),
+    )
 
 
 def joint(

@@ -49,6 +49,7 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
         scale = text_scale(question)
         fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
         return Axis(0.0, 1, fixed, scale)
+    question = question.with_merged(())
     cells = len(question.answers)
     share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
     if channel is None:

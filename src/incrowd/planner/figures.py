@@ -154,9 +154,11 @@ def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
 
 
 def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
-    """The question of a table of one question of numbers."""
+    """The question of a table of one question of numbers, if its bins are as they were asked."""
     question = survey.question(ids[0])
-    return question if len(ids) == 1 and isinstance(question, Number | Amount) else None
+    if len(ids) > 1 or question.merged:
+        return None
+    return question if isinstance(question, Number | Amount) else None
 
 
 def _intervals(joint: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:

@@ -45,9 +45,18 @@ def known_margins(survey: Survey, given: Given) -> tuple[Known, ...]:
     totals = {name: math.fsum(shares.values()) for name, shares in given.items()}
     _check_sums(totals)
     return tuple(
-        Known(_parts(name), {_parts(a): n / totals[name] for a, n in shares.items()})
+        _known(survey, _parts(name), {_parts(a): n / totals[name] for a, n in shares.items()})
         for name, shares in given.items()
     )
+
+
+def _known(survey: Survey, ids: Answers, shares: Mapping[Answers, float]) -> Known:
+    """A margin as its questions are read: the shares of merged answers add up."""
+    questions, found = [survey.question(id) for id in ids], dict[Answers, float]()
+    for answers, share in shares.items():
+        read = tuple(q.read_as(answer) for q, answer in zip(questions, answers, strict=True))
+        found[read] = found.get(read, 0.0) + share
+    return Known(ids, found)
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -81,7 +90,8 @@ def _exclusive(question: AnyQuestion) -> bool:
 def _wrong_answers(
     name: str, questions: list[AnyQuestion], shares: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    possible = [BETWEEN.join(each) for each in product(*(q.answers for q in questions))]
+    named = ((*q.answers, *(a for each in q.merged for a in each.answers)) for q in questions)
+    possible = [BETWEEN.join(each) for each in product(*named)]
     for answer, value in shares.items():
         if answer not in possible:
             listed = ", ".join(possible[:MOST_SHOWN]) + (", …" * (len(possible) > MOST_SHOWN))

@@ -30,7 +30,7 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
     if randomizer is None:
         return None
     try:
-        made = _made(randomizer, len(question.answers))
+        made = _made(randomizer, len(question.recorded))
         made.inverse  # noqa: B018  a device that cannot be inverted is an error now
         if made.epsilon == math.inf:
             raise PrivacyError.of("channel", InWords(made), _TELLS)

@@ -28,7 +28,13 @@ def strata(survey: Survey) -> Names:
     """The names of all strata, as "law / 2024"; none where no question is open."""
     if not survey.open:
         return ()
-    return tuple(map(SEPARATOR.join, product(*(question.answers for question in survey.open))))
+    return tuple(map(SEPARATOR.join, product(*(question.recorded for question in survey.open))))
+
+
+def answers_in(survey: Survey) -> dict[str, Answers]:
+    """For every stratum the answers to the open questions, as an analysis reads them."""
+    read = (map(question.read_as, question.recorded) for question in survey.open)
+    return dict(zip(strata(survey), product(*read), strict=True))
 
 
 def stratum_numbers(survey: Survey, codes: Mapping[str, np.ndarray], people: int) -> np.ndarray:
@@ -38,7 +44,7 @@ def stratum_numbers(survey: Survey, codes: Mapping[str, np.ndarray], people: int
     """
     found = np.zeros(people, np.int64)
     for question in survey.open:
-        found = found * len(question.answers) + codes[question.id]
+        found = found * len(question.recorded) + codes[question.id]
     return found
 
 
@@ -76,8 +82,7 @@ def label(names: Names) -> str:
 def said_by(survey: Survey, ids: Sequence[str], released: Iterable[Names]) -> set[tuple[str, ...]]:
     """What the people of some releases may have answered to some open questions."""
     open_ids = [question.id for question in survey.open]
-    combinations = product(*(question.answers for question in survey.open))
-    answers = dict(zip(strata(survey), combinations, strict=True))
+    answers = answers_in(survey)
     places = [open_ids.index(id) for id in ids]
     return {tuple(answers[name][place] for place in places) for each in released for name in each}
 
@@ -93,7 +98,7 @@ def told_apart(
     open_ids = [question.id for question in survey.open]
     places = [open_ids.index(id) for id in ids]
     answers = [question.answers for question in survey.open]
-    combinations = dict(zip(strata(survey), product(*answers), strict=True))
+    combinations = answers_in(survey)
     home: dict[Answers, _Part] = {}
     for names in released:
         said = {tuple(combinations[name][place] for place in places) for name in names}

@@ -14,6 +14,7 @@ from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import short_percent, written_out
+from incrowd.presentation.regressions import SELDOM
 from incrowd.survey import Survey
 
 # Name, messages, reports a person, the error of the wanted tables (None if there is none), and the
@@ -140,10 +141,16 @@ def sharper(made: Plan, error: float, others: Sequence[Way]) -> Iterator[str]:
 
 
 def odds_seen(made: Plan, expected: Sequence[Regression]) -> Iterator[str]:
-    """Of each logistic regression what its least sharp coefficient tells, and how many people it
-    takes to tell odds ratios of 1.5, if they are more: their errors fall with the square root."""
+    """Of each regression how often it is refused, if that is not rare; of a logistic one what its
+    least sharp coefficient tells, and how many people it takes to tell odds ratios of 1.5, if they
+    are more: their errors fall with the square root."""
     crowd, each = made.survey.crowd, " in each stratum" if made.survey.open else ""
     for found in expected:
+        if found.refusal is not None and found.refusal > SELDOM:
+            yield (
+                f"{found.outcome}: reports will not support this model in {found.refusal:.0%} of "
+                "surveys; below the plan stands what would work."
+            )
         if found.family != "logistic" or not found.estimable:
             continue
         worst = max(found.coefficients[1:], key=attrgetter("standard_error"))

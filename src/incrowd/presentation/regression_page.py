@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,11 +15,13 @@ from markupsafe import Markup
 from rich.cells import cell_len
 
 from incrowd.estimation.regression.results import Coefficient, Regression
+from incrowd.estimation.regression.variables import SLOPE
 from incrowd.presentation import guarantees, regressions
 from incrowd.presentation.regressions import times
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.simulated import marked, simulation_warning
 from incrowd.reports.files import checked_ending, replaced
+from incrowd.survey import Survey
 from incrowd.survey.formulas import OTHERS
 
 TOGETHER = " × "
@@ -29,8 +32,8 @@ LETTERS = 7  # pixels of a roomy character of the names at the side of a plot
 class Group(NamedTuple):
     """The coefficients of one predictor, or of an interaction.
 
-    ids: of its questions. against: the answers that its own are compared with. answers: for each
-    coefficient. places: of its coefficients among all.
+    ids: of its questions. against: the answers that its own are compared with; "" of a slope.
+    answers: for each coefficient. places: of its coefficients among all.
     """
 
     ids: tuple[str, ...]
@@ -43,13 +46,19 @@ class Group(NamedTuple):
 def groups(found: Regression) -> list[Group]:
     """The predictors of a model in the survey's words; the intercept is no part of them."""
     survey, made, start = found.plan.survey, [], 1
-    for ids, terms in groupby(found.terms[1:], lambda term: tuple(id for id, _ in term)):
-        answers = tuple(TOGETHER.join(survey.label_of(*level) for level in term) for term in terms)
-        references = (_label(found, id, _reference(found, id)) for id in ids)
+    for ids, same in groupby(found.terms[1:], lambda term: tuple(id for id, _ in term)):
+        terms = list(same)
+        answers = tuple(TOGETHER.join(_said(survey, *level) for level in term) for term in terms)
+        sloped = [id for id, level in terms[0] if level == SLOPE]
+        references = [_label(found, id, _reference(found, id)) for id in ids if id not in sloped]
         places = range(start, start := start + len(answers))
         question = TOGETHER.join(map(survey.text_of, ids))
         made.append(Group(ids, question, TOGETHER.join(references), answers, places))
     return made
+
+
+def _said(survey: Survey, id: str, level: str) -> str:
+    return "each step of one" if level == SLOPE else survey.label_of(id, level)
 
 
 def _reference(found: Regression, id: str) -> str:
@@ -72,8 +81,9 @@ def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> 
     odds = [(each.ratio, each.low, each.high) for each in found.odds_ratios]
     ends = odds or [(each.estimate, each.low, each.high) for each in found.coefficients]
     shown = groups(found)
+    domain = _domain([value for each in ends[1:] for value in each], bool(odds))
     values = [
-        {"group": number, "answer": answer, **dict(zip(ENDS, ends[place], strict=True))}
+        {"group": number, "answer": answer, **_drawn(ends[place], domain)}
         for number, group in enumerate(shown)
         for answer, place in zip(group.answers, group.places, strict=True)
     ]
@@ -87,7 +97,7 @@ def forest_plot(found: Regression, width: int = 560, most_labels: int = 200) -> 
         headings=f"{json.dumps(headings)}[datum.value]",
         labels=labels,
         plot=plot,
-        domain=_domain([value for each in ends[1:] for value in each], bool(odds)),
+        domain=domain,
         across="odds ratio" if odds else "difference",
         nothing=1 if odds else 0,
         ticks=[step * 10.0**power for power in range(-12, 12) for step in (1, 2, 5)],
@@ -101,9 +111,16 @@ def _heading(found: Regression, group: Group, letters: int) -> str:
     return TOGETHER.join(textwrap.shorten(text, most, placeholder=" …") for text in texts)
 
 
+def _drawn(ends: Sequence[float], domain: Sequence[float]) -> dict[str, float]:
+    """Point and ends; one that is open lies at the edge of the plot."""
+    low, high = domain
+    return dict(zip(ENDS, (min(max(each, low), high) for each in ends), strict=True))
+
+
 def _domain(ends: Sequence[float], log: bool) -> list[float]:
     """All that is drawn, and where nothing differs, with a little room at both ends."""
-    low, high = min(ends), max(ends)
+    drawn = [end for end in ends if math.isfinite(end) and (end > 0 or not log)]
+    low, high = min(drawn), max(drawn)
     if log:
         return [min(low, 1.0) / 1.1, max(high, 1.0) * 1.1]
     room = 0.03 * (max(high, 0.0) - min(low, 0.0)) or 0.01
@@ -130,7 +147,7 @@ def page(found: Regression) -> str:
         intercept="mean" if found.family == "linear" else "odds",
         notes=regressions.said_below(found),
         reading=list(reading(found)) if drawn else [],
-        way=regressions.WAYS[found.method],
+        way=regressions.way(found),
     )
 
 
@@ -167,7 +184,8 @@ def reading(found: Regression) -> Iterator[str]:
     group, place = max(single, key=lambda each: _clearness(found.coefficients[each[1]]))
     others = "are those that others are set against" if crossed else "are the same"
     who = f"“{group.answers[place - group.places.start]}” ({group.question})"
-    against = f"at “{group.against}”, among people whose other answers {others}"
+    compared = f"at “{group.against}”" if group.against else "one step below"
+    against = f"{compared}, among people whose other answers {others}"
     yield (_difference if found.family == "linear" else _ratio)(found, place, who, against)
     if crossed:
         yield (
@@ -186,8 +204,9 @@ def _ratio(found: Regression, place: int, who: str, against: str) -> str:
     return (
         f"The odds of “{said}” are the people who answered so for each one who did not. An odds "
         f"ratio of {times(each.ratio)} at {who} says that there these odds are "
-        f"{times(each.ratio)} times those {against}; by the interval, {times(each.low)} to "
-        f"{times(each.high)} times. A ratio of 1 says that nothing differs."
+        f"{times(each.ratio)} times those {against}; by the interval, "
+        f"{regressions.odds_between(each.low, each.high)} times. A ratio of 1 says that nothing "
+        "differs."
     )
 
 

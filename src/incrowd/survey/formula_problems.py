@@ -8,6 +8,7 @@ from incrowd.errors import MISSING, Problem, likely
 from incrowd.survey.formulas import (
     FAMILIES,
     IS,
+    PENALTIES,
     Formula,
     Meant,
     Named,
@@ -15,14 +16,20 @@ from incrowd.survey.formulas import (
     meant,
     named,
     parts,
+    scored,
 )
-from incrowd.survey.questions import Amount, Multi, Text
+from incrowd.survey.merging import merge_problems, merged_questions
+from incrowd.survey.questions import Amount, Multi, Number, Text
 
 CLOSE = 1e-6  # to one, of a sum of shares as people write them
 
 
 def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem]:
     """What cannot be meant; of names that nothing has, only those."""
+    if unmerged := tuple(merge_problems(questions, formula.merge)):
+        yield from unmerged
+        return
+    questions = merged_questions(tuple(questions.values()), formula.merge)
     singles = [text for text in formula.on if not parts(text, questions)]
     places = [("outcome", formula.outcome), *(("on", text) for text in singles)]
     unknown = [each for place in places for each in _name_problems(*place, questions)]
@@ -34,10 +41,11 @@ def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem
     found = meant(formula, questions)
     yield from _twice_problems(found, singles)
     yield from _reference_problems(formula, found)
+    yield from _predictor_score_problems(formula, found)
+    yield from _penalty_problems(formula, found)
     for text in formula.on:
         yield from _interaction_problems(text, parts(text, questions), found.singles)
     yield from _outcome_problems(formula, found)
-    yield from _share_problems(formula.shares, found)
 
 
 def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Problem]:
@@ -52,7 +60,11 @@ def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Prob
         allowed = "its set bits travel unlinked, so that no report tells an answer; use another"
         yield Problem(field, found.question.id, allowed)
     elif found.answer is None and isinstance(found.question, Multi):
-        allowed = f"its answers overlap; name one, as in {text}{IS}{found.question.answers[0]}"
+        id, first = found.question.id, found.question.answers[0]
+        allowed = f"its answers overlap; name one, as in {id}{IS}{first}"
+        yield Problem(field, text, allowed)
+    elif found.scored and field == "outcome":
+        allowed = f"a score is for a predictor; name {found.question.id}, and scores for it"
         yield Problem(field, text, allowed)
     elif found.answer is not None and found.answer not in found.question.answers:
         known = found.question.answers
@@ -69,7 +81,7 @@ def _twice_problems(found: Meant, singles: Sequence[str]) -> Iterator[Problem]:
 
 
 def _reference_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
-    whole = {text: each for text, each in found.singles.items() if each.answer is None}
+    whole = {text: each for text, each in found.singles.items() if each.whole}
     for id, answer in formula.reference.items():
         if id not in whole:
             said = f"should be of {', '.join(whole)}" if whole else "leave it out"
@@ -78,6 +90,35 @@ def _reference_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
         elif answer not in whole[id].levels:
             known = f"{likely(answer, whole[id].levels)}use one of {', '.join(whole[id].levels)}"
             yield Problem("reference", answer, f"{id} has no such answer; {known}")
+
+
+def _predictor_score_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
+    """A number for each answer to a predictor with a slope."""
+    sloped = {each.question.id: each for each in found.singles.values() if each.scored}
+    for id in formula.predictor_scores:
+        if id not in sloped:
+            said = f"should be of {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
+            allowed = f"no predictor is the score of that question; {said}"
+            yield Problem("predictor_scores", id, allowed)
+    for id, each in sloped.items():
+        values = formula.predictor_scores.get(id)
+        if values is None:
+            if isinstance(each.question, Number) and each.question.merged:
+                allowed = f"merged bins have no middle; give a number for {', '.join(each.levels)}"
+                yield Problem(f"predictor_scores.{id}", MISSING, allowed)
+        elif len(values) != len(each.levels) or len(set(values)) < 2:
+            allowed = f"should be a number for each of {', '.join(each.levels)}, not all the same"
+            yield Problem(f"predictor_scores.{id}", list(values), allowed)
+
+
+def _penalty_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
+    if formula.penalty is None:
+        return
+    if formula.penalty not in PENALTIES:
+        yield Problem("penalty", formula.penalty, f"use {', '.join(PENALTIES)}, or leave it out")
+    elif found.family == "linear":
+        allowed = "a linear model needs none, since no group can be separated; leave it out"
+        yield Problem("penalty", formula.penalty, allowed)
 
 
 def _interaction_problems(
@@ -138,8 +179,11 @@ def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
         yield Problem("scores", list(formula.scores) or MISSING, allowed)
 
 
-def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iterator[Problem]:
-    """Shares of answers that no people can have, or that the regression does not ask for."""
+def share_problems(
+    shares: Mapping[str, Sequence[float]], formula: Formula, questions: Questions
+) -> Iterator[Problem]:
+    """Shares of answers that no people can have, or that a right formula does not ask for."""
+    found = meant(formula, questions)
     noisy = {each.id: each for each in found.questions if not each.open}
     for id, values in shares.items():
         question = noisy.get(id)
@@ -148,7 +192,7 @@ def _share_problems(shares: Mapping[str, Sequence[float]], found: Meant) -> Iter
             allowed = "should be of a question of the regression with noise and one answer"
             yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
             continue
-        fits = len(values) == len(question.answers) and min(values) >= 0
+        fits = len(values) == len(question.recorded) and min(values) >= 0
         if not fits or abs(sum(values) - 1) > CLOSE:
-            allowed = f"should be shares of {', '.join(question.answers)} that sum to 1"
+            allowed = f"should be shares of {', '.join(question.recorded)} that sum to 1"
             yield Problem("shares", list(values), allowed)

@@ -1,7 +1,7 @@
 """What is regressed on what, in the words of a person.
 
-`smoker` is a question, `health=poor` one of its answers against all others, `age:smoker` the
-interaction of two predictors.
+`smoker` is a question, `health=poor` one of its answers against all others, `score(health)` one
+slope over all its answers, `age:smoker` the interaction of two predictors.
 """
 
 from __future__ import annotations
@@ -12,15 +12,24 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import Field, FiniteFloat
 
 from incrowd.survey.frozen import Frozen
+from incrowd.survey.merging import merged_questions
 from incrowd.survey.questions import Amount, AnyQuestion, Number
 
 Family = Literal["logistic", "linear"]
+Penalty = Literal["firth"]
 Questions = Mapping[str, AnyQuestion]
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
+PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 BETWEEN = ":"  # variables of an interaction
 IS = "="  # a question and its answer
 OTHERS = "any other"  # all answers but one
+SCORE = "score({})"  # of the answers to a question
+
+
+def scored(id: str) -> str:
+    """A question as a predictor with one slope over the scores of its answers."""
+    return SCORE.format(id)
 
 
 def _none(value: object) -> bool:
@@ -33,8 +42,9 @@ class Formula(Frozen):
     outcome, on: what is explained, and by what. reference: for a predictor the answer with which
     the others are compared; by default its first. family: by default logistic for two levels,
     else linear. scores: the value of each answer to the outcome of a linear model; by default the
-    middle of a bin. shares: for some questions the shares of the answers that are expected, on
-    which the errors to expect depend.
+    middle of a bin. predictor_scores: the same for predictors `score(...)`; by default the middle
+    of a bin, or 1, 2, 3 and so on. merge: for some questions groups of answers that are read as
+    one, or a name for each group. penalty: "firth" for Firth's penalized likelihood.
     """
 
     outcome: str = Field(min_length=1)
@@ -42,10 +52,16 @@ class Formula(Frozen):
     reference: dict[str, str] = Field(default_factory=dict, exclude_if=_none)
     family: str | None = Field(default=None, exclude_if=_none)
     scores: tuple[FiniteFloat, ...] = Field(default=(), exclude_if=_none)
-    shares: dict[str, tuple[FiniteFloat, ...]] = Field(default_factory=dict, exclude_if=_none)
+    predictor_scores: dict[str, tuple[FiniteFloat, ...]] = Field(
+        default_factory=dict, exclude_if=_none
+    )
+    merge: dict[str, dict[str, tuple[str, ...]] | tuple[tuple[str, ...], ...]] = Field(
+        default_factory=dict, exclude_if=_none
+    )
+    penalty: str | None = Field(default=None, exclude_if=_none)
 
     def __hash__(self) -> int:
-        """Tables of references and shares have none of their own."""
+        """Tables of references and scores have none of their own."""
         return hash((self.outcome, self.on))
 
     def __str__(self) -> str:
@@ -53,10 +69,11 @@ class Formula(Frozen):
 
 
 class Named(NamedTuple):
-    """A question of a regression, or one answer to it against all others."""
+    """A question of a regression, one answer to it against all others, or its score."""
 
     question: AnyQuestion
     answer: str | None = None
+    scored: bool = False
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -66,7 +83,13 @@ class Named(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether its levels have values of their own."""
-        return self.answer is None and isinstance(self.question, Number | Amount)
+        numbers = isinstance(self.question, Number | Amount) and not self.question.merged
+        return self.answer is None and numbers
+
+    @property
+    def whole(self) -> bool:
+        """Whether each of its levels has a coefficient, but for one that they are compared with."""
+        return self.answer is None and not self.scored
 
 
 class Meant(NamedTuple):
@@ -87,6 +110,9 @@ def named(text: str, questions: Questions) -> Named | None:
     """The question, or the answer to one, that a text names; None if no question is meant."""
     if question := questions.get(text):
         return Named(question)
+    for question in questions.values():
+        if text == scored(question.id):
+            return Named(question, scored=True)
     for place in (at for at, letter in enumerate(text) if letter == IS):
         if question := questions.get(text[:place]):
             return Named(question, text[place + 1 :])
@@ -102,6 +128,7 @@ def parts(text: str, questions: Questions) -> tuple[str, ...]:
 
 def meant(formula: Formula, questions: Questions) -> Meant:
     """What a formula without problems says."""
+    questions = merged_questions(tuple(questions.values()), formula.merge)
     outcome = named(formula.outcome, questions)
     singles = {text: each for text in formula.on if (each := _single(text, questions))}
     crossed = tuple(filter(None, (parts(text, questions) for text in formula.on)))

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import Field, FiniteFloat, field_validator, model_validator
+from pydantic import Field, FiniteFloat, PrivateAttr, field_validator, model_validator
 
 from incrowd.survey.domains import Domain
 from incrowd.survey.frozen import Frozen, Mistake
@@ -20,6 +20,7 @@ NO_ANSWER = "no answer"
 NONE = "none"  # a `multi` answer without any option, in a file of answers
 SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
+MERGED = " + "  # between answers that are merged, in the name of all of them
 SHOWN = 12  # answers, in a message
 MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
 CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
@@ -27,6 +28,13 @@ CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
 
 def _is_none(value: object) -> bool:
     return value is None
+
+
+class Merged(NamedTuple):
+    """Answers to a question that an analysis reads as one, and the name of that one."""
+
+    name: str
+    answers: tuple[str, ...]
 
 
 class _Question(Frozen):
@@ -51,6 +59,7 @@ class _Question(Frozen):
     help: Words | None = Field(default=None, exclude_if=_is_none)
     labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
     shares: dict[str, FiniteFloat] | None = Field(default=None, exclude_if=_is_none)
+    _merged: tuple[Merged, ...] = PrivateAttr(default=())  # of an analysis: no part of any file
 
     def __hash__(self) -> int:
         """Tables of words have none of their own."""
@@ -64,19 +73,44 @@ class _Question(Frozen):
         return id
 
     @property
-    def substantive(self) -> tuple[str, ...]:
-        """The answers, "no answer" left out; each type of question has its own."""
+    def choices(self) -> tuple[str, ...]:
+        """What people choose from, without "no answer"; each type of question has its own."""
         return ()
 
     @property
+    def recorded(self) -> tuple[str, ...]:
+        """Every answer of a record, in order; one bit each, except for a plain yes/no."""
+        return self.choices + ((NO_ANSWER,) if self.optional else ())
+
+    @property
     def answers(self) -> tuple[str, ...]:
-        """Every answer a table shows, in order; one bit each, except for a plain yes/no."""
-        return self.substantive + ((NO_ANSWER,) if self.optional else ())
+        """Every answer that a table shows, in order: those of a record, some merged into one."""
+        return tuple(dict.fromkeys(map(self.read_as, self.recorded)))
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The answers without "no answer"."""
+        return tuple(answer for answer in self.answers if answer != NO_ANSWER)
+
+    @property
+    def merged(self) -> tuple[Merged, ...]:
+        """Answers that this analysis reads as one; none of a question as it was asked."""
+        return self._merged
+
+    def with_merged(self, merged: tuple[Merged, ...]) -> Self:
+        """The same question, read with some answers merged; what is sent does not change."""
+        read = self.model_copy()
+        read._merged = merged
+        return read
+
+    def read_as(self, answer: str) -> str:
+        """The answer that a table shows for one of a record."""
+        return next((each.name for each in self._merged if answer in each.answers), answer)
 
     @property
     def domain(self) -> Domain:
         """The allowed records; by default exactly one of the answers."""
-        return Domain(len(self.answers), 1, 1)
+        return Domain(len(self.recorded), 1, 1)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -124,14 +158,14 @@ class _Question(Frozen):
 
     @property
     def stated_shares(self) -> tuple[float, ...] | None:
-        """The expected share of each of the answers, in order; None if none are stated.
+        """The expected share of each answer of a record, in order; None if none are stated.
 
         They sum to 1, except for `multi`, whose answers overlap. The one answer that may be left
         out has the rest.
         """
         if self.shares is None:
             return None
-        stated = [self.shares.get(answer) for answer in self.answers]
+        stated = [self.shares.get(answer) for answer in self.recorded]
         total = math.fsum(share for share in stated if share is not None)
         full = [max(0.0, 1 - total) if share is None else share for share in stated]
         return tuple(full if None in stated else (share / total for share in full))
@@ -194,7 +228,7 @@ class YesNo(_Question):
     type: Literal["yesno"] = "yesno"
 
     @property
-    def substantive(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:
         """No, yes."""
         return ("no", "yes")
 
@@ -223,7 +257,7 @@ class _WithOptions(_Question):
         return options
 
     @property
-    def substantive(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:
         """The options as the survey names them."""
         return self.options
 
@@ -263,14 +297,14 @@ class Multi(_WithOptions):
     @property
     def domain(self) -> Domain:
         """At most m of the answers (with "no answer" a superset of what can be sent)."""
-        return Domain(len(self.answers), 0, self.at_most)
+        return Domain(len(self.recorded), 0, self.at_most)
 
     @property
     def stated_shares(self) -> tuple[float, ...] | None:
         """The expected share of people who give each answer; answers overlap."""
         if self.shares is None:
             return None
-        return tuple(self.shares[answer] for answer in self.answers)
+        return tuple(self.shares[answer] for answer in self.recorded)
 
     def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
         if missing := [answer for answer in self.answers if answer not in shares]:
@@ -305,7 +339,7 @@ class Number(_WithEdges):
     type: Literal["number"] = "number"
 
     @property
-    def substantive(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:
         """The bins: "0 to <1", ..., "12 or more"."""
         shown = [format(edge, ".12g") for edge in self.edges]
         bins = (f"{a} to <{b}" for a, b in pairwise(shown))
@@ -322,18 +356,18 @@ class Amount(_WithEdges):
     type: Literal["amount"] = "amount"
 
     @property
-    def substantive(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:
         """The edges."""
         return tuple(format(edge, ".12g") for edge in self.edges)
 
     @property
     def domain(self) -> Domain:
         """One free bit, or one of several."""
-        return Domain(1, 0, 1) if len(self.answers) == 2 else super().domain
+        return Domain(1, 0, 1) if len(self.recorded) == 2 else super().domain
 
     @model_validator(mode="after")
     def _distinct(self) -> Amount:
-        if len(set(self.substantive)) < len(self.edges):
+        if len(set(self.choices)) < len(self.edges):
             allowed = "two are the same number to 12 digits; use edges farther apart"
             raise Mistake("edges", list(self.edges), allowed)
         return self

@@ -18,7 +18,7 @@ from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
-from incrowd.survey.questions import AnyQuestion, Question
+from incrowd.survey.questions import MERGED, AnyQuestion, Question
 from incrowd.survey.toml import read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
@@ -162,8 +162,12 @@ class Survey(views.Notebook, Frozen):
 
     def label_of(self, id: str, answer: str, language: str = "") -> str:
         """What people read in the place of an answer, or the answer itself."""
-        labels = self.question(id).labels or {}
-        return self._said(labels.get(answer), language) or answer
+        question = self.question(id)
+        for name, answers in question.merged:
+            if name == answer:
+                labels = MERGED.join(self.label_of(id, each, language) for each in answers)
+                return labels if name == MERGED.join(answers) else f"{name} ({labels})"
+        return self._said((question.labels or {}).get(answer), language) or answer
 
     def _said(self, words: str | dict[str, str] | None, language: str) -> str:
         return in_language(words, language or self.language, self.language) if words else ""

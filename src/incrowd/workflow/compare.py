@@ -12,7 +12,9 @@ from incrowd.planner.open_tables import joint_table
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for, derived
 from incrowd.plans import Plan
+from incrowd.plans.merging import with_merged
 from incrowd.presentation.plan_text import legend
+from incrowd.survey.merging import Merge
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
 
@@ -23,6 +25,7 @@ def compare(
     second: str,
     *,
     reference: str | None = None,
+    merge: Merge | None = None,
     margins: Given | None = None,
     noise_only: bool = False,
     accept_smaller_crowd: bool = False,
@@ -31,11 +34,13 @@ def compare(
     """Compare the answers to `second` between those who gave each answer to `first`.
 
     reference: the answer to `first` with which its others are compared, each against it, as in
-    `regress`; by default its first. margins: what is known of all people, as for `estimate`, to
-    which the table is weighted. received: as for `estimate`. Raises ReportsError as `estimate`
-    does, TableError for questions or answers that the plan does not have, and for what cannot be
-    weighted.
+    `regress`; by default its first. merge: answers that are read as one, as for `estimate`.
+    margins: what is known of all people, as for `estimate`, to which the table is weighted.
+    received: as for `estimate`. Raises ReportsError as `estimate` does, TableError for questions or
+    answers that the plan does not have, and for what cannot be weighted, UsageError for answers
+    that cannot be merged.
     """
+    plan = with_merged(plan, merge)
     ids = check_tables(plan, [(first, second)])[0]
     change = None if margins is None else Change(known_margins(plan.survey, margins), False)
     together = (counted_for(plan, ids, change),) if change else ()

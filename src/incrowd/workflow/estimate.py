@@ -16,7 +16,9 @@ from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
+from incrowd.survey.merging import Merge
 from incrowd.tally.consistency import nothing_of, people_of
 from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.subtables import with_tables
@@ -103,6 +105,7 @@ def estimate(
     reports: Reports | Tally,
     *,
     tables: Sequence[Sequence[str]] | None = None,
+    merge: Merge | None = None,
     margins: Given | None = None,
     of_those_who_answered: bool = False,
     noise_only: bool = False,
@@ -114,21 +117,22 @@ def estimate(
 ) -> Estimates:
     """Estimate tables from reports, or from their tally, unbiased, with standard errors.
 
-    tables: lists of question ids; by default the one-way tables and those the survey wants (of a
-    tally: all it counts). margins: what is known of all people, for each question (or several, as
-    "faculty | sex") the share or number of people of each answer: all figures are weighted to them.
-    of_those_who_answered: "no answer" is left out, shares are of those who answered all questions
-    of a table. noise_only: errors of the noise alone, the people being fixed; else noise plus
-    sampling. candidates: for each text question the words to look for; without them it is left out.
-    simultaneous: intervals for all cells of a table at once. covariance: of all cells. (Of unlinked
-    bits there are neither.) The guarantee is what holds for these reports: of reports that came
-    over a network that depends on what they state about it, and a malicious sender fills all places
-    of an upload. received: what their receipts say. Where questions are open the tables are of all
-    people of the released strata, the guarantee is that of the smallest, and `strata` has the
-    tables of each. Raises ReportsError if the reports are of another plan or fewer than the plan's
-    crowd (unless accepted: then the guarantee is recomputed), TableError for a table that cannot be
-    made, UsageError for margins that are none.
+    tables: lists of ids; by default the one-way tables and those the survey wants (of a tally: all
+    it counts). merge: for each question groups of answers to read as one. margins: what is known of
+    all people, for each question (or several, as "faculty | sex") the share or number of people of
+    each answer: all figures are weighted to them. of_those_who_answered: "no answer" is left out,
+    shares are of those who answered all questions of a table. noise_only: errors of the noise
+    alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
+    text question. simultaneous: intervals for all cells of a table at once. covariance: of all
+    cells. (Of unlinked bits there are neither.) The guarantee is what holds for these reports: of
+    reports that came over a network that depends on what they state about it, and a malicious
+    sender fills all places of an upload. received: what their receipts say. Where questions are
+    open the tables are of all people of the released strata, the guarantee is that of the smallest,
+    and `strata` has the tables of each. Raises ReportsError for reports of another plan, or fewer
+    than its crowd (unless accepted: then the guarantee is recomputed), TableError for tables,
+    UsageError for margins and merges that cannot be.
     """
+    plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, margins, of_those_who_answered)
     reports, wanted = _to_read(plan, reports, tables, change, bool(covariance or simultaneous))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from incrowd.errors import MISSING, UsageError
 from incrowd.survey import Survey
 from incrowd.survey.formulas import Formula, named
+from incrowd.survey.merging import Merge
 
 TILDE = "~"  # between what is explained and its predictors
 _PLUS = re.compile(r"\s+\+\s+")  # between predictors; an answer may be called 18+
@@ -39,7 +40,9 @@ def formula_of(
     reference: Mapping[str, str] | None = None,
     family: str | None = None,
     scores: Sequence[float] | None = None,
-    shares: Mapping[str, Sequence[float]] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: str | None = None,
 ) -> Formula:
     """The formula that is asked for. What else is given takes the place of what the survey says.
 
@@ -52,7 +55,9 @@ def formula_of(
         "reference": dict(reference or {}),
         "family": family,
         "scores": tuple(scores or ()),
-        "shares": dict(shares or {}),
+        "predictor_scores": dict(predictor_scores or {}),
+        "merge": dict(merge or {}),
+        "penalty": penalty,
     }
     given = {name: value for name, value in values.items() if value}
     if outcome is not None and on is not None:

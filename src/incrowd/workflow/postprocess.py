@@ -11,6 +11,8 @@ from incrowd.estimation.readings import joint
 from incrowd.estimation.results import Received
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Plan
+from incrowd.plans.merging import with_merged
+from incrowd.survey.merging import Merge
 from incrowd.tally.tally import Kind
 from incrowd.workflow.estimate import Reports, check_arrived, count
 
@@ -24,6 +26,7 @@ def postprocess(
     tables: Sequence[Sequence[str]],
     method: Method = "likelihood",
     bootstrap: int = 0,
+    merge: Merge | None = None,
     accept_smaller_crowd: bool = False,
     received: Sequence[Received] = (),
 ) -> tuple[Postprocessed, ...]:
@@ -32,6 +35,7 @@ def postprocess(
     method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
     (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
     equal). bootstrap: simulated collections that tell the bias of the first two, 0 for none.
+    merge: answers that are read as one, as for `estimate`; their changed shares are added up.
     received: as for `estimate`. Raises UsageError for an unknown method or fewer than 2 draws,
     TableError for tables whose answers overlap, or that are too large for a histogram of their
     bits; ReportsError as `estimate`.
@@ -41,6 +45,7 @@ def postprocess(
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         allowed = "should be 0, or at least 2 with simplex or likelihood"
         raise UsageError.of("bootstrap", bootstrap, allowed)
+    plan = with_merged(plan, merge)
     wanted = check_tables(plan, tables)
     for ids in wanted:
         if clear := set(ids) - set(plan.survey.closed(ids)):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
 import numpy as np
 
-from incrowd.errors import UsageError
+from incrowd.errors import IncrowdError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.regression.fitting import fit, fit_tables, silent_share
+from incrowd.estimation.regression.fitting import fit, fit_tables, no_fit, silent_share
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
 from incrowd.estimation.regression.likelihood import fit_likelihood, strata_of
 from incrowd.estimation.regression.model import Levels, Model, too_large
 from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
-from incrowd.estimation.regression.results import Method, Regression, of_fit
+from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
@@ -24,8 +25,10 @@ from incrowd.planner.margins import Given, Known, known_margins
 from incrowd.planner.sources import Ids, Source, pair_weight, readings, sources
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
+from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
-from incrowd.survey.formulas import Family
+from incrowd.survey.formulas import Family, Formula, Penalty
+from incrowd.survey.merging import Merge
 from incrowd.tally.acceptance import accepted
 from incrowd.tally.moments import extract
 from incrowd.tally.tally import Tally
@@ -37,6 +40,7 @@ from incrowd.workflow.regression_strata import (
     present,
     strata_by_answers,
 )
+from incrowd.workflow.separation import advice, ways_out
 from incrowd.workflow.weighted_regression import Found, weighted_fit
 
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -52,6 +56,9 @@ def regress(
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: Penalty | None = None,
     method: Method | None = None,
     margins: Given | None = None,
     noise_only: bool = False,
@@ -60,17 +67,19 @@ def regress(
 ) -> Regression:
     """Explain the answers to one question by those to others, without bias from the noise.
 
-    outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; `a:b` in
-    `on` is the interaction of two predictors; what is asked in clear is a predictor without noise.
-    By default the survey's only regression. reference: for a predictor the answer with which the
-    others are compared; by default its first. family: "logistic" (log odds of yes, or of the answer
-    that was named) or "linear" (scores: the value of each answer, by default the middle of a bin).
-    method: "table" (of outcome and predictors together), "pairs" (a linear model of any number of
-    questions) or "likelihood" (logistic, one report a person, few questions: sharper, consistent,
-    not unbiased); by default the table, or pairs where it is too large.
-
-    margins: what is known of all people, as for `estimate`: the model is then that of people who
-    have these margins (method "table" alone). received: as for `estimate`.
+    outcome, on: ids of questions, or QUESTION=ANSWER for one answer against all others; in `on`,
+    `score(a)` is one slope over the answers to a, and `a:b` the interaction of two predictors; what
+    is asked in clear is a predictor without noise. By default the survey's only regression.
+    reference: for a predictor the answer with which the others are compared, by default its first.
+    family: "logistic" (log odds of yes, or of the answer that was named) or "linear" (scores: the
+    value of each answer, by default the middle of a bin). predictor_scores: for `score(a)` the same
+    for the answers to a, by default the middle of a bin, or 1, 2, 3 and so on. merge: as for
+    `estimate`. penalty: "firth" for Firth's penalized likelihood, which separated groups do not
+    stop, with intervals of a score test. method: "table" (of outcome and predictors together),
+    "pairs" (a linear model of any number of questions) or "likelihood" (logistic, one report a
+    person, few questions: sharper, consistent, not unbiased); by default the table, or pairs where
+    it is too large. margins: as for `estimate`: the model is of people who have them ("table").
+    received: as for `estimate`.
 
     Left out are people who did not answer, and strata released as one that differ in a predictor;
     answers in clear that no others gave have no coefficient (`absent`). `reason` says what reports
@@ -78,8 +87,22 @@ def regress(
     not travel together or cannot be weighted, ReportsError as `estimate`, and for a predictor of
     which one answer is left.
     """
-    formula = formula_of(plan.survey, outcome, on, reference, family, scores)
+    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    formula = formula_of(plan.survey, *what)
+    return _explained(plan, formula, reports, method, margins, noise_only, accept_smaller_crowd)
+
+
+def _explained(
+    plan: Plan,
+    formula: Formula,
+    reports: Reports,
+    method: Method | None,
+    margins: Given | None,
+    noise_only: bool,
+    accept_smaller_crowd: bool,
+) -> Regression:
     model = model_of(plan.survey, formula)
+    asked, plan = plan, with_merged(plan, formula.merge)
     known = () if margins is None else known_margins(plan.survey, margins)
     method = chosen_method(plan, model, _weighted_method(method, known), noise_only)
     parts = [reports] if isinstance(reports, Collection) else list(reports)
@@ -89,9 +112,29 @@ def regress(
     found = _FITS[method](plan, model, parts, counted, noise_only)
     if known:
         found = weighted_fit(plan, model, counted, known, noise_only, plain=found.fit)
+    elif found.fit.separated:
+        found = found._replace(fit=_advised(asked, formula, found.fit, counted, noise_only))
     made = _regression(plan, model, found, method, noise_only)
     people, names = min(each.people for each in arrived), tuple(each.name for each in known)
     return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+
+
+def _advised(plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool) -> Fit:
+    """A refusal with the ways out that work for these reports."""
+
+    def fitted(formula: Formula) -> Fit:
+        try:
+            read = with_merged(plan, formula.merge)
+            model = of_the_released(read, model_of(read.survey, formula), counted)
+            made = _by_table(read, model, (), counted, noise_only).fit
+        except IncrowdError as error:
+            return no_fit(str(error))
+        ends = [(each.low, each.high) for each in made.coefficients[1:]]
+        nothing = bool(ends) and np.isinf(ends).all()
+        return no_fit("no interval has an end") if nothing else made
+
+    ways = ways_out(plan.survey, formula, refused, fitted)
+    return replace(refused, reason=f"{refused.reason}; {advice([way.words for way in ways])}")
 
 
 def _regression(
@@ -123,6 +166,9 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
             "with noise, if nobody is left out; use method='table'"
         )
         raise UsageError.of("method", method, allowed)
+    if model.penalty and method != "table":
+        allowed = "a penalty is for the table of all questions; use method='table', or no penalty"
+        raise UsageError.of("method", method, allowed)
     if method == "likelihood":
         _check_likelihood(plan, model, noise_only)
     if method != "pairs" and not model.fits_a_table:
@@ -142,11 +188,12 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     """Raises UsageError for a model that has no likelihood here."""
     held = sources(plan, model.ids)
     fits = model.family == "logistic" and not model.optional and not noise_only
-    whole = all(variable.name == variable.question.id for variable in model.randomized)
+    whole = all(v.name == v.question.id and not v.question.merged for v in model.randomized)
     if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
         allowed = (
-            "it needs a logistic model of whole questions that everybody answers, one report of "
-            "each person, and has errors of noise and sampling; use method='table'"
+            "it needs a logistic model of whole questions that everybody answers, without merged "
+            "answers or scores, one report of each person, and has errors of noise and sampling; "
+            "use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 

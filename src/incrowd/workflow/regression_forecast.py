@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -12,26 +12,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.errors import TableError, UsageError
+from incrowd.errors import IncrowdError, TableError, UsageError
+from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Reading
 from incrowd.estimation.regression.expected import Shares, expected_counts
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
-from incrowd.estimation.regression.fitting import fit, fit_tables, silent_share
+from incrowd.estimation.regression.fitting import (
+    Risk,
+    fit,
+    fit_tables,
+    linear_risk,
+    no_fit,
+    refusal_risk,
+    silent_share,
+)
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
-from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
+from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.planner.precision import assumed_shares
 from incrowd.planner.sources import pair_weight, sources
 from incrowd.plans import Plan
+from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
-from incrowd.survey.formulas import Family, Formula
+from incrowd.survey import AnyQuestion
+from incrowd.survey.formula_problems import share_problems
+from incrowd.survey.formulas import Family, Formula, Penalty
+from incrowd.survey.merging import Merge
 from incrowd.workflow.formulas import formula_of
 from incrowd.workflow.regress import chosen_method
+from incrowd.workflow.separation import ways_out
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
+RARE = 0.05  # of surveys, in which a model may be refused without a word about it
 NOTHING = np.zeros((0, 0))
 
 
@@ -43,6 +59,9 @@ def forecast_regression(
     reference: Mapping[str, str] | None = None,
     family: Family | None = None,
     scores: Sequence[float] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: Penalty | None = None,
     method: Method | None = None,
     noise_only: bool = False,
     shares: Shares | None = None,
@@ -52,13 +71,19 @@ def forecast_regression(
     Where questions are asked in clear, that crowd is in every stratum, whether they are predictors
     or not.
 
-    shares: for some questions the shares of the answers that are expected; of the others all are
-    taken to be alike. The errors are those to expect; the coefficients say nothing. Other
-    arguments, and what is raised, as `regress`; UsageError also for shares that cannot be, and for
-    the method "likelihood".
+    shares: for some questions the shares of the answers that are expected; of others those that the
+    survey states, or all are taken to be alike. The errors are those to expect; the coefficients
+    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what
+    is raised, as `regress`; UsageError also for shares that cannot be, and for the method
+    "likelihood".
     """
-    formula = formula_of(plan.survey, outcome, on, reference, family, scores, shares)
-    return _forecast(plan, formula, method, noise_only)
+    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    formula = formula_of(plan.survey, *what)
+    model_of(plan.survey, formula)
+    questions = {question.id: question for question in plan.survey.questions}
+    if problems := tuple(share_problems(shares or {}, formula, questions)):
+        raise UsageError(*problems)
+    return _forecast(plan, formula, shares or {}, method, noise_only)
 
 
 def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
@@ -71,33 +96,79 @@ def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
 
 def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
     try:
-        return _forecast(plan, formula)
+        return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        return _regression(plan, formula, Fit((), NOTHING, f"{problem.shown}; {problem.allowed}"))
+        found = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        return _regression(plan, formula, found, {})
 
 
 def _forecast(
-    plan: Plan, formula: Formula, method: Method | None = None, noise_only: bool = False
+    plan: Plan,
+    formula: Formula,
+    stated: Shares,
+    method: Method | None = None,
+    noise_only: bool = False,
 ) -> Regression:
     model = model_of(plan.survey, formula)
-    method = chosen_method(plan, model, method, noise_only)
+    method = chosen_method(with_merged(plan, formula.merge), model, method, noise_only)
     if method == "likelihood":
         allowed = "what it will tell is not known beforehand; use method='table'"
         raise UsageError.of("method", method, allowed)
     read = _from_pairs if method == "pairs" else _from_table
-    expected = read(plan, model, formula.shares, noise_only)
-    found = expected.fit(1.0)
+    asked = [each.question for each in (model.outcome, *model.predictors)]
+    known = {**plan.survey.shares, **stated}
+    shares = {question.id: known[question.id] for question in asked if question.id in known}
+
+    def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
+        other = model_of(plan.survey, formula)
+        return read(with_merged(plan, formula.merge), other, shares, noise_only)
+
+    expected = expecting(formula)
+    found, risk = expected.fit(1.0), expected.risk(1.0)
+    rare = risk.chance <= RARE and not found.reason
+    uneven = {q.id: _uneven_shares(q) for q in asked if not (q.open or q.id in shares)}
     return replace(
-        _regression(plan, formula, found),
+        _regression(plan, formula, found, shares),
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         left_out=expected.left_out,
-        enough=_enough(plan, expected.fit) if found.reason else None,
+        refusal=risk.chance,
+        risk=risk.who,
+        ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
+        enough=None if rare else _enough(plan, expected),
+        uneven=_compared(found, expecting(formula, {**uneven, **shares})) if uneven else None,
     )
 
 
-def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
+def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
+    return tuple(assumed_shares(question.with_merged(()), even=False).tolist())
+
+
+def _compared(found: Fit, expected: _Expected) -> Uneven:
+    """What other shares do to a forecast."""
+    pairs = zip(expected.fit(1.0).coefficients, found.coefficients, strict=False)
+    ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
+    return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
+
+
+def _ways_out(
+    plan: Plan, formula: Formula, expecting: Callable[[Formula], _Expected]
+) -> Iterator[str]:
+    """What makes it rare that a model is refused."""
+
+    def refused(formula: Formula) -> Fit:
+        """Without a reason if that is rare."""
+        try:
+            chance, levels, _ = expecting(formula).risk(1.0)
+        except IncrowdError as error:
+            return no_fit(str(error))
+        return replace(no_fit("" if chance <= RARE else "often refused"), separated=levels)
+
+    return (way.words for way in ways_out(plan.survey, formula, refused(formula), refused))
+
+
+def _regression(plan: Plan, formula: Formula, found: Fit, shares: Shares) -> Regression:
     """As it is planned, from a table with errors of noise and sampling."""
     model = model_of(plan.survey, formula)
     return of_fit(plan, model, found)(
@@ -106,14 +177,15 @@ def _regression(plan: Plan, formula: Formula, found: Fit) -> Regression:
         errors=NOISE_AND_SAMPLING,
         guarantee=plan.guarantee,
         expected=True,
-        shares=formula.shares,
+        shares=shares,
     )
 
 
 class _Expected(NamedTuple):
-    """fit: of so many times the crowd, with the plan's noise."""
+    """fit: of so many times the crowd, with the plan's noise. risk: that it will be refused."""
 
     fit: Callable[[float], Fit]
+    risk: Callable[[float], Risk]
     left_out: float = 0.0
 
 
@@ -126,16 +198,20 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     ]
     table = level_table(model.randomized, found, noise_only)
 
-    def fitted(times: float) -> Fit:
+    def tables(times: float) -> list[tuple[Levels, JointEstimate]]:
         more = replace(
             table,
             people=table.people * times,
             covariance=table.covariance / times,
             noise_covariance=table.noise_covariance / times,
         )
-        return fit_tables(model, [(levels, more) for levels in _strata(model)])
+        return [(levels, more) for levels in _strata(model)]
 
-    return _Expected(fitted, silent_share(model, [(levels, table) for levels in _strata(model)]))
+    return _Expected(
+        fit=lambda times: fit_tables(model, tables(times)),
+        risk=lambda times: refusal_risk(model, tables(times)),
+        left_out=silent_share(model, tables(1.0)),
+    )
 
 
 def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
@@ -145,13 +221,16 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
         for each in sources(plan, model.ids)
     ]
 
-    def fitted(times: float) -> Fit:
+    def evidence(times: float) -> Strata:
         people = _people(plan, model) * times
         stratum = partial(ExpectedPairs, people, sent, np.array(model.scores))
         parts = [stratum(lift_of(model, each), not noise_only) for each in _strata(model)]
-        return fit(model, Strata(parts, not noise_only))
+        return Strata(parts, not noise_only)
 
-    return _Expected(fitted)
+    return _Expected(
+        fit=lambda times: fit(model, evidence(times)),
+        risk=lambda times: linear_risk(evidence(times), len(model.terms)),
+    )
 
 
 def _people(plan: Plan, model: Model) -> int:
@@ -166,12 +245,16 @@ def _strata(model: Model) -> list[Levels]:
     """The answers to the predictors that are asked in clear; one stratum, if there are none."""
     clear = [each.question for each in model.predictors if each.question.id in model.open]
     ids = [question.id for question in clear]
-    said = product(*(question.answers for question in clear))
+    said = product(*(question.recorded for question in clear))
     return [dict(zip(ids, answers, strict=True)) for answers in said]
 
 
-def _enough(plan: Plan, fit: Callable[[float], Fit]) -> int | None:
-    """The crowd, to a quarter, with which the plan's noise tells the coefficients, if any does."""
-    steps = range(MOST_STEPS)
-    least = bisect_left(steps, True, key=lambda step: not fit(STEP**step).reason)
+def _enough(plan: Plan, expected: _Expected) -> int | None:
+    """The crowd, to a quarter, with which this noise seldom refuses the model, if any does."""
+
+    def rare(step: int) -> bool:
+        times = STEP**step
+        return expected.risk(times).chance <= RARE and not expected.fit(times).reason
+
+    least = bisect_left(range(MOST_STEPS), True, key=rare)
     return None if least == MOST_STEPS else math.ceil(plan.survey.crowd * STEP**least)

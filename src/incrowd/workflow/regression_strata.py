@@ -10,7 +10,7 @@ from incrowd.errors import InWords, ReportsError
 from incrowd.estimation.regression.model import Levels, Model, Term
 from incrowd.estimation.regression.variables import Variable
 from incrowd.plans import Plan
-from incrowd.plans.strata import Names, strata
+from incrowd.plans.strata import Names, answers_in
 from incrowd.tally.consistency import smallest
 from incrowd.tally.tally import Tally
 
@@ -82,9 +82,8 @@ def _check_there(clear: Sequence[Variable], found: Sequence[Levels]) -> None:
 
 def _levels(plan: Plan, clear: Sequence[Variable], names: Names) -> set[tuple[str, ...]]:
     """On which levels of some variables in clear the people of a release may be."""
-    asked = plan.survey.open
-    answers = dict(zip(strata(plan.survey), product(*(q.answers for q in asked)), strict=True))
-    places = [[question.id for question in asked].index(each.question.id) for each in clear]
+    answers, ids = answers_in(plan.survey), [question.id for question in plan.survey.open]
+    places = [ids.index(each.question.id) for each in clear]
     return {
         tuple(each.level_of(answers[name][at]) for each, at in zip(clear, places, strict=True))
         for name in names

@@ -36,11 +36,13 @@ def expected_axis(
 ) -> np.ndarray:
     """E[(1, the report's bits, pairs of them)] of one question.
 
-    Of a `multi` question half of what is allowed is given, each option by itself.
+    shares: of the answers; else all are alike, and of a `multi` question half of what is allowed
+    is given, each option by itself.
     """
     bits = question.domain.bits
     if isinstance(question, Multi):
-        records = np.full((1, bits), question.at_most / (2 * bits))
+        alike = np.full(bits, question.at_most / (2 * bits))
+        records, shares = (alike if shares is None else np.array(shares))[None], None
     else:
         records = np.arange(2)[:, None] if bits == 1 else np.eye(bits)
     said = np.hstack([np.ones((len(records), 1)), records]) @ channel.reported(bits).T

@@ -1,17 +1,23 @@
-"""A model from the words of a person: `smoker`, `health=poor`, `age:smoker`."""
+"""A model from the words of a person: `smoker`, `health=poor`, `score(health)`, `age:smoker`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
 from incrowd.errors import UsageError
 from incrowd.estimation.regression.model import Model
-from incrowd.estimation.regression.variables import Variable, against_others, scores_of, whole
+from incrowd.estimation.regression.variables import (
+    Variable,
+    against_others,
+    predictor_scores,
+    scores_of,
+    sloped,
+    whole,
+)
 from incrowd.survey import Amount, Number, Survey
 from incrowd.survey.formula_problems import formula_problems
-from incrowd.survey.formulas import Family, Formula, Meant, Named, meant
+from incrowd.survey.formulas import Family, Formula, Meant, Named, Penalty, meant
 
 
 def model_of(survey: Survey, formula: Formula) -> Model:
@@ -20,9 +26,7 @@ def model_of(survey: Survey, formula: Formula) -> Model:
     if problems := tuple(formula_problems(formula, questions)):
         raise UsageError(*problems)
     found = meant(formula, questions)
-    predictors = {
-        text: _referring(_variable(each), formula.reference) for text, each in found.singles.items()
-    }
+    predictors = {text: _predictor(each, formula) for text, each in found.singles.items()}
     return Model(
         cast(Family, found.family),
         _variable(found.outcome),
@@ -30,17 +34,22 @@ def model_of(survey: Survey, formula: Formula) -> Model:
         tuple(predictors.values()),
         tuple(tuple(predictors[text] for text in each) for each in found.interactions),
         frozenset(question.id for question in survey.open),
+        cast(Penalty | None, formula.penalty),
     )
 
 
 def _variable(found: Named) -> Variable:
-    question, answer = found
+    question, answer = found.question, found.answer
     return whole(question) if answer is None else against_others(question, answer)
 
 
-def _referring(variable: Variable, reference: Mapping[str, str]) -> Variable:
-    """A predictor, compared with the level that was asked for."""
-    level = reference.get(variable.question.id)
+def _predictor(found: Named, formula: Formula) -> Variable:
+    """A predictor, with its scores or compared with the level that was asked for."""
+    question = found.question
+    if found.scored:
+        stated = formula.predictor_scores.get(question.id)
+        return sloped(question, stated or predictor_scores(question))
+    variable, level = _variable(found), formula.reference.get(question.id)
     return variable if level is None else replace(variable, reference=variable.levels.index(level))
 
 
@@ -50,6 +59,7 @@ def _values(formula: Formula, found: Meant) -> tuple[float, ...]:
     Of two levels 1 for the second, which is yes or the answer that was named.
     """
     question, values = found.outcome.question, formula.scores or (0.0, 1.0)
-    if found.family == "linear" and not formula.scores and isinstance(question, Number | Amount):
+    if found.family == "linear" and not formula.scores and found.outcome.is_number:
+        assert isinstance(question, Number | Amount)
         values = scores_of(question)
     return (*values, *[0.0] * (len(_variable(found.outcome).levels) - len(values)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import compress, product
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS
 from incrowd.estimation.regression.variables import Variable
 from incrowd.survey import Amount
-from incrowd.survey.formulas import Family
+from incrowd.survey.formulas import Family, Penalty
 
 INTERCEPT = "(intercept)"
 Levels = Mapping[str, str]  # of questions that are asked in clear, by id
@@ -21,7 +21,8 @@ Levels = Mapping[str, str]  # of questions that are asked in clear, by id
 
 @dataclass(frozen=True)
 class Term:
-    """People who are on all of these levels of variables; everybody, if there are none."""
+    """People who are on all of these levels of variables; everybody, if there are none. SLOPE in
+    the place of a level is for the scores of all of them."""
 
     levels: tuple[tuple[Variable, str], ...] = ()
 
@@ -36,7 +37,8 @@ class Model:
     """scores: the value of the outcome on each of its levels; 0 and 1 for a logistic model.
 
     interactions: variables whose levels have coefficients together. open: the ids of the questions
-    that are asked in clear, so that a stratum of people says what their answer is.
+    that are asked in clear, so that a stratum of people says what their answer is. penalty: of a
+    logistic model.
     """
 
     family: Family
@@ -45,6 +47,7 @@ class Model:
     predictors: tuple[Variable, ...]
     interactions: tuple[tuple[Variable, ...], ...] = ()
     open: frozenset[str] = frozenset()
+    penalty: Penalty | None = None
 
     @property
     def randomized(self) -> tuple[Variable, ...]:
@@ -119,7 +122,15 @@ class Model:
     @property
     def references(self) -> tuple[str, ...]:
         """The levels that others are compared with."""
-        return tuple(each.term(each.levels[each.reference]) for each in self.predictors)
+        return tuple(v.term(v.levels[v.reference]) for v in self.predictors if not v.slope)
+
+    @property
+    def slopes(self) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
+        """For predictors with a slope the question's id, and the score of each answer."""
+        sloped = [v for v in self.predictors if v.slope]
+        each = (zip(v.levels, v.slope, strict=True) for v in sloped)
+        kept = (tuple(compress(pairs, v.counted)) for v, pairs in zip(sloped, each, strict=True))
+        return tuple(zip((v.question.id for v in sloped), kept, strict=True))
 
     @property
     def optional(self) -> bool:
@@ -129,7 +140,8 @@ class Model:
     @property
     def absent(self) -> tuple[str, ...]:
         """Levels of questions in clear that none of the released people are known to be on."""
-        return tuple(each.term(level) for each in self.predictors for level in each.absent)
+        each = (v for v in self.predictors if not v.slope)
+        return tuple(v.term(level) for v in each for level in v.absent)
 
     def without(self, absent: Mapping[str, tuple[str, ...]]) -> Model:
         """Some levels of some predictors, by name, left out: in interactions as well."""
@@ -171,19 +183,20 @@ def _design(model: Model, stratum: Levels) -> Design:
     counted = np.ones(len(next(iter(places.values()))), bool)
     for variable in (model.outcome, *model.predictors):
         counted &= variable.counted[_level(variable, places, stratum)]
-    rows = [counted * holding(model, term, stratum) for term in model.terms]
+    rows = [counted * term_values(model, term, stratum) for term in model.terms]
     scores = np.array(model.scores)[_level(model.outcome, places, stratum)]
     return Design(np.array(rows, float), scores, counted)
 
 
-def holding(model: Model, term: Term, *strata: Levels) -> np.ndarray:
-    """Whether the people of each cell of the tables are on the levels of a term."""
+def term_values(model: Model, term: Term, *strata: Levels) -> np.ndarray:
+    """What a term's coefficient is multiplied by in each cell of the tables: 1 where people are on
+    its levels, else 0; of a slope their score."""
     places = _places(model)
-    held = np.ones((len(strata), len(next(iter(places.values())))), bool)
-    for row, stratum in zip(held, strata, strict=True):
+    found = np.ones((len(strata), len(next(iter(places.values())))))
+    for row, stratum in zip(found, strata, strict=True):
         for variable, level in term.levels:
-            row &= _level(variable, places, stratum) == variable.levels.index(level)
-    return held.ravel()
+            row *= variable.values(level)[_level(variable, places, stratum)]
+    return found.ravel()
 
 
 def _places(model: Model) -> dict[str, np.ndarray]:

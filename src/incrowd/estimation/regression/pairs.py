@@ -183,16 +183,15 @@ def lift_of(model: Model, stratum: Levels) -> np.ndarray:
 
 
 def _lifted(model: Model, term: Term, stratum: Levels) -> np.ndarray:
-    """The row of the lift of a term: where its level with noise stands, if the stratum fits."""
-    names = [
-        (variable.name, level) for variable in model.randomized[1:] for level in variable.levels
-    ]
-    row, place = np.zeros(1 + len(names)), 0
+    """The row of the lift of a term: its values on the levels of its question with noise, times
+    those of the stratum's answers in clear."""
+    factor, noisy = 1.0, {}
     for variable, level in term.levels:
-        id = variable.question.id
-        if id not in model.open:
-            place = 1 + names.index((variable.name, level))
-        elif variable.level_of(stratum[id]) != level:
-            return row
-    row[place] = 1.0
-    return row
+        values, id = variable.values(level), variable.question.id
+        if id in model.open:
+            factor *= float(values[variable.levels.index(variable.level_of(stratum[id]))])
+        else:
+            noisy[variable.name] = values
+    others = model.randomized[1:]
+    rows = [noisy.get(each.name, np.zeros(len(each.levels))) for each in others]
+    return factor * np.concatenate([[float(not noisy)], *rows])

@@ -16,8 +16,9 @@ from incrowd.estimation.margins import weights_words
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Guarantee, Plan
-from incrowd.survey.formulas import Family
+from incrowd.survey.formulas import Family, Penalty
 
+MOST = 700.0  # of which e^x is still a number
 Method = Literal["table", "pairs", "likelihood"]
 
 
@@ -25,7 +26,8 @@ Method = Literal["table", "pairs", "likelihood"]
 class Coefficient:
     """One coefficient with its standard error and interval.
 
-    Of a logistic model on the scale of log odds, of a linear one in units of the outcome.
+    Of a logistic model on the scale of log odds, of a linear one in units of the outcome. Where the
+    reports set no limit on a side, low or high is infinite.
     """
 
     term: str
@@ -37,7 +39,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Odds:
-    """An odds ratio with its interval."""
+    """An odds ratio with its interval, which is 0 or infinite where it has no end."""
 
     ratio: float
     low: float
@@ -47,11 +49,28 @@ class Odds:
 @dataclass(frozen=True)
 class Fit:
     """coefficients: none, if the model cannot be estimated; reason: then why. covariance: of the
-    coefficients."""
+    coefficients. separated: the levels, after their questions, of people of whom it is not seen
+    that they have the outcome, or that they do not. refusal: the chance that reports like these do
+    not tell the coefficients, None if it is not known; risk: for which people mostly."""
 
     coefficients: tuple[Coefficient, ...]
     covariance: np.ndarray
     reason: str = ""
+    separated: tuple[tuple[str, str], ...] = ()
+    refusal: float | None = None
+    risk: str = ""
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """A forecast if answers whose shares are not stated are uneven.
+
+    refusal: the chance that reports will not tell the coefficients. error_ratio: the largest
+    standard error over that with equally common answers; None if none is expected in either case.
+    """
+
+    refusal: float
+    error_ratio: float | None
 
 
 @dataclass(frozen=True)
@@ -63,17 +82,21 @@ class Regression(views.Notebook, views.Tabular):
     answer, or were released with others who are on another level. method: "table" or "pairs"
     (unbiased estimating equations) or "likelihood". references: the levels that the others are
     compared with. outcome_level: the question of the outcome and its answer, "" if it is the whole
-    question. terms: for each coefficient of the model the questions and answers that it is
-    for; of the intercept none. scores: what each answer to the outcome counts in a linear model;
-    of an amount none, which counts as it is. absent: levels in clear without a coefficient, since
-    none of the released people are known to be on them. merged: the share of the people who were
-    released with others on another level, a part of left_out. errors: of the noise alone, or noise
-    plus sampling. reason: why there are no coefficients. expected: whether nothing was collected
-    yet and this is what to expect; then shares: those of answers that were stated, all answers to
-    other questions being alike; enough: if there are no coefficients, the crowd that would be large
-    enough for the same noise. margins: the names of the known margins that it is weighted to;
-    error_ratio: its standard errors over those without weights, in the mean square, if there are
-    both.
+    question. terms: for each coefficient of the model the questions and answers that it is for; of
+    the intercept none, of a slope its question and "". scores: what each answer to the outcome
+    counts in a linear model; of an amount none, which counts as it is. slopes: for predictors with
+    one slope, by id, the score of each answer. penalty: of the likelihood; then intervals are those
+    of a score test, and may be infinite on one side or both. absent: levels in clear without a
+    coefficient, since none of the released people are known to be on them. merged: the share of the
+    people who were released with others on another level, a part of left_out. errors: of the noise
+    alone, or noise plus sampling. reason: why there are no coefficients. expected: whether nothing
+    was collected yet and this is what to expect; then shares: those of answers that were stated,
+    all answers to other questions being alike; ways_out: what makes a refusal rare, and enough: the
+    crowd that does, for the same noise, if it is not rare; uneven: the same if answers whose shares
+    are not stated are uneven, None if there are none. refusal: the chance that such reports do not
+    tell the coefficients of a model that is read from a table, without weights; risk: for which
+    people mostly. margins: the names of the known margins that it is weighted to; error_ratio: its
+    standard errors over those without weights, in the mean square, if there are both.
     """
 
     family: Family
@@ -89,12 +112,18 @@ class Regression(views.Notebook, views.Tabular):
     outcome_level: tuple[str, str]
     terms: tuple[tuple[tuple[str, str], ...], ...]
     scores: tuple[tuple[str, float], ...] = ()
+    slopes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    penalty: Penalty | None = None
     absent: tuple[str, ...] = ()
     merged: float = 0.0
     left_out: float = 0.0
     reason: str = ""
     expected: bool = False
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    refusal: float | None = None
+    risk: str = ""
+    ways_out: tuple[str, ...] = ()
+    uneven: Uneven | None = None
     enough: int | None = None
     margins: tuple[str, ...] = ()
     error_ratio: float | None = None
@@ -125,7 +154,7 @@ class Regression(views.Notebook, views.Tabular):
 
 
 def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))
+    return math.exp(value) if value < MOST or math.isinf(value) else math.exp(MOST)
 
 
 def coefficients(
@@ -150,8 +179,12 @@ def of_fit(plan: Plan, model: Model, found: Fit) -> Callable[..., Regression]:
         references=model.references,
         terms=model.term_levels,
         scores=model.shown_scores,
+        slopes=model.slopes,
+        penalty=model.penalty,
         absent=model.absent,
         coefficients=found.coefficients,
         covariance=found.covariance,
         reason=found.reason,
+        refusal=found.refusal,
+        risk=found.risk,
     )

@@ -16,8 +16,8 @@ from incrowd.estimation.regression.evidence import Evidence, Table
 
 MOST_STEPS = 100
 MOST_CUTS = 40
-CLOSE = 1e-10  # of a step, in units of coefficients
-LARGEST = 25.0  # of a logistic coefficient: odds of e^25 are nobody's
+CLOSE = 1e-10  # of a step, in log odds
+LARGEST = 25.0  # log odds of a cell: odds of e^25 are nobody's
 BEYOND_NOISE = 2.0  # standard errors above zero, for what is divided by or whose logarithm is taken
 
 
@@ -36,6 +36,11 @@ class Strata:
     def weighted(self) -> list[tuple[float, Evidence]]:
         """The share of the people who are in each stratum."""
         return [(part.people / self.people, part) for part in self.parts]
+
+    def reach(self, beta: np.ndarray) -> float:
+        """How far from zero coefficients, or a step of them, bring the log odds of a cell."""
+        tables = (part for part in self.parts if isinstance(part, Table))
+        return max(float(np.abs(beta @ part.design.x).max()) for part in tables)
 
     def score(self, beta: np.ndarray) -> np.ndarray:
         """The mean over all people."""
@@ -73,10 +78,10 @@ def logistic_root(strata: Strata, size: int) -> np.ndarray | None:
     beta = np.zeros(size)
     for _ in range(MOST_STEPS):
         step = _uphill(strata.information(beta), strata.score(beta))
-        if np.abs(step).max() < CLOSE:
+        if strata.reach(step) < CLOSE:
             return beta
         shorter = _cut(strata, beta, step)
-        if shorter is None or np.abs(beta := beta + shorter).max() > LARGEST:
+        if shorter is None or strata.reach(beta := beta + shorter) > LARGEST:
             return None
     return None
 
@@ -91,7 +96,7 @@ def _uphill(information: np.ndarray, score: np.ndarray) -> np.ndarray:
 def _cut(strata: Strata, beta: np.ndarray, step: np.ndarray) -> np.ndarray | None:
     """The step, halved until it gains; rounding may hide the gain of a last small step."""
     start = gain(strata, beta)
-    step = step / max(1.0, np.abs(step).max() / 5)
+    step = step / max(1.0, strata.reach(step) / 5)
     for _ in range(MOST_CUTS):
         if gain(strata, beta + step) >= start - 1e-14 * abs(start):
             return step

@@ -1,0 +1,148 @@
+"""Merging of answers at analysis: several answers to a question are read as one.
+
+What is asked, sent and promised does not change. A question that is read with merged answers has
+fewer of them, and whatever reads reports follows: docs/estimates.md#merging-answers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from incrowd.errors import InWords, Problem, UsageError, likely
+from incrowd.survey.questions import MERGED, Amount, AnyQuestion, Merged, Multi, Text
+
+Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
+Merge = Mapping[str, Groups]  # of questions, by id
+
+
+def merged_answers(groups: Groups) -> tuple[Merged, ...]:
+    """The answers that are merged, with the names that were given, or made of them."""
+    if isinstance(groups, Mapping):
+        return tuple(Merged(name, tuple(answers)) for name, answers in groups.items())
+    return tuple(Merged(MERGED.join(answers), tuple(answers)) for answers in groups)
+
+
+def merged_questions(questions: Sequence[AnyQuestion], merge: Merge) -> dict[str, AnyQuestion]:
+    """All questions by id, those of `merge` with merged answers.
+
+    Raises UsageError for what cannot be merged.
+    """
+    known = {question.id: question for question in questions}
+    if problems := tuple(merge_problems(known, merge)):
+        raise UsageError(*problems)
+    return known | {
+        id: known[id].with_merged(merged_answers(groups)) for id, groups in merge.items()
+    }
+
+
+def merge_problems(questions: Mapping[str, AnyQuestion], merge: Merge) -> Iterator[Problem]:
+    """Why some answers cannot be merged."""
+    for id, groups in merge.items():
+        if id not in questions:
+            allowed = f"no question has this id; {likely(id, questions)}use {', '.join(questions)}"
+            yield Problem("merge", id, allowed)
+        elif reason := _whole_reason(questions[id]):
+            yield Problem("merge", id, reason)
+        elif not _readable(groups):
+            allowed = 'should be groups of answers, as in [["agree", "strongly agree"]]'
+            yield Problem(f"merge.{id}", groups, allowed)
+        else:
+            yield from _group_problems(questions[id], merged_answers(groups))
+
+
+def _whole_reason(question: AnyQuestion) -> str:
+    """Why no answers to a question can be merged; "" if they can be."""
+    if isinstance(question, Multi):
+        return (
+            "several of its options can be chosen at once, so the share of people who chose any of "
+            "them is not the sum of their shares; use a question with one answer"
+        )
+    if isinstance(question, Text):
+        return "it is a text question, which has words and no answers; leave it out"
+    if isinstance(question, Amount):
+        return (
+            "its answers are edges to which amounts are rounded, not ranges; use a question of "
+            "type number, whose bins can be merged"
+        )
+    return ""
+
+
+def _readable(groups: object) -> bool:
+    each = groups.values() if isinstance(groups, Mapping) else groups
+    return isinstance(each, Sequence | type({}.values())) and all(
+        isinstance(answers, Sequence) and not isinstance(answers, str) for answers in each
+    )
+
+
+def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator[Problem]:
+    field, known = f"merge.{question.id}", question.recorded
+    for name, answers in groups:
+        unknown = [answer for answer in answers if answer not in known]
+        for answer in unknown:
+            allowed = (
+                f"it is not one of the answers to {question.id}; {likely(answer, known)}use "
+                f"{', '.join(known)}"
+            )
+            yield Problem(field, answer, allowed)
+        if len(set(answers)) < 2 and not unknown:
+            yield Problem(field, name, "should name at least two answers to merge")
+        elif name in known:
+            allowed = "it is already the name of an answer; choose another name for the merged ones"
+            yield Problem(field, name, allowed)
+    counts = Counter(answer for _, answers in groups for answer in answers)
+    for answer in (answer for answer, count in counts.items() if count > 1):
+        yield Problem(field, answer, "it is in more than one group; put it in one of them")
+    if any(set(known) <= set(answers) for _, answers in groups):
+        said = InWords(f"all {len(known)} answers")
+        yield Problem(field, said, "one answer would be left; keep at least two apart")
+
+
+# --- as it is written on the command line ------------------------------------------------------
+
+
+def parsed_merges(questions: Sequence[AnyQuestion], texts: Sequence[str]) -> dict[str, Groups]:
+    """Merges written as "QUESTION: a + b", or "QUESTION: NAME = a + b".
+
+    Raises UsageError for a text without a question.
+    """
+    found: dict[str, dict[str, Sequence[str]]] = {}
+    for text in texts:
+        ids = [q.id for q in questions if text.startswith(f"{q.id}:")]
+        if not ids:
+            known = ", ".join(question.id for question in questions)
+            allowed = (
+                'should be "QUESTION: answer + answer", or "QUESTION: NAME = answer + answer"; '
+                f"the questions are {known}"
+            )
+            raise UsageError.of("--merge", text, allowed)
+        id = max(ids, key=len)
+        answers = next(question.recorded for question in questions if question.id == id)
+        name, group = _parsed_group(text[len(id) + 1 :].strip(), answers)
+        groups = found.setdefault(id, {})
+        if name in groups:
+            raise UsageError.of("--merge", text, "two groups have this name; give each its own")
+        groups[name] = group
+    return dict(found)
+
+
+def _parsed_group(text: str, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """A name, and the answers that it is for; both signs may be part of an answer."""
+    if answers := _split(text, known):
+        return MERGED.join(answers), answers
+    for place in (at for at, letter in enumerate(text) if letter == "="):
+        if answers := _split(text[place + 1 :], known):
+            return text[:place].strip(), answers
+    name, sign, rest = text.partition("=")
+    answers = tuple(part.strip() for part in (rest if sign else text).split("+"))
+    return (name.strip() if sign else MERGED.join(answers)), answers
+
+
+def _split(text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The known answers that a text names, with "+" between them; none if it is not such a text."""
+    if text.strip() in known:
+        return (text.strip(),)
+    for place in (at for at, letter in enumerate(text) if letter == "+"):
+        if text[:place].strip() in known and (rest := _split(text[place + 1 :], known)):
+            return (text[:place].strip(), *rest)
+    return ()
