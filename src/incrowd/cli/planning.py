@@ -23,6 +23,7 @@ from incrowd.cli.options import (
     keep,
     share,
 )
+from incrowd.collection.collector.receipt import receipts_beside
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import plan_error
@@ -160,9 +161,17 @@ def ledger(
             "--as-planned", help="Without reports: as many people came as the plan counts on."
         ),
     ] = False,
+    local_only: Annotated[
+        bool,
+        typer.Option(
+            "--local-only", help="One party saw the reports with their senders: nobody mixed them."
+        ),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Note that a plan was carried out, and who came. Without a plan: show what is noted.
+
+    Of reports that came over a network the receipt beside them is read.
 
     \b
     Example:
@@ -171,9 +180,10 @@ def ledger(
       incrowd plan second.toml --ledger panel.json -o second.json
     """
     if plan is None:
-        if as_planned:
-            allowed = "--as-planned needs it; name the plan that was carried out"
-            raise UsageError.of("plan", MISSING, allowed)
+        for option, given in (("--as-planned", as_planned), ("--local-only", local_only)):
+            if given:
+                allowed = f"{option} needs it; name the plan that was carried out"
+                raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:
@@ -183,7 +193,10 @@ def ledger(
     made = certified(plan)
     tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
     arrived = added(tallies) if tallies else None
+    received = receipts_beside(reports or (), made, arrived.collections if arrived else ())
     with naming(plan):
-        known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
+        known = incrowd.note(
+            ledger, made, arrived, as_planned=as_planned, local_only=local_only, received=received
+        )
     say(f"wrote {ledger}")
     show.ledger(known, json)
