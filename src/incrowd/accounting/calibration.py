@@ -9,7 +9,6 @@ from incrowd.accounting.redraws import redraw_cost
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_promise
 from incrowd.accounting.search import CLOSE, MIDDLE, Family, smallest
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
 
 
 def smallest_noise(
@@ -24,9 +23,6 @@ def smallest_noise(
     """
     by = registered(analysis)
     cost = redraw_cost(by, as_sent(family(MIDDLE)), crowd)
-    if cost >= epsilon:
-        allowed = f"noise that was drawn again in earlier rounds costs {cost:.3g}; allow more"
-        raise PrivacyError.of("epsilon", epsilon, allowed)
     return by.noise(family, crowd, epsilon - cost, delta * math.exp(-cost))
 
 

@@ -120,7 +120,7 @@ def ledger(known: Ledger, json: bool) -> None:
             "questions": [question.id for question in asked.survey.questions],
             "crowd": asked.crowd,
             "planned": asked.survey.honest,
-            "counted": bool(asked.collected.came),
+            "counted": bool(asked.collected.people),
             "linked": asked.linked,
             "bundle": asked.collected.bundle,
             "tail": asked.collected.tail,

@@ -62,6 +62,9 @@ class Ledger(BaseModel):
         if again := sorted({*self.collections} & {*collections}):
             allowed = "they are in the ledger already; name those of the next round"
             raise ReportsError.of("reports", again[0], allowed)
+        if people is not None and not collected.people:
+            everybody = (people,) * len(plan.messages)
+            collected = collected.model_copy(update={"people": everybody})
         asked = plan.asked_of(plan.survey.crowd if people is None else people, collected)
         return Ledger(
             asked=(*self.asked, asked), collections=(*self.collections, *sorted(collections))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,23 +62,21 @@ def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[st
         yield from message.problems()
 
 
-class Came(_Frozen):
-    """What arrived of one message: accepted reports, and the people they are of."""
-
-    reports: int = Field(ge=0)
-    people: int = Field(ge=0)
+Count = Annotated[int, Field(ge=0)]
 
 
 class Collected(_Frozen):
     """How the reports of a round came together.
 
-    came: of each message; empty if nobody counted, and as many came as planned. local_only: whether
-    one party saw the reports with their senders, or mixed and opened them. bundle: of a collection
-    over a network, a short form of its digest. tail: at most the chance that one person's reports
-    did not fit into an upload, and were drawn again.
+    people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty
+    if nobody counted, and as many came as planned. local_only: whether one party saw the reports
+    with their senders, or mixed and opened them. bundle: of a collection over a network, a short
+    form of its digest. tail: at most the chance that one person's reports did not fit into an
+    upload, and were drawn again.
     """
 
-    came: tuple[Came, ...] = ()
+    people: tuple[Count, ...] = ()
+    reports: tuple[Count, ...] = ()
     local_only: bool = False
     bundle: str | None = None
     tail: float = Field(default=0.0, ge=0, lt=1)
@@ -98,7 +96,7 @@ class Asked(_Frozen):
     crowd: int = Field(ge=1)
     survey: Survey
     messages: Messages
-    collected: Collected = AS_PLANNED
+    collected: Collected = Field(default=AS_PLANNED, exclude_if=AS_PLANNED.__eq__)
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Asked:
@@ -107,7 +105,8 @@ class Asked(_Frozen):
         if self.crowd > self.survey.honest:
             planned = f"more than the {self.survey.honest:,} of the survey"
             raise ValueError(f"its crowd is {self.crowd:,}, {planned}")
-        if len(self.collected.came) not in (0, len(self.messages)):
+        counted = {len(self.collected.people), len(self.collected.reports)}
+        if not counted <= {0, len(self.messages)}:
             raise ValueError("it does not say of every message what came")
         return self
 

@@ -102,10 +102,10 @@ class Repeated(NamedTuple):
 def repeated(plans: Iterable[Rounds]) -> Repeated:
     """The permanent responses that some plans repeat, in their rounds or each other's.
 
-    They are exposed where the people can differ from release to release: where an open answer
-    divides them into strata (who moves, or is merged, is in one release and not in the other), where
-    another number came, and over a network, where nobody signs who came; and where one release had
-    no shuffler. Proof: docs/mathematics.md#memoised-rounds.
+    They are exposed where the people can differ from release to release: in strata (who moves, or
+    is merged, is in one release and not in the other), where another number came, and over a
+    network, where nobody signs who came; and where one release had no shuffler.
+    Proof: docs/mathematics.md#memoised-rounds.
     """
     found: defaultdict[str, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:
@@ -122,16 +122,15 @@ def _of_the_same_people(releases: Iterable[tuple[Release, int]]) -> bool:
 
     releases: each with the number of the message in it.
     """
-    people, reports = set(), set()
+    people: set[int] = set()
+    reports: set[int] = set()
     for release, number in releases:
         collected = release.collected
         if release.linked or release.survey.open or (collected and collected.bundle):
             return False
-        if collected and collected.came:
-            people.add(collected.came[number].people)
-            reports.add(collected.came[number].reports)
-        elif collected:
-            people.add(release.survey.crowd)
+        if collected:
+            people.add(collected.people[number] if collected.people else release.survey.crowd)
+            reports |= set(collected.reports[number : number + 1])
     return len(people) <= 1 and len(reports) <= 1
 
 

@@ -163,7 +163,7 @@ def _came(asked: Asked) -> str:
     """The crowd of a plan that was carried out, beside the planned one, and how it was."""
     collected, planned = asked.collected, asked.survey.honest
     of = "" if asked.crowd == planned else f" of the {planned:,} planned"
-    said = f"{asked.crowd:,} people{of if collected.came else ' as planned, not counted'}"
+    said = f"{asked.crowd:,} people{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
         said += f", over a network, bundle {collected.bundle}"
     return f"{said}, without a shuffler: charged as if with names" if asked.linked else said

@@ -147,9 +147,7 @@ def _copies_problems(
             yield Problem(f"{field}questions", names, allowed)
 
 
-def _rows_problems(
-    raw: Mapping[str, Any], questions: list[Mapping[str, Any]]
-) -> Iterator[Problem]:
+def _rows_problems(raw: Mapping[str, Any], questions: list[Mapping[str, Any]]) -> Iterator[Problem]:
     """Rows that one key answers are equal wherever the answers are, and no noise hides that."""
     kept = [q["id"] for q in questions if _remembered(q)]
     if kept and raw.get("rows_per_person", 1) != 1:

@@ -10,7 +10,7 @@ from incrowd.estimation.results import Received
 from incrowd.planner.spending import check_left
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.plans.plan import Came, Collected
+from incrowd.plans.plan import Collected
 from incrowd.reports.locking import rewrite
 from incrowd.tally.consistency import people_of
 from incrowd.tally.tally import Tally
@@ -84,13 +84,11 @@ def _collected(
     if len(bundles := sorted({each.bundle for each in received})) > 1:
         allowed = "each bundle is a round of its own; note the reports of one after the other"
         raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
-    came = counted.messages if counted else {}
+    messages = enumerate(plan.messages) if counted else ()
+    came = [(counted.messages[number], message) for number, message in messages if counted]
     return Collected(
-        came=tuple(
-            Came(reports=came[number].accepted, people=came[number].people(message))
-            for number, message in enumerate(plan.messages)
-            if counted
-        ),
+        people=tuple(each.people(message) for each, message in came),
+        reports=tuple(each.accepted for each, _ in came),
         local_only=local_only or any(each.local_only for each in received),
         bundle=bundles[0] if bundles else None,
         tail=max((each.tail for each in received), default=0.0),
