@@ -8,6 +8,7 @@ import incrowd
 from incrowd.presentation.write import check_ending
 from incrowd.workflow.card import card
 from tests.messages.shared import asked, estimated, file, made, people, reports, survey
+from tests.workflow.test_received import RECEIPT
 
 
 def less_noise():
@@ -80,6 +81,9 @@ CASES = {
     ),
     "reports of a simulation to note": lambda folder: incrowd.note(
         ledger(folder), made(), reports()
+    ),
+    "reports of two bundles to note": lambda folder: incrowd.note(
+        ledger(folder), made(), as_planned=True, received=[RECEIPT, replace(RECEIPT, bundle="c")]
     ),
     "one trial": lambda _: incrowd.simulate(survey(), people(), trials=1),
     "a negative seed": lambda _: incrowd.simulate(survey(), people(), seed=-1),

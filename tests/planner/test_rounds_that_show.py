@@ -15,7 +15,6 @@ import pytest
 from scipy.stats import binom
 
 import incrowd
-from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
@@ -244,12 +243,6 @@ def test_a_plan_that_hides_what_the_rounds_showed_is_not_noted(panel):
 
 
 # --- rounds without a shuffler ---------------------------------------------------------------
-
-
-def test_the_one_analysis_without_a_shuffler_is_known_to_surveys():
-    for name, analysis in ANALYSES.items():
-        survey = asked(MOOD, by=name)
-        assert survey.privacy.shuffled == analysis.shuffled
 
 
 def test_a_round_by_the_local_analysis_is_a_local_pair_of_later_plans():

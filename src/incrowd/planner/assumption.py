@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as Names
 
+from incrowd.accounting.analyses import analysis
 from incrowd.plans.rounds import Rounds, permanent, repeated
 from incrowd.survey import Survey
 
@@ -48,13 +49,14 @@ def assumption(plans: Sequence[Rounds], assumed: str) -> str:
 
 def _permanent(survey: Survey, exposed: bool) -> str:
     """What is assumed of memoised responses. exposed: whether releases can show single ones."""
+    shuffled = analysis(survey.privacy.analysis).shuffled
     times = f"{survey.rounds:,} times" if survey.rounds > 1 else "once"
-    if survey.open and survey.rounds == 1 and survey.privacy.shuffled and not exposed:
+    if survey.open and survey.rounds == 1 and shuffled and not exposed:
         return (
             "Memoised responses are covered in one release: of two, the difference can be the "
             "response of one person who is in another stratum the second time."
         )
-    if not survey.privacy.shuffled:
+    if not shuffled:
         return (
             "Memoised responses are covered in every round, whoever else takes part, for as long "
             "as a person's answers to them stay the same; everything else is covered "

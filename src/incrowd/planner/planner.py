@@ -137,9 +137,10 @@ def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
     can be small: several shares are tried. None where all messages share out what may leak.
     """
     privacy, questions = survey.privacy, [survey.question(id) for g in way.groups for id in g]
+    shuffled = analysis(privacy.analysis).shuffled
     planned = [q for q in questions if q.asked_memoised]
     others = [q for q in questions if not q.memoised and q.randomizer is None]
-    if not (planned and others and survey.open and survey.rounds > 1 and privacy.shuffled):
+    if not (planned and others and survey.open and survey.rounds > 1 and shuffled):
         return [None]
     fixed = sum(
         Part(domain, channel).local_epsilon

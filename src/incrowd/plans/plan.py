@@ -69,8 +69,9 @@ class Collected(_Frozen):
     """How the reports of a round came together.
 
     people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty
-    if nobody counted, and as many came as planned. local_only: whether one party saw the reports
-    with their senders, or mixed and opened them. bundle: of a collection over a network, a short
+    if nobody counted, and as many came as planned. local_only: whether nothing beyond the local
+    guarantee holds: the plan counts on no shuffler, or one party saw the reports with their
+    senders, or mixed and opened them. bundle: of a collection over a network, a short
     form of its digest. tail: at most the chance that one person's reports did not fit into an
     upload, and were drawn again.
     """
@@ -113,7 +114,7 @@ class Asked(_Frozen):
     @property
     def linked(self) -> bool:
         """Whether its reports count as if they carried the names of their senders."""
-        return self.collected.local_only or not self.survey.privacy.shuffled
+        return self.collected.local_only
 
 
 def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
@@ -178,8 +179,10 @@ class Plan(views.Notebook, _Frozen):
         """This plan as something that so many people were asked (rows, if one has several).
 
         The crowd is never larger than planned, and never smaller than the one person herself.
-        collected: how, by default through a shuffler.
+        collected: how, by default through a shuffler if the plan counts on one.
         """
+        if not self.guarantee.delta:  # as of no plan that counts on a shuffler
+            collected = collected.model_copy(update={"local_only": True})
         return Asked(
             digest=self.digest,
             crowd=max(min(self.survey.hidden(people), self.survey.honest), 1),

@@ -38,9 +38,7 @@ class Release(NamedTuple):
     @property
     def linked(self) -> bool:
         """Whether its reports count as if they carried the names of their senders."""
-        return bool(self.collected and self.collected.local_only) or not (
-            self.survey.privacy.shuffled
-        )
+        return bool(self.collected and self.collected.local_only)
 
 
 Rounds = Sequence[Release]  # of one plan, one at least

@@ -266,7 +266,8 @@ def rests_on(plan: Plan) -> Iterator[Line]:
         yield (
             "Permanent responses",
             f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
-            "whenever it is asked again. An answer that changes leaks anew.",
+            "whenever it is asked again. An answer that changes is not covered: the response "
+            "shows that it did.",
         )
 
 
@@ -326,7 +327,8 @@ def _earlier(plan: Plan) -> str:
             "about them, unless it is planned together with this (incrowd plan --ledger)."
         )
     rounds = (
-        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…)"
+        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…"
+        f"{', charged as if with names' if asked.linked else ''})"
         for asked in plan.earlier
     )
     return f"Covered, together with this one: {'; '.join(rounds)}."

@@ -42,11 +42,6 @@ class Privacy(Frozen):
     delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
     analysis: str = Field(default="shuffle", min_length=1, strict=True)
 
-    @property
-    def shuffled(self) -> bool:
-        """Whether the guarantee counts on a shuffler: all analyses but one do."""
-        return self.analysis != "local"
-
 
 class Table(Frozen):
     """A wanted joint table of some questions."""
