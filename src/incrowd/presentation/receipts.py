@@ -20,7 +20,8 @@ _ALONE = "One party mixed and opened these reports: nothing beyond the local gua
 _AGAIN = (
     "Permanent responses of an earlier round are repeated, here or in another round that the "
     "promise covers: nothing beyond the local guarantee is promised. Who took part in which "
-    "rounds can be matched with responses that stay the same, and nobody signed that the same people were invited"
+    "rounds can be matched with responses that stay the same, and nobody signed that the same "
+    "people were invited"
 )
 _CHEATED = (
     "The shuffler signed two different releases of one stratum: it cheats, and the proof is kept "
