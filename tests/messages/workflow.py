@@ -7,8 +7,8 @@ from unittest import mock
 import incrowd
 from incrowd.presentation.write import check_ending
 from incrowd.workflow.card import card
+from tests.conftest import RECEIPT
 from tests.messages.shared import asked, estimated, file, made, people, reports, survey
-from tests.workflow.test_received import RECEIPT
 
 
 def less_noise():

@@ -27,7 +27,7 @@ from incrowd.plans.plan import Collected
 from incrowd.plans.rounds import repeats
 from incrowd.plans.strata import releases
 from incrowd.presentation.terminal_tables import ledger_lines
-from tests.workflow.test_received import RECEIPT
+from tests.conftest import RECEIPT
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
 ILL = {"id": "ill", "type": "yesno", "memoised": True}

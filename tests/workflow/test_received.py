@@ -7,25 +7,10 @@ import pytest
 
 import incrowd
 from incrowd.accounting.redraws import redrawn
-from incrowd.estimation.results import Received
 from incrowd.plans.digests import digest_of
 from incrowd.presentation.receipts import receipt_sentences
 from incrowd.reports.collection import Collection
-
-RECEIPT = Received(
-    bundle="b",
-    strata=("all",),
-    people=2000,
-    issued=None,
-    reports=2000,
-    rejected={},
-    opened_people=2000,
-    crowded=(),
-    places=1,
-    tail=0.0,
-    colluding=0,
-    local_only=False,
-)
+from tests.conftest import RECEIPT
 
 
 @pytest.fixture(scope="module")

@@ -58,6 +58,18 @@ Margin = Annotated[
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
 ]
+AsPlanned = Annotated[
+    bool,
+    typer.Option(
+        "--as-planned", help="Without reports: as many people came as the plan counts on."
+    ),
+]
+LocalOnly = Annotated[
+    bool,
+    typer.Option(
+        "--local-only", help="One party saw the reports with their senders: nobody mixed them."
+    ),
+]
 SideBySide = Annotated[
     bool, typer.Option(help="Also plan the survey as it could be sent in other ways.")
 ]
@@ -155,18 +167,8 @@ def ledger(
     new: Annotated[
         bool, typer.Option("--new", help="Make a ledger that says nothing yet.")
     ] = False,
-    as_planned: Annotated[
-        bool,
-        typer.Option(
-            "--as-planned", help="Without reports: as many people came as the plan counts on."
-        ),
-    ] = False,
-    local_only: Annotated[
-        bool,
-        typer.Option(
-            "--local-only", help="One party saw the reports with their senders: nobody mixed them."
-        ),
-    ] = False,
+    as_planned: AsPlanned = False,
+    local_only: LocalOnly = False,
     json: AsJson = False,
 ) -> None:
     """Note that a plan was carried out, and who came. Without a plan: show what is noted.
@@ -180,10 +182,10 @@ def ledger(
       incrowd plan second.toml --ledger panel.json -o second.json
     """
     if plan is None:
-        for option, given in (("--as-planned", as_planned), ("--local-only", local_only)):
-            if given:
-                allowed = f"{option} needs it; name the plan that was carried out"
-                raise UsageError.of("plan", MISSING, allowed)
+        if as_planned or local_only:
+            option = "--as-planned" if as_planned else "--local-only"
+            allowed = f"{option} needs it; name the plan that was carried out"
+            raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:
