@@ -16,6 +16,7 @@ import pytest
 
 import incrowd
 from incrowd.cli.app import main
+from incrowd.estimation.results import Received
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
@@ -45,6 +46,22 @@ def run(*arguments, cwd=None):
             code = ended.code or 0
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
+
+# Of a release as it should be.
+RECEIPT = Received(
+    bundle="b",
+    strata=("all",),
+    people=2000,
+    issued=None,
+    reports=2000,
+    rejected={},
+    opened_people=2000,
+    crowded=(),
+    places=1,
+    tail=0.0,
+    colluding=0,
+    local_only=False,
+)
 
 # A survey with one question of each kind.
 GOOD = {

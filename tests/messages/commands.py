@@ -125,6 +125,7 @@ CASES = {
     "reports of another plan": of_another_plan,
     "a new ledger with a plan": ledger("plan.json", "--new"),
     "as planned without a plan": ledger("--as-planned"),
+    "local only without a plan": ledger("--local-only"),
     "bits and a survey": lambda folder: command(
         "privacy", "delta", "--bits", "2", "--survey", survey_file(folder), *PRIVACY
     ),

@@ -10,10 +10,12 @@ from incrowd.planner.sources import check_tables
 from incrowd.planner.spending import check_left
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.plan import Collected
 from tests.messages.shared import YESNO, asked, file, made, options, plan_of, survey
 
 BLANKET = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
+LOOSE = {"epsilon": 2.0, "delta": 1e-4}
 
 
 def plan(*questions, **changed):
@@ -77,11 +79,21 @@ def asked_by(**question):
 
 def rounds(planned, *people):
     """A ledger in which a plan of several rounds was noted, and the plan."""
-    privacy = {"epsilon": 2.0, "delta": 1e-4}
-    plan, known = incrowd.plan(survey(rounds=planned, privacy=privacy)), Ledger()
+    plan, known = incrowd.plan(survey(rounds=planned, privacy=LOOSE)), Ledger()
     for came in people:
         known = known.with_plan(plan, came)
     return known, plan
+
+
+def uncovered(noted, **question):
+    """A plan that takes it that two rounds were as planned is noted after they were otherwise."""
+
+    def call(_):
+        first = incrowd.plan(survey(YESNO | question, rounds=2, privacy=LOOSE))
+        later = plan_of("bits").model_copy(update={"earlier": (first.asked, first.asked)})
+        Ledger(asked=(first.asked, noted(first))).with_plan(later, None)
+
+    return call
 
 
 CASES = {
@@ -119,6 +131,7 @@ CASES = {
     "a ledger that is no text": lambda folder: Ledger.load(file(folder, "l.json", b"\xff")),
     "a ledger of something else": lambda _: Ledger.loads("{}"),
     "a ledger of another format": lambda _: Ledger.loads('{"format": "incrowd ledger 9"}'),
+    "a ledger of an older format": lambda _: Ledger.loads('{"format": "incrowd ledger 2"}'),
     "a ledger with another digest": lambda _: Ledger.loads(
         Ledger().dumps().replace('"digest": "', '"digest": "0')
     ),
@@ -126,12 +139,22 @@ CASES = {
     "a ledger with an impossible survey": ledger(
         lambda d: d["asked"][0]["survey"].update(colluding=999)
     ),
+    "a ledger that counts another number of messages": ledger(
+        lambda d: d["asked"][0].update(collected={"people": [1, 1]})
+    ),
     "a plan that is noted twice": lambda _: noted(asked()),
     "a round too many": lambda _: rounds(2, 100, 100, 100),
     "a round after one of few people": lambda _: check_left(*rounds(3, 5)),
     "a plan that does not cover the ledger": lambda _: noted(made()),
-    "a plan that counts on more people": lambda _: noted(
-        plan_of("bits").model_copy(update={"earlier": (asked().asked,)}), 500
+    "a plan that counts on more people": uncovered(lambda plan: plan.asked_of(50)),
+    "a plan that counts on a shuffler": uncovered(
+        lambda plan: plan.asked_of(100, Collected(local_only=True))
+    ),
+    "a plan that counts no redraws": uncovered(
+        lambda plan: plan.asked_of(100, Collected(tail=1e-9))
+    ),
+    "a plan that counts on the same people": uncovered(
+        lambda plan: plan.asked_of(100, Collected(people=(99,))), memoised=True
     ),
     "a plan that covers another survey": other_survey,
     "an analysis that plans nothing": plan(privacy={"epsilon": 1.0, "analysis": "exact"}),

@@ -94,6 +94,7 @@ CASES = {
     "a memoised amount": lambda _: question(type="amount", edges=[0, 1], randomizer=MEMOISED),
     "an amount drawn once": lambda _: question(type="amount", edges=[0, 1], memoised=True),
     "a text drawn once": lambda _: survey(TEXT | {"memoised": True}),
+    "several rows of memoised responses": lambda _: survey(ONCE, rows_per_person=2),
     "memoised as text": lambda _: question(memoised="yes"),
     "a randomizer beside memoised": lambda _: question(
         randomizer={"kind": "warner", "spinner": 0.8}, memoised=True

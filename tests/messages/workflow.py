@@ -7,6 +7,7 @@ from unittest import mock
 import incrowd
 from incrowd.presentation.write import check_ending
 from incrowd.workflow.card import card
+from tests.conftest import RECEIPT
 from tests.messages.shared import asked, estimated, file, made, people, reports, survey
 
 
@@ -81,6 +82,9 @@ CASES = {
     ),
     "reports of a simulation to note": lambda folder: incrowd.note(
         ledger(folder), made(), reports()
+    ),
+    "reports of two bundles to note": lambda folder: incrowd.note(
+        ledger(folder), made(), as_planned=True, received=[RECEIPT, replace(RECEIPT, bundle="c")]
     ),
     "one trial": lambda _: incrowd.simulate(survey(), people(), trials=1),
     "a negative seed": lambda _: incrowd.simulate(survey(), people(), seed=-1),

@@ -141,7 +141,7 @@ def test_plans_of_one_round_have_spent_something_too(weekly):
 
 def test_what_came_and_what_is_assumed_are_told_apart(weekly):
     known = noted(weekly, 3000, None, 2900)
-    assert [name in known.as_planned for name in known.names] == [False, True, False]
+    assert [asked.collected.people for asked in known.asked] == [(3000,), (), (2900,)]
     assert Ledger.loads(known.dumps()) == known
 
 

@@ -23,6 +23,7 @@ from incrowd.errors import (
     UsageError,
 )
 from incrowd.planner.planner import guarantee_for, recertify
+from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 
 
@@ -229,17 +230,13 @@ def test_what_was_edited_is_refused(rappor, tmp_path):
     assert Ledger.loads(json.dumps(rappor)).asked[0].crowd == 300
 
 
-def as_old(ledger):
-    """The same in the format before there were digests."""
-    return {"format": "incrowd ledger 1", "asked": ledger["asked"]}
-
-
-def test_older_files_are_read_and_said_to_have_no_digest(rappor):
-    with pytest.warns(IncrowdWarning, match="old.json is of an older format, without a digest"):
-        found = Ledger.loads(json.dumps(as_old(rappor)), "old.json")
-    assert found.asked == Ledger.loads(json.dumps(rappor)).asked
-    assert found.as_planned == (found.asked[0].digest,)
-    assert json.loads(found.dumps())["format"] == "incrowd ledger 2"
+@pytest.mark.parametrize("format", ["incrowd ledger 1", "incrowd ledger 2"])
+def test_older_files_are_refused_since_they_do_not_say_how_reports_were_collected(rappor, format):
+    """What they say could have come with names on it, and would be charged as if it had not."""
+    for digest in ({}, {"digest": rappor["digest"]}):
+        old = {"format": format, "asked": rappor["asked"], "as_planned": []} | digest
+        with pytest.raises(PlanFileError, match=r"how the reports were collected.*--new"):
+            Ledger.loads(json.dumps(old), "old.json")
 
 
 def test_a_ledger_with_the_digest_from_before_rfc_8785_is_read_and_its_edits_are_seen(rappor):
@@ -250,7 +247,7 @@ def test_a_ledger_with_the_digest_from_before_rfc_8785_is_read_and_its_edits_are
     assert old["digest"] != rappor["digest"]
     assert Ledger.loads(json.dumps(old)) == Ledger.loads(json.dumps(rappor))
     with pytest.raises(PlanError, match="edited"):
-        Ledger.loads(json.dumps(old | {"as_planned": ["0" * 64]}))
+        Ledger.loads(json.dumps(old | {"collections": ["0" * 32]}))
 
 
 def test_reports_are_noted_once_also_by_their_tally(path):
@@ -274,17 +271,18 @@ def test_a_ledger_without_names_of_reports_is_read(first, path):
     assert Ledger.load(path).collections == ()
 
 
-@pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
 @pytest.mark.parametrize(
     "place, value",
     [
+        (("asked", 0, "collected"), {"people": [300, 300]}),  # of one message
+        (("asked", 0, "collected"), {"tail": 1.0}),
         (("asked", 0, "messages", 0, "questions"), ["unknown"]),
         (("asked", 0, "messages", 0, "questions"), [["a"]]),
         (("asked", 0, "messages", 0, "questions"), ["a", "a"]),
-        (("asked", 0, "messages", 0, "copies"), 2**63),
+        (("asked", 0, "messages", 0, "copies"), 2**52),
         (("asked", 0, "messages"), []),
         (("asked", 0, "digest"), ["a"]),
-        (("asked", 0, "crowd"), 2**63),
+        (("asked", 0, "crowd"), 2**52),
         (("asked", 0, "crowd"), 5001),  # more than the survey counted on
         (("asked", 0, "crowd"), -5),
         (("asked", 0), 7),
@@ -294,9 +292,11 @@ def test_a_ledger_without_names_of_reports_is_read(first, path):
         (("format",), ["incrowd ledger 1"]),
     ],
 )
-def test_older_files_have_to_be_possible(rappor, place, value):
+def test_files_have_to_be_possible(rappor, place, value):
+    """Also where the digest fits."""
+    content = edited({k: v for k, v in rappor.items() if k != "digest"}, place, value)
     with pytest.raises(PlanFileError, match="ledger"):
-        Ledger.loads(json.dumps(edited(as_old(rappor), place, value)))
+        Ledger.loads(json.dumps(sealed(content)))
 
 
 @pytest.mark.parametrize(
@@ -374,9 +374,6 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     assert "5,000 people as planned, not counted" in said(
         "ledger", "n.json", "plan.json", "--as-planned", code=0
     )
-    old = as_old(json.loads((tmp_path / "n.json").read_text()))
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    assert "warning: old.json is of an older format" in said("ledger", "old.json", code=0)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
-        ["s.toml", "plan.json", "r.parquet", "l.json", "t.json", "n.json", "old.json"]
+        ["s.toml", "plan.json", "r.parquet", "l.json", "t.json", "n.json"]
     )

@@ -11,7 +11,6 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PlanError
 from incrowd.plans import JointReport, UnlinkedBits
-from incrowd.plans.ledger import Ledger
 from incrowd.survey import Choice, Multi, Text, YesNo
 
 OLD = Path(__file__).parents[1] / "data" / "format-1"
@@ -39,14 +38,6 @@ class TestOldFiles:
         plan = incrowd.Plan.loads(text)
         assert [type(message) for message in plan.messages] == [JointReport, UnlinkedBits]
         assert plan.dumps() == text and plan.digest == json.loads(text)["digest"]
-
-    @pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
-    def test_a_ledger_says_the_same_in_the_same_order(self):
-        text = (OLD / "ledger.json").read_text()
-        ledger = Ledger.loads(text)
-        again = json.loads(ledger.dumps())
-        assert json.dumps(again["asked"]) == json.dumps(json.loads(text)["asked"])
-        assert Ledger.loads(ledger.dumps()) == ledger
 
 
 NOT_OF_IT = "it does not follow from the survey"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.redraws import redraw_cost
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_promise
-from incrowd.accounting.search import CLOSE, Family, smallest
+from incrowd.accounting.search import CLOSE, MIDDLE, Family, smallest
 from incrowd.channels.bit_flip import BitFlip
 
 
@@ -18,7 +21,9 @@ def smallest_noise(
     `lambda flip: Sent.of(Schema.uniform(domains, flip), k)`. `local` asks for delta = 0.
     Raises PrivacyError if no noise below 1/2 gives it, saying what is reachable.
     """
-    return registered(analysis).noise(family, crowd, epsilon, delta)
+    by = registered(analysis)
+    cost = redraw_cost(by, as_sent(family(MIDDLE)), crowd)
+    return by.noise(family, crowd, epsilon - cost, delta * math.exp(-cost))
 
 
 def smallest_noise_for_eta(
@@ -42,6 +47,7 @@ def smallest_epsilon(analysis: str, sent: Sent | Schema, crowd: int, delta: floa
 
     Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
     """
-    found = registered(analysis)
+    by, sent = registered(analysis), as_sent(sent)
     check_promise(crowd, 0.0, delta)
-    return found.epsilon(as_sent(sent), crowd, delta)
+    cost = redraw_cost(by, sent, crowd)
+    return by.epsilon(sent, crowd, delta * math.exp(-cost)) + cost

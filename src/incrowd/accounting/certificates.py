@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from incrowd.accounting.analyses import ANALYSES
@@ -9,6 +10,7 @@ from incrowd.accounting.analyses import analysis as registered
 from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS
+from incrowd.accounting.redraws import redraw_cost
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
@@ -35,7 +37,8 @@ class Certificate:
 def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> Certificate:
     """delta at epsilon for everything a person sends, each report in a crowd of its own.
 
-    crowd: honest people, the same number for every report; `local` counts on none. Raises
+    crowd: honest people, the same number for every report; `local` counts on none. Noise that was
+    drawn again is charged (`redraw_cost`). Raises
     PrivacyError for an unknown analysis, one that cannot do what is sent, a crowd below 2 or an
     epsilon out of range.
     """
@@ -43,7 +46,12 @@ def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> C
     if by.shuffled:
         check_crowd(crowd)
     check_epsilon(epsilon)
-    delta, worst, least = by.certificate(as_sent(sent), crowd, epsilon)
+    sent = as_sent(sent)
+    cost = redraw_cost(by, sent, crowd)
+    delta, worst, least = by.certificate(sent, crowd, max(epsilon - cost, 0.0))
+    if cost:
+        upper = delta.upper * math.exp(cost) if epsilon >= cost else 1.0
+        delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
     said = (worst, by.assumption, by.proved, least or by.name)
     return Certificate(analysis, epsilon, delta, *said)
 

@@ -13,9 +13,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from incrowd.accounting import local_ratios
 from incrowd.accounting.composition import Delta, PrivacyCurve, connect_the_dots, sampled
+from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.ratios import Ratios
-from incrowd.accounting.schema import Schema, Sent
+from incrowd.accounting.schema import Counts, Schema, Sent
 from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
@@ -104,19 +106,38 @@ def all_dots(by: Bounded, sent: Sent, crowd: int, steps: int = STEPS) -> list[tu
     A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
     add the same in all, those that fall with the cube root of the copies need the fewest dots.
     Where all losses together lie some standard deviations out, one report's lies out by the share
-    of its own deviation in theirs: so far, and a little farther, every dot is computed.
+    of its own deviation in theirs: so far, and a little farther, every dot is computed. All linked
+    reports together have one curve, which is known exactly.
     """
     spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
     step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
-    enough = NEGLIGIBLE / sent.copies
-    found = []
+    enough = NEGLIGIBLE / sum(counts)
+    found = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
         found.append((_dots(by, schema, crowd, count, own, dense, enough), count))
     return found
+
+
+def linked_dots(linked: Counts, step: float) -> Dots:
+    """The dots of reports that no crowd hides: as far as their loss can be, on a step or more.
+
+    At each epsilon the largest exact delta of all pairs of records that can be the worst.
+    """
+    candidates = local_candidates(Sent((), linked))
+    highest = Sent((), linked).local_epsilon
+    step = max(step, highest / MOST_GRID)
+    last = 2 * math.ceil(highest / (2 * step) + 1)  # an even number of steps, for `coarser`
+    found = np.zeros(last + 1)
+    inside = step * np.arange(math.ceil(highest / step))
+    found[: len(inside)] = [
+        max(local_ratios.delta(one.ratios, epsilon) for one in candidates) for epsilon in inside
+    ]
+    dots = np.minimum(np.minimum.accumulate(found), 1.0)
+    return Dots(dots, dots, step, candidates[0].words)
 
 
 def _rounded(steps: float) -> float:

@@ -18,14 +18,15 @@ def log_signal(sent: Sent, crowd: int) -> float:
     """ln mu of everything one person sends, also where mu is no number any more.
 
     mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
-    docs/mathematics.md#large-crowds.
+    docs/mathematics.md#large-crowds. A linked report has a crowd of one.
     """
-    phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.reports])
-    copies = np.log([count for _, count in sent.reports])
+    phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.every])
+    copies = np.log([count for _, count in sent.every])
+    crowds = np.array([crowd] * len(sent.reports) + [1] * len(sent.linked))
     large = phis > 30
     with np.errstate(over="ignore", divide="ignore"):
-        log_squares = np.where(large, phis, np.log(np.expm1(phis))) + copies
-    return float(np.logaddexp.reduce(log_squares) - math.log(crowd)) / 2
+        log_squares = np.where(large, phis, np.log(np.expm1(phis))) + copies - np.log(crowds)
+    return float(np.logaddexp.reduce(log_squares)) / 2
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:

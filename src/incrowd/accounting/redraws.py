@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from incrowd.accounting.analyses import Analysis
+from incrowd.accounting.schema import Sent
 from incrowd.errors import PrivacyError
 
 
@@ -35,3 +37,12 @@ def redrawn(epsilon: float, delta: float, *, tail: float, crowd: int) -> Redrawn
         raise PrivacyError.of("crowd", crowd, "should be at least 1")
     cost = -crowd * math.log1p(-tail)
     return Redrawn(epsilon + cost, min(1.0, delta * math.exp(min(cost, 700.0))))
+
+
+def redraw_cost(by: Analysis, sent: Sent, crowd: int) -> float:
+    """What the redraws of earlier rounds add to epsilon, and to ln delta: -N ln(1 - t) for each.
+
+    N is the crowd of an analysis that counts on one; `local` charges a person's own redraws itself.
+    Each round is conditioned by itself, and the rounds are independent, so that the costs add up.
+    """
+    return sent.redraws * crowd if by.shuffled else 0.0

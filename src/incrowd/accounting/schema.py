@@ -49,53 +49,75 @@ class Schema(NamedTuple):
         return sum(count * part.local_epsilon for part, count in self.parts)
 
 
+Counts = tuple[tuple[Schema, int], ...]  # how many independent reports of each schema
+
+
 @dataclass(frozen=True)
 class Sent:
     """Everything one person sends: schemas, and how many independent reports of each.
 
-    Every report goes to a collection, and so has a crowd, of its own. Reports of one person that
+    reports: each goes to a collection, and so has a crowd, of its own. Reports of one person that
     share a collection tell no more, since mixing only hides (docs/mathematics.md#composition).
+    linked: reports that count as if they carried the person's name: no crowd hides them. redraws:
+    the sum of -ln(1 - t) over rounds in which noise was drawn again with a chance of at most t for
+    each person (docs/mathematics.md#composition).
     """
 
-    reports: tuple[tuple[Schema, int], ...]
+    reports: Counts
+    linked: Counts = ()
+    redraws: float = 0.0
 
     @classmethod
-    def of(cls, schema: Schema, copies: int = 1) -> Sent:
+    def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Sent:
         """So many reports of one schema. Raises PrivacyError unless there is at least one."""
         if copies < 1:
             raise PrivacyError.of("copies", copies, "should be at least 1")
-        return cls(((schema, copies),))
+        found = ((schema, copies),)
+        return cls((), found) if linked else cls(found)
 
     def also(self, other: Sent) -> Sent:
         """Both; reports of equal schemas are counted together."""
-        counted: Counter[Schema] = Counter()
-        for schema, copies in self.reports + other.reports:
-            counted[schema] += copies
-        return Sent(tuple(sorted(counted.items(), key=repr)))
+        return Sent(
+            _together(self.reports, other.reports),
+            _together(self.linked, other.linked),
+            self.redraws + other.redraws,
+        )
+
+    @property
+    def every(self) -> Counts:
+        """The reports that a crowd hides, and those that none does."""
+        return self.reports + self.linked
 
     @property
     def single(self) -> Schema | None:
-        """The schema, if there is one report only."""
-        return self.reports[0][0] if self.copies == 1 else None
+        """The schema, if there is one report only, and a crowd hides it."""
+        return self.reports[0][0] if self.reports and self.copies == 1 else None
 
     @property
     def copies(self) -> int:
         """The number of reports."""
-        return sum(copies for _, copies in self.reports)
+        return sum(copies for _, copies in self.every)
 
     @property
     def parts(self) -> tuple[tuple[Part, int], ...]:
         """All parts of all reports, as if they were one."""
         counted: Counter[Part] = Counter()
-        for schema, copies in self.reports:
+        for schema, copies in self.every:
             for part, count in schema.parts:
                 counted[part] += count * copies
         return tuple(counted.items())
 
     @property
     def local_epsilon(self) -> float:
-        """The local guarantee of everything: the sum of the reports'."""
-        return sum(copies * schema.local_epsilon for schema, copies in self.reports)
+        """The local guarantee of everything: the sum of the reports', and of her own redraws."""
+        return self.redraws + sum(copies * schema.local_epsilon for schema, copies in self.every)
+
+
+def _together(one: Counts, other: Counts) -> Counts:
+    counted: Counter[Schema] = Counter()
+    for schema, copies in one + other:
+        counted[schema] += copies
+    return tuple(sorted(counted.items(), key=repr))
 
 
 def as_sent(sent: Sent | Schema) -> Sent:

@@ -23,6 +23,7 @@ from incrowd.cli.options import (
     keep,
     share,
 )
+from incrowd.collection.collector.receipt import receipts_beside
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.frontier import frontier as curves_around
@@ -56,6 +57,18 @@ Margin = Annotated[
 ]
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
+]
+AsPlanned = Annotated[
+    bool,
+    typer.Option(
+        "--as-planned", help="Without reports: as many people came as the plan counts on."
+    ),
+]
+LocalOnly = Annotated[
+    bool,
+    typer.Option(
+        "--local-only", help="One party saw the reports with their senders: nobody mixed them."
+    ),
 ]
 SideBySide = Annotated[
     bool, typer.Option(help="Also plan the survey as it could be sent in other ways.")
@@ -154,15 +167,13 @@ def ledger(
     new: Annotated[
         bool, typer.Option("--new", help="Make a ledger that says nothing yet.")
     ] = False,
-    as_planned: Annotated[
-        bool,
-        typer.Option(
-            "--as-planned", help="Without reports: as many people came as the plan counts on."
-        ),
-    ] = False,
+    as_planned: AsPlanned = False,
+    local_only: LocalOnly = False,
     json: AsJson = False,
 ) -> None:
     """Note that a plan was carried out, and who came. Without a plan: show what is noted.
+
+    Of reports that came over a network the receipt beside them is read.
 
     \b
     Example:
@@ -171,8 +182,9 @@ def ledger(
       incrowd plan second.toml --ledger panel.json -o second.json
     """
     if plan is None:
-        if as_planned:
-            allowed = "--as-planned needs it; name the plan that was carried out"
+        if as_planned or local_only:
+            option = "--as-planned" if as_planned else "--local-only"
+            allowed = f"{option} needs it; name the plan that was carried out"
             raise UsageError.of("plan", MISSING, allowed)
         show.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
@@ -183,7 +195,10 @@ def ledger(
     made = certified(plan)
     tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
     arrived = added(tallies) if tallies else None
+    received = receipts_beside(reports or (), made, arrived.collections if arrived else ())
     with naming(plan):
-        known = incrowd.note(ledger, made, arrived, as_planned=as_planned)
+        known = incrowd.note(
+            ledger, made, arrived, as_planned=as_planned, local_only=local_only, received=received
+        )
     say(f"wrote {ledger}")
     show.ledger(known, json)

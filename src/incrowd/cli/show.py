@@ -133,10 +133,13 @@ def ledger(known: Ledger, json: bool) -> None:
             "questions": [question.id for question in asked.survey.questions],
             "crowd": asked.crowd,
             "planned": asked.survey.honest,
-            "counted": name not in known.as_planned,
+            "counted": bool(asked.collected.people),
+            "linked": asked.linked,
+            "bundle": asked.collected.bundle,
+            "tail": asked.collected.tail,
             "digest": asked.digest,
         }
-        for asked, name in zip(known.asked, known.names, strict=True)
+        for asked in known.asked
     ]
     spending = {"spent": {"epsilon": found.epsilon, "delta": found.delta}} if found else {}
     rounds = {"rounds": found._asdict()} if found and found.rounds > 1 else {}

@@ -9,18 +9,22 @@ from contextlib import suppress
 from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
-from incrowd.accounting.schema import Sent
+from incrowd.accounting.schema import Part, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PlanFileError, PrivacyError
+from incrowd.planner.assumption import assumption
 from incrowd.planner.expectation import guessed_error
 from incrowd.planner.groups import Grouping, Progress, ways
 from incrowd.planner.sent import sent, sent_before, sent_by
 from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
+from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.grouping import memoised, together, unlinked
 from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.rounds import Rounds, all_rounds, rounds_before, rounds_planned
 from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
+PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses no crowd hides
 
 
 def make_plan(
@@ -47,7 +51,8 @@ def make_plan(
     everything = sent(survey, messages, earlier)
     certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
     delta = by.promised_delta(survey.privacy.delta)
-    guarantee = _guarantee(survey, certificate, delta, crowd, everything.local_epsilon)
+    plans = [*rounds_before(earlier), rounds_planned(survey, messages)]
+    guarantee = _guarantee(plans, certificate, delta, crowd, everything.local_epsilon)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
 
 
@@ -101,13 +106,51 @@ def certified_messages(
     if progress:
         reports = sum(share.copies for share in way.allocation.shares)
         progress(f"certifying {len(way.groups):,} messages, {reports:,} reports a person")
+    found, failed = [], None
+    for kept in _permanent_noises(survey, way):
+        try:
+            found.append(_with_smallest_noise(survey, way, crowd, earlier, kept))
+        except PrivacyError as error:
+            failed = error
+    if failed and not found:
+        raise failed
+    return min(found, key=lambda messages: expected_error(survey, messages))
+
+
+def _with_smallest_noise(
+    survey: Survey, way: Grouping, crowd: int, earlier: Sequence[Asked], kept: BitFlip | None
+) -> tuple[Message, ...]:
+    """kept: the noise of permanent responses, if it is fixed."""
 
     def everything(reference: BitFlip) -> Sent:
-        return sent(survey, _messages(survey, way, reference), earlier)
+        return sent(survey, _messages(survey, way, reference, kept), earlier)
 
     privacy = survey.privacy
     noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
-    return _messages(survey, way, noise)
+    return _messages(survey, way, noise, kept)
+
+
+def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
+    """Noises to try for permanent responses that are charged as if they carried names.
+
+    They need much more noise than what is drawn anew and hides in a crowd, whose share of epsilon
+    can be small: several shares are tried. None where all messages share out what may leak.
+    """
+    privacy, questions = survey.privacy, [survey.question(id) for g in way.groups for id in g]
+    shuffled = analysis(privacy.analysis).shuffled
+    planned = [q for q in questions if q.asked_memoised]
+    others = [q for q in questions if not q.memoised and q.randomizer is None]
+    if not (planned and others and survey.open and survey.rounds > 1 and shuffled):
+        return [None]
+    fixed = sum(
+        Part(domain, channel).local_epsilon
+        for q in questions
+        if q.memoised and (channel := crowd_channel(q))
+        for domain in q.domains
+    )
+    left = [share * privacy.epsilon - fixed for share in PERMANENT_SHARES]
+    bits = sum(question.distance for question in planned)
+    return [BitFlip.from_epsilon(each / bits) for each in left if each > 0] or [None]
 
 
 def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
@@ -128,19 +171,25 @@ def _asked(survey: Survey) -> InWords:
     return InWords(f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {crowd:,}")
 
 
-def _messages(survey: Survey, chosen: Grouping, reference: BitFlip) -> tuple[Message, ...]:
+def _messages(
+    survey: Survey, chosen: Grouping, reference: BitFlip, kept: BitFlip | None = None
+) -> tuple[Message, ...]:
     """The messages when the first that has noise to choose has the noise `reference`.
 
-    All leaks phi^d - 1 keep their proportions to each other.
+    All leaks phi^d - 1 keep their proportions to each other, but for permanent responses whose
+    noise is fixed, `kept`.
     """
     questions = [tuple(map(survey.question, ids)) for ids in chosen.groups]
     distances, shares = list(map(_distance, questions)), chosen.allocation.shares
-    first = next((i for i, distance in enumerate(distances) if distance), 0)
+    fixed = [bool(kept) and asked[0].memoised for asked in questions]
+    first = next((i for i, d in enumerate(distances) if d and not fixed[i]), 0)
     leaks = [_leak(d, 1 / share.v) for d, share in zip(distances, shares, strict=True)]
 
     def noise(i: int) -> BitFlip | None:
         if not distances[i]:
             return None
+        if fixed[i]:
+            return kept
         if i == first:
             return reference
         leak = leaks[i] * (_leak(distances[first], reference.excess) / leaks[first])
@@ -189,46 +238,8 @@ def _distance(questions: Sequence[AnyQuestion]) -> int:
     return sum(question.distance for question in questions if question.randomizer is None)
 
 
-EARLIER_WORDS = {"anonymiser": "shuffler", "stands in more": "has more"}  # of older plans
-
-
-def in_todays_words(said: str) -> str:
-    """The assumption of a plan, as plans say it today."""
-    for earlier, today in EARLIER_WORDS.items():
-        said = said.replace(earlier, today)
-    return said
-
-
-def assumption(survey: Survey, assumed: str) -> str:
-    """What the guarantee of a survey rests on: what its analysis assumes, and the survey itself."""
-    said = [assumed]
-    if survey.rows_per_person > 1:
-        said.append(f"No person has more than {survey.rows_per_person} rows of the answers.")
-    if survey.rounds > 1:
-        said.append(
-            f"The promise covers {survey.rounds:,} rounds together, in each of which that crowd "
-            "takes part."
-        )
-    if any(question.memoised for question in survey.questions):
-        several = survey.rounds > 1
-        times = f"{survey.rounds:,} times" if several else "once"
-        people = "the same people take part and " if several else ""
-        said.append(
-            "Memoised responses are repeated in every round, which is covered for as long as "
-            f"{people}a person's answers to them stay the same; everything else is covered {times}."
-        )
-    if survey.open:
-        named = " and ".join(question.id for question in survey.open)
-        are, them = ("is", "it") if len(survey.open) == 1 else ("are", "them")
-        said.append(
-            f"The guarantee does not cover {named}, which {are} sent openly: people who answer "
-            f"{them} alike are a crowd of their own."
-        )
-    return " ".join(said)
-
-
 def _guarantee(
-    survey: Survey, certificate: Certificate, delta: float, crowd: int, local: float
+    plans: Sequence[Rounds], certificate: Certificate, delta: float, crowd: int, local: float
 ) -> Guarantee:
     return Guarantee(
         analysis=certificate.analysis,
@@ -237,7 +248,7 @@ def _guarantee(
         certified_delta=certificate.delta.upper,
         crowd=crowd,
         proved=certificate.proved,
-        assumption=assumption(survey, certificate.assumption),
+        assumption=assumption(plans, certificate.assumption),
         worst=certificate.worst,
         local_epsilon=local,
     )
@@ -279,7 +290,7 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
     For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
     reached, what remains is the local guarantee. Raises PlanFileError as `analysis_of` does.
     """
-    by = analysis_of(plan)
+    by, plans = analysis_of(plan), all_rounds(plan)
     planned, crowd = plan.guarantee, plan.survey.hidden(people)
     if crowd >= planned.crowd:
         return planned
@@ -290,7 +301,7 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
             epsilon = smallest_epsilon(by.name, everything, crowd, planned.delta)
             if epsilon < local:
                 certificate = certify(by.name, everything, crowd, epsilon)
-                return _guarantee(plan.survey, certificate, planned.delta, crowd, local)
+                return _guarantee(plans, certificate, planned.delta, crowd, local)
     return local_guarantee(plan, crowd)
 
 
@@ -299,4 +310,4 @@ def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
     everything = sent_by(plan)
     local = everything.local_epsilon
     certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
-    return _guarantee(plan.survey, certificate, 0.0, max(crowd, 1), local)
+    return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)

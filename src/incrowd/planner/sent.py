@@ -5,18 +5,26 @@ Proof: docs/mathematics.md#unlinked-bits, docs/mathematics.md#memoised-rounds.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from incrowd.accounting.schema import Part, Schema, Sent
 from incrowd.plans import Asked, Message, Plan
+from incrowd.plans.rounds import (
+    Rounds,
+    all_rounds,
+    permanent,
+    repeated,
+    rounds_before,
+    rounds_planned,
+)
 from incrowd.survey import Survey
 
 
 def sent_by(plan: Plan) -> Sent:
     """All that a person sends by a plan, and sent when asked before."""
-    return sent(plan.survey, plan.messages, plan.earlier)
+    return _sent(all_rounds(plan))
 
 
 def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> Sent:
@@ -24,24 +32,37 @@ def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] =
 
     earlier: what the same people were asked before, and sent then.
     """
-    now = _sent(survey, messages, survey.rounds)
-    return now.also(sent_before(earlier)) if earlier else now
+    return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
 
 
 def sent_before(earlier: Sequence[Asked]) -> Sent:
     """What a person sent when she was asked so far: each plan in as many rounds as there were."""
-    rounds, plans = Counter(a.digest for a in earlier), {a.digest: a for a in earlier}
-    found = (_sent(a.survey, a.messages, rounds[digest]) for digest, a in plans.items())
-    return reduce(Sent.also, found)
+    return _sent(rounds_before(earlier))
 
 
-def _sent(survey: Survey, messages: Sequence[Message], rounds: int) -> Sent:
-    """Memoised responses are the same in every round, all others are drawn again."""
-    reports = [
-        Sent.of(
-            Schema.of([Part(*part) for part in message.parts]),
-            message.repeats * (1 if message.memoised else rounds),
-        )
-        for message in messages
-    ]
-    return reduce(Sent.also, reports * survey.rows_per_person)
+def _sent(plans: Sequence[Rounds]) -> Sent:
+    exposed = repeated(plans).exposed
+    return reduce(Sent.also, (each for rounds in plans for each in _of_rounds(rounds, exposed)))
+
+
+def _of_rounds(rounds: Rounds, exposed: Iterable[str]) -> Iterator[Sent]:
+    """What a person sends in the rounds of one plan. exposed: permanent responses, by name.
+
+    Memoised responses are the same in every round, all others are drawn again. A round without a
+    shuffler hides nothing; in a permanent response that is sent there, none of them does.
+    """
+    survey, messages, _ = rounds[0]
+    linked = sum(release.linked for release in rounds)
+    for message in messages:
+        schema = Schema.of([Part(*part) for part in message.parts])
+        times = message.repeats * survey.rows_per_person
+        if message.memoised:
+            shown = linked > 0 or not set(permanent(survey, message)).isdisjoint(exposed)
+            yield Sent.of(schema, times, linked=shown)
+            continue
+        if linked:
+            yield Sent.of(schema, times * linked, linked=True)
+        if linked < len(rounds):
+            yield Sent.of(schema, times * (len(rounds) - linked))
+    tails = (release.collected.tail for release in rounds if release.collected)
+    yield Sent((), redraws=sum(-math.log1p(-tail) for tail in tails))

@@ -7,9 +7,10 @@ from incrowd.accounting.calibration import smallest_epsilon
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import Sent
 from incrowd.errors import PlanError, PrivacyError
-from incrowd.planner.sent import sent_before
+from incrowd.planner.sent import sent, sent_before
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.rounds import Spent
 
 
@@ -23,10 +24,10 @@ def spent(known: Ledger, digest: str | None = None) -> Spent | None:
         return None
     last = found[-1]
     privacy, done = last.survey.privacy, known.rounds_of(last.digest)
-    crowd = min(asked.crowd for asked in known.asked)
+    crowd = smallest_crowd(last.survey, known.asked)
     everything = sent_before(known.asked)
     epsilon = _epsilon(privacy.analysis, everything, crowd, privacy.delta)
-    left = _left(known, last, crowd) if epsilon <= privacy.epsilon else 0
+    left = _left(known, last, crowd)
     return Spent(
         last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
     )
@@ -39,7 +40,8 @@ def check_left(known: Ledger, plan: Plan) -> None:
     if found and not found.left:
         allowed = (
             f"after {found.done:,} of {found.rounds:,} rounds nothing is left of its promise, "
-            "since fewer people came than planned; plan anew with earlier=LEDGER and more epsilon"
+            "since fewer or other people came than planned, or nobody mixed their reports; plan "
+            "anew with earlier=LEDGER and more epsilon"
         )
         raise PlanError.of("plan", plan.digest, allowed)
 
@@ -58,20 +60,23 @@ def _epsilon(by: str, everything: Sent, crowd: int, delta: float) -> float:
 def _left(known: Ledger, last: Asked, crowd: int) -> int:
     """How many more rounds keep the promise, if as many people come as in the smallest so far.
 
-    All that were planned, unless a round of its own had fewer people than the rest counts on.
+    All that were planned, unless a round of its own was not as the promise has it: fewer or other
+    people came, nobody mixed, or noise was drawn again.
     """
-    planned = last.survey.rounds - known.rounds_of(last.digest)
-    others = [asked.crowd for asked in known.asked if asked.digest != last.digest]
-    if crowd >= min([last.survey.honest, *others]):
-        return planned
-    privacy = last.survey.privacy
+    privacy, planned = last.survey.privacy, last.survey.rounds - known.rounds_of(last.digest)
+    others = [asked for asked in known.asked if asked.digest != last.digest]
+
+    def after(more: int) -> Sent:
+        return sent_before([*known.asked, *[last] * more])
 
     def kept(more: int) -> bool:
-        together = sent_before([*known.asked, *[last] * more])
-        found = certify(privacy.analysis, together, crowd, privacy.epsilon).delta.upper
+        found = certify(privacy.analysis, after(more), crowd, privacy.epsilon).delta.upper
         return found <= privacy.delta
 
-    if crowd < 2:
+    as_promised = after(planned) == sent(last.survey, last.messages, others)
+    if as_promised and crowd >= smallest_crowd(last.survey, others):
+        return planned
+    if (analysis(privacy.analysis).shuffled and crowd < 2) or not kept(0):
         return 0
     low, high = 0, planned + 1  # low is kept, high is not
     while high - low > 1:

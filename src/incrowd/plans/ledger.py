@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.errors import (
     MISSING,
+    IncrowdError,
     InWords,
     PlanError,
     PlanFileError,
@@ -20,53 +20,55 @@ from incrowd.errors import (
 )
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
 from incrowd.plans.message import place
-from incrowd.plans.plan import Asked, Plan
+from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
+from incrowd.plans.rounds import all_rounds, repeated, rounds_before, rounds_planned
 
-FORMAT: Final = "incrowd ledger 2"
-OLD_FORMAT = "incrowd ledger 1"  # every crowd in it is the planned one
+FORMAT: Final = "incrowd ledger 3"
+_OLD_FORMATS = ("incrowd ledger 1", "incrowd ledger 2")
+_OLD = "it is of an older format, which does not say how the reports were collected"
 _MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
-_FILES = FileKind("ledger", PlanFileError, _MAKE, OLD_FORMAT)
+_FILES = FileKind("ledger", PlanFileError, _MAKE)
 
 
 class Ledger(BaseModel):
     """What the same people were asked, the earliest first.
 
-    A plan of several rounds stands there once for each. as_planned: the names, as `names` has them,
-    of those whose crowd nobody counted: the planned one is taken. collections: the random names of
-    the reports that were noted, so that none are noted twice.
+    A plan of several rounds stands there once for each. collections: the random names of the
+    reports that were noted, so that none are noted twice.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["incrowd ledger 2"] = FORMAT
+    format: Literal["incrowd ledger 3"] = FORMAT
     asked: tuple[Asked, ...] = ()
-    as_planned: tuple[str, ...] = ()
     collections: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
 
-    def with_plan(self, plan: Plan, people: int | None, collections: Iterable[str] = ()) -> Ledger:
+    def with_plan(
+        self,
+        plan: Plan,
+        people: int | None,
+        collections: Iterable[str] = (),
+        collected: Collected = AS_PLANNED,
+    ) -> Ledger:
         """The ledger after a plan was carried out.
 
         people: who came, the smallest number of any message (rows, if one person has several);
         None if nobody counted, and the planned crowd is taken at its word. collections: the names
-        of the reports. Raises PlanError if the plan is in it already, or does not cover what is in
-        it as it was, ReportsError if reports were noted before.
+        of the reports. collected: what came of each message, and how. Raises PlanError if the plan
+        is in it already, or does not cover what is in it as it was, ReportsError if reports were
+        noted before.
         """
         self.check_next(plan)
         if again := sorted({*self.collections} & {*collections}):
             allowed = "they are in the ledger already; name those of the next round"
             raise ReportsError.of("reports", again[0], allowed)
-        noted = (*self.asked, plan.asked if people is None else plan.asked_of(people))
-        more = _names(noted)[-1:] if people is None else ()
+        if people is not None and not collected.people:
+            everybody = (people,) * len(plan.messages)
+            collected = collected.model_copy(update={"people": everybody})
+        asked = plan.asked_of(plan.survey.crowd if people is None else people, collected)
         return Ledger(
-            asked=noted,
-            as_planned=(*self.as_planned, *more),
-            collections=(*self.collections, *sorted(collections)),
+            asked=(*self.asked, asked), collections=(*self.collections, *sorted(collections))
         )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What each is called here: a digest, and which round it is if not the first."""
-        return _names(self.asked)
 
     def rounds_of(self, digest: str) -> int:
         """How many rounds of a plan were carried out."""
@@ -85,13 +87,14 @@ class Ledger(BaseModel):
                     f"all its {rounds:,} rounds are in the ledger; nothing is left of its promise"
                 )
             raise PlanError.of("plan", plan.digest, said)
+        others = [asked for asked in self.asked if asked.digest != plan.digest]
         covered: dict[str, list[Asked]] = {}
         for each in reversed(plan.earlier):
             covered.setdefault(each.digest, []).append(each)
-        for asked in self.asked:
-            if asked.digest != plan.digest:
-                found = covered.get(asked.digest)
-                _check_covered(plan, asked, found.pop() if found else None)
+        for asked in others:
+            found = covered.get(asked.digest)
+            _check_covered(plan, asked, found.pop() if found else None)
+        _check_people(plan, others)
 
     def dumps(self) -> str:
         """The text of a ledger file: the content and its digest, indented for people."""
@@ -102,8 +105,8 @@ class Ledger(BaseModel):
     def loads(cls, text: str, name: str = InWords("this text")) -> Ledger:
         """Read the text of a ledger file, of that name.
 
-        Raises PlanFileError if it is no ledger, PlanError if it was changed after it was written.
-        An older file has no digest, which is said by an IncrowdWarning.
+        Raises PlanFileError if it is no ledger of today's format, PlanError if it was changed after
+        it was written.
         """
         with _FILES.parsing(name):
             content = _content(read_json(text), name)
@@ -121,39 +124,45 @@ class Ledger(BaseModel):
         return _FILES.load(path, cls.loads)
 
 
-def _names(asked: Sequence[Asked]) -> tuple[str, ...]:
-    seen: Counter[str] = Counter()
-    names = []
-    for each in asked:
-        seen[each.digest] += 1
-        number = seen[each.digest]
-        names.append(each.digest if number == 1 else f"{each.digest} {number}")
-    return tuple(names)
-
-
 def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
     """Raises PlanError unless a plan covers what was asked, in a crowd no larger than it was."""
     name = asked.survey.name
     if covered is None:
         why = f"it does not cover {name!r}"
-    elif covered.crowd > asked.crowd:
+    elif asked.linked and not covered.linked:
+        why = f"it counts on a shuffler in {name!r}, where there was none"
+    elif covered.crowd > asked.crowd and not covered.linked:
         why = f"it counts on {covered.crowd:,} people in {name!r}, where {asked.crowd:,} came"
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):
         why = f"it does not say of {name!r} what the ledger says"
+    elif asked.collected.tail > covered.collected.tail:
+        why = f"it does not count noise that was drawn again in {name!r}"
     else:
         return
-    raise PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
+    raise _uncovered(plan, why)
+
+
+def _check_people(plan: Plan, others: Sequence[Asked]) -> None:
+    """Raises PlanError if a plan hides permanent responses that rounds showed, as they were."""
+    own = rounds_planned(plan.survey, plan.messages)
+    shown = repeated([*rounds_before(others), own]).exposed
+    if more := sorted(shown - repeated(all_rounds(plan)).exposed):
+        why = "it counts on the same people in the rounds of permanent responses to"
+        raise _uncovered(plan, f"{why} {more[0].rpartition(': ')[2]!r}, which others gave")
+
+
+def _uncovered(plan: Plan, why: str) -> IncrowdError:
+    return PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
 
 
 def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """What a ledger says, an older one as today's. Raises PlanError if its digest is another's."""
-    if data["format"] not in (FORMAT, OLD_FORMAT):
+    """What a ledger says. Raises PlanError if its digest is another's."""
+    if data["format"] in _OLD_FORMATS:
+        raise _FILES.refused(name, _OLD)
+    if data["format"] != FORMAT:
         raise ValueError("is of another format")
     content, fits = _FILES.unsealed(data, name)
     if not fits:
         found = data.get("digest", MISSING)
         raise PlanError.of("ledger.digest", found, f"{EDITED}; use an unchanged copy")
-    if content["format"] == FORMAT:
-        return content
-    planned = [asked["digest"] for asked in data["asked"]]
-    return {**content, "format": FORMAT, "as_planned": planned}
+    return content

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -75,16 +75,42 @@ def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[st
         yield from message.problems()
 
 
+Count = Annotated[int, Field(ge=0)]
+
+
+class Collected(_Frozen):
+    """How the reports of a round came together.
+
+    people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty
+    if nobody counted, and as many came as planned. local_only: whether nothing beyond the local
+    guarantee holds: the plan counts on no shuffler, or one party saw the reports with their
+    senders, or mixed and opened them. bundle: of a collection over a network, a short
+    form of its digest. tail: at most the chance that one person's reports did not fit into an
+    upload, and were drawn again.
+    """
+
+    people: tuple[Count, ...] = ()
+    reports: tuple[Count, ...] = ()
+    local_only: bool = False
+    bundle: str | None = None
+    tail: float = Field(default=0.0, ge=0, lt=1)
+
+
+AS_PLANNED = Collected()
+
+
 class Asked(_Frozen):
     """What people were asked before by the plan of that digest.
 
     crowd: honest people whose reports were accepted, never more than the plan counted on.
+    collected: how.
     """
 
     digest: str
     crowd: int = Field(ge=1)
     survey: Survey
     messages: Messages
+    collected: Collected = Field(default=AS_PLANNED, exclude_if=AS_PLANNED.__eq__)
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Asked:
@@ -93,12 +119,23 @@ class Asked(_Frozen):
         if self.crowd > self.survey.honest:
             planned = f"more than the {self.survey.honest:,} of the survey"
             raise ValueError(f"its crowd is {self.crowd:,}, {planned}")
+        counted = {len(self.collected.people), len(self.collected.reports)}
+        if not counted <= {0, len(self.messages)}:
+            raise ValueError("it does not say of every message what came")
         return self
+
+    @property
+    def linked(self) -> bool:
+        """Whether its reports count as if they carried the names of their senders."""
+        return self.collected.local_only
 
 
 def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
-    """The honest people of a survey, or of an earlier round to which fewer came."""
-    return min([survey.honest, *(asked.crowd for asked in earlier)])
+    """The honest people of a survey, or of an earlier round to which fewer came.
+
+    A round that had no shuffler hides nobody, however many came.
+    """
+    return min([survey.honest, *(asked.crowd for asked in earlier if not asked.linked)])
 
 
 class Plan(views.Notebook, _Frozen):
@@ -152,13 +189,21 @@ class Plan(views.Notebook, _Frozen):
         """This plan as something that people were asked, if as many came as it counts on."""
         return self.asked_of(self.survey.crowd)
 
-    def asked_of(self, people: int) -> Asked:
+    def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> Asked:
         """This plan as something that so many people were asked (rows, if one has several).
 
         The crowd is never larger than planned, and never smaller than the one person herself.
+        collected: how, by default through a shuffler if the plan counts on one.
         """
-        crowd = max(min(self.survey.hidden(people), self.survey.honest), 1)
-        return Asked(digest=self.digest, crowd=crowd, survey=self.survey, messages=self.messages)
+        if not self.guarantee.delta:  # as of no plan that counts on a shuffler
+            collected = collected.model_copy(update={"local_only": True})
+        return Asked(
+            digest=self.digest,
+            crowd=max(min(self.survey.hidden(people), self.survey.honest), 1),
+            survey=self.survey,
+            messages=self.messages,
+            collected=collected,
+        )
 
     @property
     def canonical(self) -> str:

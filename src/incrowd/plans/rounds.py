@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans.message import Message
-from incrowd.plans.plan import Asked, Plan
+from incrowd.plans.plan import Asked, Collected, Plan
+from incrowd.survey import Survey
 
 
 class Spent(NamedTuple):
@@ -26,6 +28,42 @@ class Spent(NamedTuple):
     delta: float
 
 
+class Release(NamedTuple):
+    """One round: what was asked, what was sent, and how it came together; None if it is to come."""
+
+    survey: Survey
+    messages: tuple[Message, ...]
+    collected: Collected | None = None
+
+    @property
+    def linked(self) -> bool:
+        """Whether its reports count as if they carried the names of their senders."""
+        return bool(self.collected and self.collected.local_only)
+
+
+Rounds = Sequence[Release]  # of one plan, one at least
+
+
+def rounds_before(earlier: Iterable[Asked]) -> list[Rounds]:
+    """The rounds of each plan that was carried out."""
+    found: dict[str, list[Release]] = {}
+    for asked in earlier:
+        found.setdefault(asked.digest, []).append(
+            Release(asked.survey, asked.messages, asked.collected)
+        )
+    return list(found.values())
+
+
+def rounds_planned(survey: Survey, messages: Sequence[Message]) -> Rounds:
+    """The rounds of a plan, all to come: nobody can tell which one is being carried out."""
+    return [Release(survey, tuple(messages))] * survey.rounds
+
+
+def all_rounds(plan: Plan) -> list[Rounds]:
+    """The rounds of all that a plan's promise covers, its own at the end."""
+    return [*rounds_before(plan.earlier), rounds_planned(plan.survey, plan.messages)]
+
+
 def series(survey: str, message: Message, noise: BitFlip) -> str:
     """What names a series of reports that repeat each other's responses. survey: its name.
 
@@ -38,22 +76,66 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
     return f"{survey}, noise {noise.numerator}, with {questions}"
 
 
-def repeats(plan: Plan) -> bool:
-    """Whether some responses are those that the same devices gave in an earlier round.
+def permanent(survey: Survey, message: Message) -> Iterator[str]:
+    """The names of the permanent responses in a message: a series, and the question."""
+    for question in message.questions:
+        if question.memoised:
+            noise = message.channels[question.id].permanent_stage
+            assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+            yield f"{series(survey.name, message, noise)}: {question.id}"
 
-    Of a plan for several rounds nobody can tell which one this is: it may be any but the first.
+
+class Repeated(NamedTuple):
+    """Permanent responses that come in several releases, by name.
+
+    hidden: all releases are made of one multiset of responses, if the same people take part; then
+    they tell no more than one. exposed: the difference of two releases can be one person's
+    response, which counts as if it carried her name.
     """
-    if plan.survey.rounds > 1 and plan.memoised:
-        return True
-    before = {each for asked in plan.earlier for each in _all_series(asked)}
-    return not before.isdisjoint(_all_series(plan))
+
+    hidden: frozenset[str]
+    exposed: frozenset[str]
 
 
-def _all_series(asked: Asked | Plan) -> Iterator[str]:
-    """Each question of a series by its own name: it is the response to it that is repeated."""
-    for message in asked.messages:
-        for question in message.questions:
-            if question.memoised:
-                noise = message.channels[question.id].permanent_stage
-                assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
-                yield f"{series(asked.survey.name, message, noise)}: {question.id}"
+def repeated(plans: Iterable[Rounds]) -> Repeated:
+    """The permanent responses that some plans repeat, in their rounds or each other's.
+
+    They are exposed where the people can differ from release to release: in strata (who moves, or
+    is merged, is in one release and not in the other), where another number came, and over a
+    network, where nobody signs who came; and where one release had no shuffler.
+    Proof: docs/mathematics.md#memoised-rounds.
+    """
+    found: defaultdict[str, list[tuple[Release, int]]] = defaultdict(list)
+    for rounds in plans:
+        for number, message in enumerate(rounds[0].messages):
+            for name in permanent(rounds[0].survey, message):
+                found[name] += [(release, number) for release in rounds]
+    several = {name: releases for name, releases in found.items() if len(releases) > 1}
+    exposed = {name for name, releases in several.items() if not _of_the_same_people(releases)}
+    return Repeated(frozenset(several.keys() - exposed), frozenset(exposed))
+
+
+def _of_the_same_people(releases: Iterable[tuple[Release, int]]) -> bool:
+    """Whether nothing says that a message was of other people in one release than in another.
+
+    releases: each with the number of the message in it.
+    """
+    people: set[int] = set()
+    reports: set[int] = set()
+    for release, number in releases:
+        collected = release.collected
+        if release.linked or release.survey.open or (collected and collected.bundle):
+            return False
+        if collected:
+            people.add(collected.people[number] if collected.people else release.survey.crowd)
+            reports |= set(collected.reports[number : number + 1])
+    return len(people) <= 1 and len(reports) <= 1
+
+
+def repeats(plan: Plan) -> bool:
+    """Whether what a plan promises counts on the same people in several rounds.
+
+    So it does if permanent responses come more than once, in its own rounds or in any that were
+    before, and are not charged as if they carried names already.
+    """
+    return bool(repeated(all_rounds(plan)).hidden)

@@ -277,9 +277,10 @@ def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
         yield (
             "Permanent responses",
             f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
-            "whenever it is asked again. An answer that changes leaks anew. Of rounds over a "
-            "network only the local guarantee is left, since who took part in which can be matched "
-            f"with the responses: ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
+            "whenever it is asked again. An answer that changes is not covered: the response shows "
+            "that it did. Of rounds over a network only the local guarantee is left, since who took "
+            "part in which can be matched with the responses: "
+            f"ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
         )
 
 
@@ -339,7 +340,8 @@ def _earlier(plan: Plan) -> str:
             "about them, unless it is planned together with this (incrowd plan --ledger)."
         )
     rounds = (
-        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…)"
+        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…"
+        f"{', charged as if with names' if asked.linked else ''})"
         for asked in plan.earlier
     )
     return f"Covered, together with this one: {'; '.join(rounds)}."

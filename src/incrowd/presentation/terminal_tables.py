@@ -160,8 +160,7 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
     """What a population was asked, and how many came."""
     for number, asked in enumerate(known.asked, 1):
         ids = ", ".join(question.id for question in asked.survey.questions)
-        came = _came(asked, known.names[number - 1] in known.as_planned)
-        yield f"{number}. {asked.survey.name}: {ids} ({came})"
+        yield f"{number}. {asked.survey.name}: {ids} ({_came(asked)})"
     if not known.asked:
         yield "nothing was asked so far"
 
@@ -177,13 +176,14 @@ def spent_line(found: Spent) -> str:
     )
 
 
-def _came(asked: Asked, as_planned: bool) -> str:
-    """The crowd of a plan that was carried out, beside the planned one."""
-    if as_planned:
-        return f"{asked.crowd:,} people as planned, not counted"
-    planned = asked.survey.honest
+def _came(asked: Asked) -> str:
+    """The crowd of a plan that was carried out, beside the planned one, and how it was."""
+    collected, planned = asked.collected, asked.survey.honest
     of = "" if asked.crowd == planned else f" of the {planned:,} planned"
-    return f"{asked.crowd:,} people{of}"
+    said = f"{asked.crowd:,} people{of if collected.people else ' as planned, not counted'}"
+    if collected.bundle:
+        said += f", over a network, bundle {collected.bundle}"
+    return f"{said}, without a shuffler: charged as if with names" if asked.linked else said
 
 
 def postprocessed_table(

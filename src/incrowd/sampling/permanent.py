@@ -149,7 +149,7 @@ def permanent_bits(
     be the same in every round, else the bits are drawn anew.
 
     All rounds together leak at most what one collection of these bits does as long as the answer
-    stays the same; an answer that changes leaks once more for each new value.
+    stays the same. An answer that changes is not covered: the response can show that it did.
 
     Raises AnswersError if `bits` is not a row of 0 and 1.
     """

@@ -38,6 +38,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     regressions = list(wanted_regressions(questions, _mappings(raw.get("regression"))))
     yield from _regression_problems(regressions, questions)
     yield from _copies_problems(raw, questions)
+    yield from _rows_problems(raw, questions)
     closed = Counter(q["id"] for q in questions if not is_open(q))
     yield from _grouping_problems(raw, closed, [found.closed for found in regressions])
     messages = enumerate(_mappings(raw.get("message")), 1)
@@ -145,6 +146,18 @@ def _copies_problems(
         if kept and field and names in [_names(group) for group in groups if group is not part]:
             allowed = "another message has the same, which is memoised; leave one of both out"
             yield Problem(f"{field}questions", names, allowed)
+
+
+def _rows_problems(raw: Mapping[str, Any], questions: list[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Rows that one key answers are equal wherever the answers are, and no noise hides that."""
+    kept = [q["id"] for q in questions if _remembered(q)]
+    if kept and raw.get("rows_per_person", 1) != 1:
+        allowed = (
+            f"{kept[0]!r} is memoised, and the equal responses of one person's rows would tell "
+            "which of her answers are equal; leave rows_per_person out, and name people by an id, "
+            "of whom each counts once; or leave memoised out"
+        )
+        yield Problem("rows_per_person", raw["rows_per_person"], allowed)
 
 
 def _unlinked(question: Mapping[str, Any]) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
+from incrowd.estimation.results import Received
 from incrowd.planner.spending import check_left
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
+from incrowd.plans.plan import Collected
 from incrowd.reports.locking import rewrite
 from incrowd.tally.consistency import people_of
 from incrowd.tally.tally import Tally
@@ -34,14 +37,19 @@ def note(
     reports: Reports | Tally | None = None,
     *,
     as_planned: bool = False,
+    local_only: bool = False,
+    received: Sequence[Received] = (),
 ) -> Ledger:
-    """Note in a ledger file that a plan was carried out, and how many people came.
+    """Note in a ledger file that a plan was carried out, how, and how many people came.
 
     reports: all that arrived, or their tally: the crowd is that of the accepted reports, and never
-    more than planned. as_planned: take the planned crowd at its word instead. Two who write at once
-    wait for each other. Raises UsageError without either, ReportsError for reports of another plan,
-    of too few messages, of a simulation or that are noted already, PlanError if the ledger does not
-    take the plan, or if its rounds have left nothing of the promise.
+    more than planned. as_planned: take the planned crowd at its word instead. local_only: one party
+    saw the reports with their senders, or mixed and opened them; later plans then charge them as if
+    they carried names. received: what the receipts say, if the reports came over a network: the
+    same, noise that was drawn again, and that nobody signed who came. Two who write at once wait
+    for each other. Raises UsageError without either, ReportsError for reports of another plan, of
+    too few messages, of two bundles, of a simulation or that are noted already, PlanError if the
+    ledger does not take the plan, or if its rounds have left nothing of the promise.
     """
     if (reports is None) != as_planned:
         if reports is not None:
@@ -55,17 +63,36 @@ def note(
     counted = None if reports is None else _came(plan, reports)
     people = None if counted is None else people_of(plan, counted)
     names = set() if counted is None else counted.collections
+    collected = _collected(plan, counted, local_only, received)
     noted = Ledger()
 
     def with_plan(real: Path) -> str:
         nonlocal noted
         known = Ledger.load(real)
         check_left(known, plan)
-        noted = known.with_plan(plan, people, names)
+        noted = known.with_plan(plan, people, names, collected)
         return noted.dumps()
 
     rewrite(path, with_plan)
     return noted
+
+
+def _collected(
+    plan: Plan, counted: Tally | None, local_only: bool, received: Sequence[Received]
+) -> Collected:
+    """How some reports came together. Raises ReportsError if they are those of two rounds."""
+    if len(bundles := sorted({each.bundle for each in received})) > 1:
+        allowed = "each bundle is a round of its own; note the reports of one after the other"
+        raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
+    messages = enumerate(plan.messages) if counted else ()
+    came = [(counted.messages[number], message) for number, message in messages if counted]
+    return Collected(
+        people=tuple(each.people(message) for each, message in came),
+        reports=tuple(each.accepted for each, _ in came),
+        local_only=local_only or any(each.local_only for each in received),
+        bundle=bundles[0] if bundles else None,
+        tail=max((each.tail for each in received), default=0.0),
+    )
 
 
 def _came(plan: Plan, reports: Reports | Tally) -> Tally:

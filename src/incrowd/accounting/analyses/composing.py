@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from incrowd.accounting.analyses.base import LARGEST_EPSILON, Analysis, Found
+from incrowd.accounting.analyses.local import LOCAL
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accounting.schema import Schema, Sent
@@ -50,12 +51,16 @@ class Composing(Analysis):
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
         """delta of one report, or of the composition of several."""
+        if not sent.reports:
+            return LOCAL.certificate(sent, crowd, epsilon)
         if sent.single is None:
             return Found(*composed_delta(self, sent, crowd, epsilon))
         return self.one(sent.single, crowd, epsilon)
 
     def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
         """A certified upper bound of delta alone, quickly."""
+        if not sent.reports:
+            return LOCAL.bound(sent, crowd, epsilon)
         if sent.single is None:
             tells = epsilon < sent.local_epsilon
             return self.curve(sent, crowd, steps).delta(epsilon) if tells else 0.0
@@ -63,13 +68,15 @@ class Composing(Analysis):
 
     def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
         """`bound` at every epsilon; the reports are composed once."""
-        if sent.single is not None:
+        if sent.single is not None or not sent.reports:
             return super().bounds(sent, crowd, epsilons)
         curve = self.curve(sent, crowd)
         return np.array([curve.delta(epsilon) for epsilon in epsilons])
 
     def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
         """The smallest epsilon at which the certified delta is at most `delta`, rounded up."""
+        if not sent.reports:
+            return LOCAL.epsilon(sent, crowd, delta)
         if sent.single is None:
             return self.curve(sent, crowd).epsilon(delta)
         return self.epsilon_of_one(sent.single, crowd, delta)

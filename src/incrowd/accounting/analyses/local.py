@@ -26,14 +26,17 @@ class Local(Analysis):
     joint = "; "
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
-        """delta at epsilon; the crowd does not count."""
+        """delta at epsilon; the crowd does not count, and only her own noise is drawn again."""
         found = local_candidates(sent)
         low = high = 0.0
-        if epsilon < sent.local_epsilon:
+        if epsilon < sent.redraws:
+            high = 1.0
+        elif epsilon < sent.local_epsilon:
             low, high = (
-                max(local_ratios.delta(one.ratios, epsilon, side) for one in found)
+                max(local_ratios.delta(one.ratios, epsilon - sent.redraws, side) for one in found)
                 for side in (-1, 1)
             )
+            high *= math.exp(sent.redraws)
         bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
         return Found(bounds, found[0].words)
 
