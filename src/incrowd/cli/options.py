@@ -17,11 +17,8 @@ from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
-<<<<<<< HEAD
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
-=======
 from incrowd.plans.merging import with_merged
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
 from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
 
@@ -75,7 +72,6 @@ Margins = Annotated[
     Path | None,
     typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
 ]
-<<<<<<< HEAD
 Simultaneous = Annotated[
     SimultaneousMethod | None,
     choice(
@@ -88,14 +84,14 @@ OfThoseWhoAnswered = Annotated[
     bool,
     typer.Option(
         "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
-=======
+    ),
+]
 MergeAnswers = Annotated[
     list[str] | None,
     typer.Option(
         "--merge",
         help='Answers to read as one, as "QUESTION: a + b" or "QUESTION: NAME = a + b"; may be '
         "repeated.",
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
     ),
 ]
 NoiseOnly = Annotated[

@@ -195,7 +195,7 @@ def ledger(
     made = certified(plan)
     tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
     arrived = added(tallies) if tallies else None
-    received = receipts_beside(reports or (), made, arrived.collections if arrived else ())
+    received = receipts_beside(reports or (), made, arrived.releases if arrived else ())
     with naming(plan):
         known = incrowd.note(
             ledger, made, arrived, as_planned=as_planned, local_only=local_only, received=received

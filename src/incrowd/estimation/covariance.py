@@ -21,13 +21,8 @@ from scipy import sparse
 
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
-<<<<<<< HEAD
-from incrowd.estimation.decoders import decoder, least_noise, squares_given
+from incrowd.estimation.decoders import decoder, least_noise, merging, squares_given
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
-=======
-from incrowd.estimation.decoders import decoder, merging
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
 from incrowd.survey import AnyQuestion, Multi
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
@@ -132,13 +127,9 @@ def question_pair_decoder(
     """
     if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)
-<<<<<<< HEAD
-    inverse = channel.inverse
-    found = histogram_decoder(question.answers, inverse, squares_given(inverse), margin)
-=======
-    inverse = merging(question) @ channel.inverse
-    found = histogram_decoder(question.answers, inverse, margin)
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
+    merge = merging(question)
+    given = squares_given(channel.inverse, merge)
+    found = histogram_decoder(question.answers, merge @ channel.inverse, given, margin)
     bits = question.domain.bits
     singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
     return replace(

@@ -18,15 +18,10 @@ class Decoder:
     """How one question of a table is read out of the reports.
 
     mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
-<<<<<<< HEAD
-    (1, the report's bits), an unbiased estimate g of "this person gave this answer", and g^2.
-    low, high: between which g lies, whatever a report says. given: shape (answers, 2), the mean of
-    g^2 over the reports of a person who gave another answer (the least of these), and of one who
-    gave this one.
-=======
     (1, the report's bits), an unbiased estimate g of "this person gave this answer", and what has
-    the mean of g^2. low, high: between which g lies, whatever a report says.
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
+    the mean of g^2. low, high: between which g lies, whatever a report says. given: shape
+    (answers, 2), the mean of g^2 over the reports of a person who gave another answer (the least of
+    these), and of one who gave this one (the least of those that are read as it).
     """
 
     answers: tuple[str, ...]
@@ -44,18 +39,19 @@ def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
     """
     if not channel.of_answers:
         return decoder(question, channel.inverse)
-    inverse = merging(question) @ channel.inverse
+    merge = merging(question)
+    inverse = merge @ channel.inverse
     mean, square = (np.pad(g, [(0, 0), (1, 0)]) for g in (inverse, inverse**2))
     low, high = float(inverse.min()), float(inverse.max())
-    return Decoder(question.answers, mean, square, low, high, squares_given(inverse))
+    return Decoder(question.answers, mean, square, low, high, squares_given(channel.inverse, merge))
 
 
-def squares_given(inverse: np.ndarray) -> np.ndarray:
-    """`Decoder.given` of a channel of whole answers."""
-    means = inverse**2 @ np.linalg.inv(inverse)  # over reports, by the answer behind them
-    own = np.diagonal(means).copy()
-    np.fill_diagonal(means, np.inf)
-    return np.stack([means.min(axis=1), own], axis=1)
+def squares_given(inverse: np.ndarray, merge: sparse.csr_array) -> np.ndarray:
+    """`Decoder.given` of a channel of whole answers. merge: which answers are read as which."""
+    means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by the answer behind
+    same = merge.toarray() > 0
+    others = np.where(same, np.inf, means).min(axis=1)
+    return np.stack([others, np.where(same, means, np.inf).min(axis=1)], axis=1)
 
 
 def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
@@ -67,18 +63,29 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     bits = question.domain.bits
     values = inverse if bits == 1 else np.tile(inverse[1], (bits, 1))  # at s = 0, at s = 1
     mean, square = _affine(values, bits), _affine(values**2, bits)
-<<<<<<< HEAD
-    low, high = float(values.min()), float(values.max())
-    return Decoder(question.answers, mean, square, low, high, bits_given(values))
+    merge = merging(question)
+    most = float(merge.sum(axis=1).max())  # of the answers that are read as one
+    low, high = most * float(values.min()), most * float(values.max())
+    given = bits_given(values, merge)
+    return Decoder(question.answers, merge @ mean, merge @ square, low, high, given)
 
 
-def bits_given(values: np.ndarray) -> np.ndarray:
-    """`Decoder.given` of g that take two values, a row of both for each answer.
+def bits_given(values: np.ndarray, merge: sparse.csr_array | None = None) -> np.ndarray:
+    """`Decoder.given` of g that take two values, a row of both for each answer of a record.
 
     (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
+    merge: which answers are read as which; mean squares add up, as `merging` says.
     """
-    product = values.prod(axis=1)
-    return np.stack([-product, values.sum(axis=1) - product], axis=1)
+    others, more = -values.prod(axis=1), values.sum(axis=1)
+    if merge is None:
+        return np.stack([others, others + more], axis=1)
+    own = [others[row].sum() + more[row].min() for row in _read_as(merge)]
+    return np.stack([merge @ others, own], axis=1)
+
+
+def _read_as(merge: sparse.csr_array) -> list[np.ndarray]:
+    """For each answer the places of those that are read as it."""
+    return np.split(merge.indices, merge.indptr[1:-1])
 
 
 def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
@@ -90,11 +97,6 @@ def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
     least = reduce(np.multiply.outer, [each.min(axis=1) for each in given])
     own = reduce(np.multiply.outer, [each[:, 1] for each in given])
     return np.asarray(np.maximum(np.minimum(least, own - 1), 0.0))
-=======
-    merge = merging(question)
-    most = float(merge.sum(axis=1).max())  # of the answers that are read as one
-    low, high = most * float(values.min()), most * float(values.max())
-    return Decoder(question.answers, merge @ mean, merge @ square, low, high)
 
 
 def merging(question: AnyQuestion) -> sparse.csr_array:
@@ -108,7 +110,6 @@ def merging(question: AnyQuestion) -> sparse.csr_array:
     rows = [places[question.read_as(answer)] for answer in question.recorded]
     size = len(rows)
     return sparse.csr_array((np.ones(size), (rows, np.arange(size))), shape=(len(places), size))
->>>>>>> e619b8ccfe86ea4eefc0b689ee1b76933a0514be
 
 
 def _affine(values: np.ndarray, bits: int) -> np.ndarray:

@@ -114,7 +114,7 @@ def certified_messages(
             failed = error
     if failed and not found:
         raise failed
-    return min(found, key=lambda messages: expected_error(survey, messages))
+    return min(found, key=lambda messages: guessed_error(survey, messages))
 
 
 def _with_smallest_noise(

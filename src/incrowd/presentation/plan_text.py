@@ -278,8 +278,8 @@ def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
             "Permanent responses",
             f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
             "whenever it is asked again. An answer that changes is not covered: the response shows "
-            "that it did. Of rounds over a network only the local guarantee is left, since who took "
-            "part in which can be matched with the responses: "
+            "that it did. Of rounds over a network only the local guarantee is left, since who "
+            "took part in which can be matched with the responses: "
             f"ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
         )
 

@@ -89,7 +89,9 @@ def regress(
     """
     what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
     formula = formula_of(plan.survey, *what)
-    return _explained(plan, formula, reports, method, margins, noise_only, accept_smaller_crowd)
+    return _explained(
+        plan, formula, reports, method, margins, noise_only, accept_smaller_crowd, received
+    )
 
 
 def _explained(
@@ -100,6 +102,7 @@ def _explained(
     margins: Given | None,
     noise_only: bool,
     accept_smaller_crowd: bool,
+    received: Sequence[Received],
 ) -> Regression:
     model = model_of(plan.survey, formula)
     asked, plan = plan, with_merged(plan, formula.merge)

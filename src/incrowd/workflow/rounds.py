@@ -9,6 +9,7 @@ from incrowd.errors import MISSING, InWords, ReportsError, UsageError
 from incrowd.estimation.results import Received
 from incrowd.planner.spending import check_left
 from incrowd.plans import Plan
+from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected
 from incrowd.reports.locking import rewrite
@@ -81,7 +82,10 @@ def _collected(
     plan: Plan, counted: Tally | None, local_only: bool, received: Sequence[Received]
 ) -> Collected:
     """How some reports came together. Raises ReportsError if they are those of two rounds."""
-    if len(bundles := sorted({each.bundle for each in received})) > 1:
+    states: Sequence[Claims | Received] = received  # the reports state the same of themselves
+    if counted and counted.releases:
+        states = [release.claims for release in counted.releases]
+    if len(bundles := sorted({each.bundle for each in states})) > 1:
         allowed = "each bundle is a round of its own; note the reports of one after the other"
         raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
     messages = enumerate(plan.messages) if counted else ()
@@ -89,9 +93,9 @@ def _collected(
     return Collected(
         people=tuple(each.people(message) for each, message in came),
         reports=tuple(each.accepted for each, _ in came),
-        local_only=local_only or any(each.local_only for each in received),
+        local_only=local_only or any(each.local_only for each in states),
         bundle=bundles[0] if bundles else None,
-        tail=max((each.tail for each in received), default=0.0),
+        tail=max((each.tail for each in states), default=0.0),
     )
 
 
