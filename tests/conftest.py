@@ -49,6 +49,7 @@ def run(*arguments, cwd=None):
 
 # Of a release as it should be.
 RECEIPT = Received(
+    release="0" * 64,
     bundle="b",
     strata=("all",),
     people=2000,
