@@ -121,7 +121,7 @@ def test_a_rule_that_selects_does_not_cover_where_intervals_without_a_limit_do()
     assert 0.01 < len(old) / len(joints) < 0.1
     assert np.mean((old[:, 0] <= 1) & (old[:, 2] >= 1)) < 0.8 < LEAST
     assert np.median(old[:, 1]) < 0.75
-    found = [odds_ratio(j, OF, FEMALE, OTHER) for j in joints]
+    found = [odds_ratio(j, OF, FEMALE, OTHER) for j in joints[:1500]]
     assert np.mean([f.low <= 1 <= f.high for f in found]) >= LEAST
     above = np.mean([not f.estimate <= 1 for f in found])  # nan: B below zero, A over B is large
     assert abs(above - 0.5) < 5 * math.sqrt(0.25 / len(found))

@@ -126,7 +126,7 @@ def compared():
 @pytest.mark.parametrize("figure", TRUTH)
 def test_comparisons_cover_for_mixed_channels(figure):
     """Wrong: as if the four reports of a person were of four people."""
-    found = [figure(joint, OF, FEMALE, MALE) for joint in compared()]
+    found = [figure(joint, OF, FEMALE, MALE) for joint in compared()[:1500]]
     assert all(f.estimable for f in found)
     assert nominal(np.mean([f.low <= TRUTH[figure] <= f.high for f in found]))
     people = [

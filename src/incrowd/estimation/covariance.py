@@ -222,8 +222,8 @@ def combined_joint(
     """One table from independent reports of the same people: the weighted mean.
 
     weights: positive, independent of the reports. The noise of different messages is independent,
-    so that its covariances add up with squared weights; the sampling is that of the combined shares
-    among the fewest people. unbiased: as `estimate_joint` has it.
+    so that its covariances add up with squared weights; the sampling is the same in all of them.
+    unbiased: as `estimate_joint` has it.
     """
     if len(tables) == 1:
         return tables[0]
@@ -231,12 +231,14 @@ def combined_joint(
     pairs = list(zip(share, tables, strict=True))
     estimate = np.asarray(sum(w * table.estimate for w, table in pairs))
     noise = np.asarray(sum(w**2 * table.noise_covariance for w, table in pairs))
-    people, covariance = min(table.people for table in tables), noise
-    if tables[0].errors != NOISE_ONLY:
-        both = np.asarray(sum(w * table.both for w, table in pairs))
-        covariance = noise + (both - np.outer(estimate, estimate)) / people
-        least = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
-        covariance = covariance if unbiased else at_least(covariance, least)
+    people = min(table.people for table in tables)
+    sampling = sum(w * (table.covariance - table.noise_covariance) for w, table in pairs)
+    covariance = np.asarray(noise + sampling)
+    if not unbiased:
+        variances = np.diagonal(noise)
+        if tables[0].errors != NOISE_ONLY:
+            variances = variances + sampling_variance(estimate.ravel(), people)
+        covariance = at_least(covariance, variances)
     return replace(
         tables[0],
         estimate=estimate,

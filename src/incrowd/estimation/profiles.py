@@ -21,7 +21,7 @@ from scipy.special import ndtri
 EXACT = 1e-9  # the standard error of what is known
 INSIDE = 1e-9  # of the largest share: how far from zero a start is at least
 STEPS = [0.1 * 2.0**power for power in range(13)]  # in which an end is looked for
-TOLERANCE = 1e-10
+TOLERANCE = 1e-8  # of an end, relative; of a logarithm, absolute
 HALVINGS = 60
 
 
@@ -75,7 +75,8 @@ class Profile:
         def end(faces: tuple[tuple[int, ...], ...], sign: float) -> float:
             for step in () if reached(faces) else STEPS:
                 if excess(start + sign * step) > 0:
-                    return float(brentq(excess, start, start + sign * step, rtol=TOLERANCE))
+                    ends = start, start + sign * step
+                    return float(brentq(excess, *ends, xtol=TOLERANCE, rtol=TOLERANCE))
             return sign * math.inf
 
         low, high = end(ratio.low_faces, -1.0), end(ratio.high_faces, 1.0)
