@@ -1,31 +1,22 @@
 """The dashboard over HTTP: who is let in, what is told of people, and what is not told before."""
 
-import asyncio
 import hmac
 import json
 import re
 from datetime import timedelta
-from html.parser import HTMLParser
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 import incrowd
 from incrowd.collection.collector import dashboard
-from incrowd.collection.collector.app import application
-from incrowd.collection.collector.config import Settings, load_settings
+from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.gate import main_part
 from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.collector.telling import PATIENCE, Told
-from incrowd.collection.device.connection import Connection, open_client
 from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.release import Signed
 from incrowd.errors import UsageError
 from incrowd.planner.planner import guarantee_for
-from incrowd.plans.digests import canonical
-from incrowd.plans.slots import slots
 from incrowd.presentation.page import page
 from incrowd.workflow.estimate import estimate
 from tests.collection.collector.conftest import (
@@ -38,81 +29,17 @@ from tests.collection.collector.conftest import (
     release,
 )
 from tests.oracles import make_vectors
-
-TOKEN = "0123456789abcdef0123456789abcdef"
-KNOWN = {"Authorization": f"Bearer {TOKEN}"}
-STATE, ESTIMATES = "/dashboard/state", "/dashboard/estimates"
-BEFORE = as_time(INVITED.opens) + timedelta(hours=1, minutes=20)
-OCTETS = {"Content-Type": "application/octet-stream"}
-JSON = "application/json"
-
-
-class Shuffler:
-    """Answers /count, and counts how often it is asked."""
-
-    def __init__(self, people, status=200):
-        self.people, self.status, self.asked = people, status, 0
-
-    def __call__(self, request):
-        assert request.url.path.endswith("/count") and "authorization" not in request.headers
-        self.asked += 1
-        body = (
-            self.people
-            if isinstance(self.people, bytes)
-            else canonical({"people": self.people}).encode()
-        )
-        return httpx.Response(self.status, stream=httpx.ByteStream(body))
-
-
-def told_by(shuffler, clock, bundle=INVITED):
-    client = open_client(httpx.MockTransport(shuffler))
-    return Told(bundle, clock, Connection(client=client, patience=PATIENCE))
-
-
-def served(places, talk, *, bundle=INVITED, now=BEFORE, shuffler=None, token=TOKEN):
-    """Runs a conversation with the collector, from its start to its stop."""
-    shuffler = shuffler or Shuffler({name: 0 for name in bundle.strata})
-
-    async def conversation():
-        service = application(
-            places.root,
-            bundle,
-            RECEIVER,
-            Settings(workers=1, token=token),
-            lambda: now,
-            told_by(shuffler, lambda: now, bundle),
-        )
-        async with (
-            service.router.lifespan_context(service),
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(service), base_url="http://collector"
-            ) as client,
-        ):
-            return await talk(client)
-
-    return asyncio.run(conversation())
-
-
-def asking(path, headers=KNOWN):
-    return lambda client: client.get(path, headers=headers)
-
-
-def opened(places, data, bundle=INVITED, **more):
-    """What the dashboard says when a release is opened: its state, and the page of estimates."""
-    folder = places.opened(Signed.parse(data)[0])
-
-    async def talk(client):
-        answer = await client.post("/release", content=data, headers=OCTETS)
-        assert answer.status_code == 200
-        for _ in range(1000):
-            state = await client.get(STATE, headers=KNOWN)
-            if (folder / "receipt.json").exists() and state.json()["phase"] != "opening":
-                break
-            await asyncio.sleep(0.01)
-        state, shown = [await client.get(each, headers=KNOWN) for each in (STATE, ESTIMATES)]
-        return SimpleNamespace(state=state, facts=state.json(), page=shown, folder=folder)
-
-    return served(places, talk, bundle=bundle, **more)
+from tests.oracles.watching import (
+    BEFORE,
+    ESTIMATES,
+    STATE,
+    TOKEN,
+    Shuffler,
+    asking,
+    opened,
+    served,
+    told_by,
+)
 
 
 class TestWhoIsLetIn:
@@ -404,63 +331,3 @@ class TestTheGate:
         (state, shown), (more_state, more_shown) = sizes
         assert abs(more_state - state) < 40 and len(rows) == 1  # digits of numbers
         assert more_shown < 1.5 * shown  # lines of the charts' axes
-
-
-# --- texts of somebody who wants to run a script in the browser that shows them ------------------
-
-HOSTILE = (
-    "<img src=x onerror=alert(1)>",
-    '"></main></h1><script>alert(1)</script>',
-    "' style=\"x\" onmouseover='alert(1)",
-    "{{ 7 * 7 }} ${7 * 7} <!-- ]]>",
-    "</script><svg/onload=alert(1)>",
-)
-
-
-class Elements(HTMLParser):
-    """What a browser would make of a text: its elements and attributes."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words = set(), set(), ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data):
-        self.words += data
-
-
-def hostile_release():
-    """A bundle whose every text attacks, and a release of it: half of the people each option."""
-    question = {"id": HOSTILE[3], "type": "choice", "options": list(HOSTILE), "text": HOSTILE[1]}
-    raw = {"name": HOSTILE[0], "crowd": 20, "privacy": {"epsilon": 2.0, "analysis": "local"}}
-    plan = incrowd.plan(incrowd.Survey.of(raw | {"question": [question]}))
-    words = {"language": "en", "title": HOSTILE[1], "introduction": HOSTILE[2]}
-    bundle = make_vectors.bundle(
-        plan=plan,
-        wording=words | {"questions": {HOSTILE[3]: HOSTILE[4]}},
-        slots=slots(plan),
-        strata=HOSTILE,
-        period=HOSTILE[4],
-        colluding=0,
-    )
-    plain = [b"\1\0\0" + bytes([1 << n % len(HOSTILE)]) for n in range(40)]
-    return bundle, release(all_sealed(plain, bundle), bundle)
-
-
-def test_hostile_texts_stay_texts(keyed):
-    bundle, data = hostile_release()
-    keyed.bundle.write_bytes(bundle.encoded)
-    found = opened(keyed, data, bundle=bundle)
-    shown = Elements(found.page.text)
-    assert not shown.tags & {"img", "script", "main", "iframe", "object", "style", "link"}
-    assert not [name for name in shown.attributes if name.startswith("on") or name == "style"]
-    assert all(text in shown.words for text in HOSTILE)
-    assert found.facts["title"] == HOSTILE[1] and found.state.headers["content-type"] == JSON
-    page = served(keyed, asking("/dashboard"), bundle=bundle)
-    assert not any(text in page.text for text in HOSTILE), "the page itself is the same for all"
-    policy = page.headers["content-security-policy"]
-    assert "unsafe" not in policy and "require-trusted-types-for 'script'" in policy

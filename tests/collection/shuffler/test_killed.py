@@ -88,7 +88,7 @@ class Shuffler:
 def faked(clock):
     """What makes a process read its clock from a file: a number of days beside the right time."""
     program = shutil.which("faketime")
-    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not program or not libraries:
         pytest.skip("faketime is not installed")
     return {
@@ -96,6 +96,7 @@ def faked(clock):
         "FAKETIME_TIMESTAMP_FILE": str(clock),
         "FAKETIME_NO_CACHE": "1",
         "DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_FORCE_MONOTONIC_FIX": "0",  # else locks that wait for a time wait too long
     }
 
 
