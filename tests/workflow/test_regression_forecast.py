@@ -200,3 +200,14 @@ def test_strata_that_are_no_predictors_come_all_the_same(method):
     found = incrowd.forecast_regression(both, **asked)
     assert found.people == PEOPLE
     assert errors(found) == pytest.approx(errors(incrowd.forecast_regression(alone, **asked)))
+
+
+def test_uneven_answers_are_forecast_beside_even_ones():
+    """One yes in ten, and ages 4/7, 2/7 and 1/7: the same as if these shares had been stated."""
+    plan, asked = planned(), {"outcome": "ill", "on": ["age"]}
+    shares = {"ill": [0.9, 0.1], "age": [4 / 7, 2 / 7, 1 / 7]}
+    even = incrowd.forecast_regression(plan, **asked)
+    stated = incrowd.forecast_regression(plan, **asked, shares=shares)
+    assert even.uneven.refusal == pytest.approx(stated.refusal)
+    assert even.uneven.error_ratio == pytest.approx(max(errors(stated) / errors(even)))
+    assert stated.uneven is None
