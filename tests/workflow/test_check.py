@@ -230,7 +230,7 @@ def test_a_row_with_cells_too_many_is_named(tmp_path):
 def test_files_without_rows(tmp_path, content):
     """What is no table of answers is wrong use; a table without rows is refused."""
     (tmp_path / "a.csv").write_bytes(content.encode("latin-1"))
-    if content.startswith("id"):
+    if content == "id,smokes\n":
         assert not incrowd.check(survey(QUESTIONS[0]), tmp_path / "a.csv").accepted
         return
     with pytest.raises(incrowd.AnswersError):
