@@ -75,14 +75,15 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
 
 
 def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
-    """The names of all columns of a file, in order."""
-    if source.kind == "parquet":
-        return parquet.columns(source)
-    if source.kind == "csv":
-        return csv.layout(source, wanted(survey, id)).columns
-    if source.kind in ("sav", "dta"):
-        return list(labelled.labelled(source, ()).names)
-    return list(_READERS[source.kind](source).column_names)
+    """The names of all columns of a file, in order. Raises AnswersError if it cannot be read."""
+    with readable(source.name):
+        if source.kind == "parquet":
+            return parquet.columns(source)
+        if source.kind == "csv":
+            return csv.layout(source, wanted(survey, id)).columns
+        if source.kind in ("sav", "dta"):
+            return list(labelled.labelled(source, ()).names)
+        return list(_READERS[source.kind](source).column_names)
 
 
 def _of_numbers(survey: Survey) -> list[str]:
