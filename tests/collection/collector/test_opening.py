@@ -21,8 +21,11 @@ from incrowd.collection.collector.receipt import (
     received,
     save_receipt,
 )
+from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import ProtocolError, ReportsError
+from incrowd.plans.ledger import Ledger
+from incrowd.plans.slots import tail
 from incrowd.presentation.receipts import receipt_sentences
 from tests.collection.collector.conftest import (
     INVITED,
@@ -34,6 +37,7 @@ from tests.collection.collector.conftest import (
     plaintexts,
     release,
 )
+from tests.conftest import run
 from tests.oracles import make_vectors
 
 SHAPE = INVITED.shape
@@ -340,3 +344,22 @@ def test_releases_of_two_bundles_are_two_rounds_of_permanent_responses(opened, s
     assert [each.again for each in rounds] == [True, True] and rounds[0].alone
     assert not any(each.again for each in _of_rounds(plan, [found, found])), "strata of one bundle"
     assert not any(each.again for each in _of_rounds(PLAN, [found, other])), "fresh noise"
+
+
+@pytest.mark.parametrize("local_only", [False, True])
+def test_a_ledger_reads_the_receipt_beside_reports(opened, plain, tmp_path, local_only):
+    """Who mixed, over which bundle, and how often noise was drawn again; later plans charge it."""
+    bundle = INVITED.model_copy(update={"local_only": local_only})
+    sealed = all_sealed(plain, bundle)
+    _, folder = opened(sealed, bundle)
+    path, ledger = tmp_path / "plan.json", tmp_path / "ledger.json"
+    path.write_text(PLAN.dumps())
+    assert run("ledger", ledger, "--new").returncode == 0
+    done = run("ledger", ledger, path, folder)
+    assert done.returncode == 0, done.stderr
+    assert f"bundle {short(bundle.digest)}" in done.stderr + done.stdout
+    (asked,) = Ledger.load(ledger).asked
+    assert asked.collected.bundle == short(bundle.digest)
+    assert asked.linked == (local_only or PLAN.guarantee.delta == 0)
+    assert asked.collected.tail == tail(PLAN, bundle.slots)
+    assert asked.collected.reports == tuple(map(len, expected(plain, bundle)))
