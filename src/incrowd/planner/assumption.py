@@ -51,27 +51,21 @@ def _permanent(survey: Survey, exposed: bool) -> str:
     """What is assumed of memoised responses. exposed: whether releases can show single ones."""
     shuffled = analysis(survey.privacy.analysis).shuffled
     times = f"{survey.rounds:,} times" if survey.rounds > 1 else "once"
-    if survey.open and survey.rounds == 1 and shuffled and not exposed:
+    if shuffled and survey.open and survey.rounds == 1 and not exposed:
         return (
             "Memoised responses are covered in one release: of two, the difference can be the "
             "response of one person who is in another stratum the second time."
         )
-    if not shuffled:
-        return (
-            "Memoised responses are covered in every round, whoever else takes part, for as long "
-            "as a person's answers to them stay the same; everything else is covered "
-            f"{times}."
-        )
-    if exposed:
+    if shuffled and exposed:
         return (
             "Memoised responses are charged as if they carried names, since the difference of two "
             "releases can be one person's response; this covers every round for as long as a "
             f"person's answers to them stay the same; everything else is covered {times}."
         )
+    people = "the same people take part and " if shuffled else ""
     return (
-        "Memoised responses are repeated in every round, which is covered for as long as the same "
-        "people take part and a person's answers to them stay the same; everything else is covered "
-        f"{times}."
+        "Memoised responses are repeated in every round, which is covered for as long as "
+        f"{people}a person's answers to them stay the same; everything else is covered {times}."
     )
 
 

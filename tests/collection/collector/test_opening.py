@@ -20,8 +20,11 @@ from incrowd.collection.collector.receipt import (
     received,
     save_receipt,
 )
+from incrowd.collection.wire.addresses import short
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import ProtocolError, ReportsError
+from incrowd.plans.ledger import Ledger
+from incrowd.plans.slots import tail
 from incrowd.presentation.receipts import receipt_sentences
 from tests.collection.collector.conftest import (
     INVITED,
@@ -33,6 +36,7 @@ from tests.collection.collector.conftest import (
     plaintexts,
     release,
 )
+from tests.conftest import run
 from tests.oracles import make_vectors
 
 SHAPE = INVITED.shape
@@ -292,3 +296,22 @@ def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_pa
     assert not multiprocessing.active_children()
     assert [each.name for each in tmp_path.iterdir()] == ["0.release"]
     assert opened(sealed, workers=2)[0].opened_people == PEOPLE
+
+
+@pytest.mark.parametrize("local_only", [False, True])
+def test_a_ledger_reads_the_receipt_beside_reports(opened, plain, tmp_path, local_only):
+    """Who mixed, over which bundle, and how often noise was drawn again; later plans charge it."""
+    bundle = INVITED.model_copy(update={"local_only": local_only})
+    sealed = all_sealed(plain, bundle)
+    _, folder = opened(sealed, bundle)
+    path, ledger = tmp_path / "plan.json", tmp_path / "ledger.json"
+    path.write_text(PLAN.dumps())
+    assert run("ledger", ledger, "--new").returncode == 0
+    done = run("ledger", ledger, path, folder)
+    assert done.returncode == 0, done.stderr
+    assert f"bundle {short(bundle.digest)}" in done.stderr + done.stdout
+    (asked,) = Ledger.load(ledger).asked
+    assert asked.collected.bundle == short(bundle.digest)
+    assert asked.linked == (local_only or PLAN.guarantee.delta == 0)
+    assert asked.collected.tail == tail(PLAN, bundle.slots)
+    assert asked.collected.reports == tuple(map(len, expected(plain, bundle)))
