@@ -52,7 +52,7 @@ def test_what_is_certain_is_shown_without_an_error():
     assert CLEAR in said and "std. error" not in said and " 0.00" not in said
     console = Console(width=200, file=io.StringIO())
     console.print(_list(next(iter(shown(estimates)))))
-    printed = console.file.getvalue()
+    printed = " ".join(console.file.getvalue().split())
     assert CLEAR in printed and "40.00" in printed
     assert "std. error" not in printed and "interval" not in printed
 
