@@ -86,6 +86,8 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     for received in estimates.received:
         for text in receipt_sentences(received):
             facts.add_row("Receipt", Text(text))
+    for number, each in enumerate(estimates.not_made):
+        facts.add_row("" if number else "Left out", Text(each.sentence))
     persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
     facts.add_row("People", UPLOADS if estimates.received else persons)
     yield facts
