@@ -3,6 +3,7 @@ of those who answered."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -48,6 +49,11 @@ class DerivedTable(TableEstimate):
     def weights_words(self) -> str:
         """To what it is weighted, and what that does to its errors; "" if it is not."""
         return weights_words(self.margins, self.error_ratio)
+
+    @property
+    def _most_effective(self) -> float:
+        """Margins can tell more than the people did."""
+        return math.inf if self.margins else self.people
 
     @property
     def changes(self) -> dict[str, str]:

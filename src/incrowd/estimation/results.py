@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from incrowd import views
-from incrowd.errors import TableError
+from incrowd.errors import Problem, TableError
 from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
@@ -60,6 +60,30 @@ class Received:
 
 
 @dataclass(frozen=True)
+class NotMade:
+    """A table that was asked for, and cannot be weighted or be of those who answered; and why."""
+
+    questions: tuple[str, ...]
+    problem: Problem
+
+    @property
+    def reason(self) -> str:
+        """Why not, and what would work."""
+        problem = self.problem
+        if problem.field == "table" and problem.value in (
+            ",".join(self.questions),
+            self.questions[0],
+        ):
+            return problem.allowed
+        return f"{problem.shown}; {problem.allowed}"
+
+    @property
+    def sentence(self) -> str:
+        """The table and the reason."""
+        return f"{', '.join(self.questions)}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class StratumEstimates:
     """What one released stratum says, or several that were released as one.
 
@@ -73,6 +97,7 @@ class StratumEstimates:
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
     covariances: tuple[JointEstimate | None, ...] = ()
+    not_made: tuple[NotMade, ...] = ()
 
     @property
     def name(self) -> str:
@@ -110,6 +135,7 @@ class Estimates(views.Notebook, views.Tabular):
     releases: frozenset[Release] = frozenset()
     received: tuple[Received, ...] = ()
     strata: tuple[StratumEstimates, ...] = ()
+    not_made: tuple[NotMade, ...] = ()
 
     def __repr__(self) -> str:
         tables = f"{len(self.tables)} tables, {len(self.words)} lists of words"

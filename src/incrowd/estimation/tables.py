@@ -114,11 +114,18 @@ class TableEstimate(Intervals, views.Tabular):
         """How many people asked without noise would tell as much, in squared error over all cells.
 
         sum pi (1 - pi) / sum Var, Vinterbo, proposition 3.1 and lemma 4.5, with pi (1 - pi)
-        estimated without bias. At most the number of people, up to the error of the estimate.
+        estimated without bias. At most the number of people: noise never adds to what they say.
         """
         variance = replace(self, errors=NOISE_AND_SAMPLING).standard_error ** 2
+        if not variance.any():
+            return 0.0
         open_variance = self.estimate * (1 - self.estimate) + variance
-        return max(float(open_variance.sum() / variance.sum()), 0.0) if variance.any() else 0.0
+        return float(np.clip(open_variance.sum() / variance.sum(), 0.0, self._most_effective))
+
+    @property
+    def _most_effective(self) -> float:
+        """The largest effective sample size there can be."""
+        return self.people
 
     @property
     def step(self) -> np.ndarray | float:

@@ -9,14 +9,20 @@ from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.readings import Ids
-from incrowd.estimation.results import StratumEstimates
+from incrowd.estimation.results import NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates, estimate_words
 from incrowd.planner.open_tables import joint_table, table
 from incrowd.planner.sources import readings, sharpest
 from incrowd.planner.weighted_alone import weighted_options, weighted_words
-from incrowd.planner.weighting import Change, Derived, derived, derived_strata
+from incrowd.planner.weighting import (
+    Change,
+    Derived,
+    derived,
+    derived_strata,
+    what_can_be_made,
+)
 from incrowd.plans import Plan
 from incrowd.survey import Amount, Number, Survey, Text
 from incrowd.tally.consistency import smallest
@@ -43,6 +49,7 @@ class Figures(NamedTuple):
     amounts: dict[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
     covariances: tuple[JointEstimate | None, ...]
+    not_made: tuple[NotMade, ...]
 
 
 class _Item(NamedTuple):
@@ -54,13 +61,21 @@ class _Item(NamedTuple):
 
 
 def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked) -> Figures:
-    """Of all people of a tally. Raises TableError for what a change cannot be made of."""
+    """Of all people of a tally. Tables that a change cannot be made of are listed with the reason;
+    where nothing is to be changed such a table raises TableError."""
     shown = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     words = {ids[0]: asked.candidates.get(ids[0]) for ids in wanted}
-    made = _plain if asked.change is None else _changed
-    items = [made(plan, counted, ids, asked) for ids in shown]
-    lists = {id: _words(plan, counted, id, each, asked) for id, each in words.items() if each}
-    return _figures(shown, items, lists, asked)
+    if asked.change is None:
+        items = {ids: _plain(plan, counted, ids, asked) for ids in shown}
+        lists = {id: _words(plan, counted, id, each, asked) for id, each in words.items() if each}
+        return _figures(items, lists, asked, ())
+    items, no_items = what_can_be_made(shown, lambda ids: _changed(plan, counted, ids, asked))
+    weighted, no_words = what_can_be_made(
+        [(id,) for id, each in words.items() if each],
+        lambda ids: _words(plan, counted, ids[0], words[ids[0]] or (), asked),
+    )
+    lists = {ids[0]: each for ids, each in weighted.items()}
+    return _figures(items, lists, asked, (*no_items, *no_words))
 
 
 def strata_figures(
@@ -88,32 +103,32 @@ def strata_figures(
 def _weighted_strata(
     plan: Plan, counted: Tally, closed: Sequence[Ids], asked: Asked, change: Change
 ) -> Iterator[StratumEstimates]:
-    each = [
-        derived_strata(plan, counted, ids, change, asked.noise_only, asked.places) for ids in closed
-    ]
-    rows = list(zip(*each, strict=True)) or [()] * len(counted.strata)
-    for (names, crowd), tables in zip(counted.strata.items(), rows, strict=True):
-        items = [_item(plan, *pair) for pair in zip(closed, tables, strict=True)]
-        found = _figures(closed, items, {}, asked)
+    def each(ids: Ids) -> list[Derived]:
+        return list(derived_strata(plan, counted, ids, change, asked.noise_only, asked.places))
+
+    made, not_made = what_can_be_made(closed, each)
+    for place, (names, crowd) in enumerate(counted.strata.items()):
+        items = {ids: _item(plan, ids, tables[place]) for ids, tables in made.items()}
+        found = _figures(items, {}, asked, not_made)
         yield StratumEstimates(names, smallest(plan, crowd), **found._asdict())
 
 
 def _figures(
-    shown: Sequence[Ids],
-    items: Sequence[_Item],
+    items: Mapping[Ids, _Item],
     words: dict[str, WordEstimates],
     asked: Asked,
+    not_made: tuple[NotMade, ...],
 ) -> Figures:
-    joints = [item.joint for item in items]
-    pairs = zip(shown, items, strict=True)
+    joints = [item.joint for item in items.values()]
     return Figures(
-        tables=tuple(item.table for item in items),
+        tables=tuple(item.table for item in items.values()),
         words=words,
-        amounts={ids[0]: item.amounts for ids, item in pairs if item.amounts},
+        amounts={ids[0]: item.amounts for ids, item in items.items() if item.amounts},
         simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
         if asked.simultaneous
         else (),
         covariances=tuple(joints) if asked.covariance else (),
+        not_made=not_made,
     )
 
 

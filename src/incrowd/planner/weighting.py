@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from incrowd.estimation.derived import DerivedTable, derived_table
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
+from incrowd.estimation.results import NotMade
 from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
 from incrowd.planner.margins import Known
 from incrowd.planner.open_tables import table
@@ -24,6 +25,8 @@ from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.tally.tally import Tally
+
+T = TypeVar("T")
 
 
 class Change(NamedTuple):
@@ -55,6 +58,20 @@ class Derived(NamedTuple):
     cells: JointEstimate
     weighted: JointEstimate
     swing: np.ndarray
+
+
+def what_can_be_made(
+    wanted: Sequence[Ids], make: Callable[[Ids], T]
+) -> tuple[dict[Ids, T], tuple[NotMade, ...]]:
+    """What a function makes of each of some tables, and those of which it raised TableError."""
+    made: dict[Ids, T] = {}
+    not_made = []
+    for ids in wanted:
+        try:
+            made[ids] = make(ids)
+        except TableError as error:
+            not_made.append(NotMade(ids, error.problems[0]))
+    return made, tuple(not_made)
 
 
 def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:

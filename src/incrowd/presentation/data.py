@@ -51,6 +51,7 @@ def as_json(estimates: Estimates) -> dict[str, Any]:
             for number, item in enumerate(complete(estimates))
         ],
         "words": [_words_json(id, words) for id, words in estimates.words.items()],
+        **not_made_facts(estimates),
     }
     if estimates.strata:
         facts["people"] = estimates.people
@@ -117,7 +118,14 @@ def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, 
         "people": stratum.people,
         "tables": [_table_json(stratum, survey, n, item) for n, item in tables],
         "words": [_words_json(id, words) for id, words in stratum.words.items()],
+        **not_made_facts(stratum),
     }
+
+
+def not_made_facts(estimates: Estimates | StratumEstimates) -> dict[str, Any]:
+    """Tables that could not be weighted, with the reasons; nothing if there are none."""
+    missing = [{"questions": list(e.questions), "reason": e.reason} for e in estimates.not_made]
+    return {"not_made": missing} if missing else {}
 
 
 def _table_json(

@@ -64,7 +64,7 @@ def page(estimates: Estimates) -> str:
         level=estimates.tables[0].level if estimates.tables else 0.95,
         at_once=any(item.together for item in items),
         singly=not all(item.together for item in items) or bool(estimates.words),
-        errors=list(dict.fromkeys(table.errors for table in estimates.tables)),
+        errors=list(dict.fromkeys(item.table.errors for item in items if not item.certain)),
         noise_and_sampling=NOISE_AND_SAMPLING,
         several_answers=any(isinstance(question, Multi) for question in survey.questions),
     )
@@ -99,7 +99,11 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
         "cells": len(item.cells),
         "listed": len(listed),
         "charts": [chart_svg(item, size, label) for size in (WIDE, NARROW)] if drawn else (),
-        "figures": (*_FIGURES, *(["truth"] if item.has_truth else [])),
+        "certain": item.certain,
+        "figures": (
+            *(_FIGURES[:1] if item.certain else _FIGURES),
+            *(["truth"] if item.has_truth else []),
+        ),
         "places": digits(item.cells),
         "groups": list(_groups(item, listed)),
     }

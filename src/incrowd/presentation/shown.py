@@ -82,6 +82,11 @@ class Shown(NamedTuple):
     together: str = ""
 
     @property
+    def certain(self) -> bool:
+        """Whether no figure has an error, so that there is none to show."""
+        return not self.table.standard_error.any()
+
+    @property
     def intervals(self) -> str:
         """What the intervals are: "95% interval", "95% interval, all cells at once (max-t)"."""
         at_once = f", all cells at once ({self.together})" if self.together else ""
@@ -98,14 +103,18 @@ class Shown(NamedTuple):
         return bool(self.cells) and self.cells[0].truth is not None
 
 
+CLEAR = "counted in clear, without noise"
+
+
 def quality(table: TableEstimate) -> str:
     """How precise a table is, and how far one person can falsify it."""
     points = rounded_up(100 * table.influence, 2, whole=True)
     weights = f"{table.weights_words}; " if table.weights_words else ""
     if not table.standard_error.any():
-        return weights.removesuffix("; ") or "known exactly"
+        return weights.removesuffix("; ") or CLEAR
+    precise = f"as precise as {table.effective_sample_size:,.0f} people asked without privacy"
     return (
-        f"{weights}as precise as {table.effective_sample_size:,.0f} people asked without privacy; "
+        f"{weights}{precise if table.noise_error.any() else CLEAR}; "
         f"one person's false reports can shift a figure by at most {points} percentage points"
     )
 

@@ -88,6 +88,8 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
             facts.add_row("Receipt", Text(text))
     for text in without_receipt(estimates.releases, estimates.received):
         facts.add_row("Receipt", Text(text, style="yellow"))
+    for number, each in enumerate(estimates.not_made):
+        facts.add_row("" if number else "Left out", Text(each.sentence))
     persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
     facts.add_row("People", UPLOADS if estimates.releases else persons)
     yield facts
@@ -134,21 +136,22 @@ def _words(title: str, words: WordEstimates) -> Table:
 def _list(item: Shown) -> Table:
     """One line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
-    shown = _table(
-        titled(of.questions, item.names), f"% of {of.whose}; errors: {of.errors}{_note(item)}"
-    )
+    errors = "" if item.certain else f"; errors: {of.errors}"
+    shown = _table(titled(of.questions, item.names), f"% of {of.whose}{errors}{_note(item)}")
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
         shown.add_column(Text(question if several else "answer"), overflow="fold", min_width=width)
     truth = ["truth"] if item.has_truth else []
-    for name in ("estimate", "std. error", item.intervals, *truth):
+    errors_shown = [] if item.certain else ["std. error", item.intervals]
+    for name in ("estimate", *errors_shown, *truth):
         shown.add_column(name, justify="right", overflow="fold")
     shown.add_column("")
     places = digits(item.cells)
     for cell in item.cells[:MOST_LINES]:
         true = [] if cell.truth is None else [percent(cell.truth, places)]
         mark = Text(BELOW_ZERO if cell.below_zero else "", style="yellow")
-        shown.add_row(*map(Text, cell.answer), *_figures(cell, places), *true, mark)
+        figures = list(_figures(cell, places))[: 1 + len(errors_shown)]
+        shown.add_row(*map(Text, cell.answer), *figures, *true, mark)
     return shown
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.readings import Ids
-from incrowd.estimation.results import Arrived, Estimates, Received
+from incrowd.estimation.results import Arrived, Estimates, NotMade, Received
 from incrowd.estimation.simultaneous import Method
 from incrowd.kernels.threads import in_order
 from incrowd.planner.figures import Asked, figures, strata_figures
 from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
-from incrowd.planner.weighting import Change, counted_for
+from incrowd.planner.weighting import Change, counted_for, what_can_be_made
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
@@ -88,9 +88,25 @@ def _to_count(
 ) -> Sequence[Sequence[str]] | None:
     if change is None:
         return tables
-    wanted = check_tables(plan, tables)
-    together = [counted_for(plan, ids, change) for ids in wanted]
-    return tuple(dict.fromkeys(ids for ids in (*wanted, *together) if ids))
+    together, not_made = _changeable(plan, check_tables(plan, tables), change)
+    if not together:
+        raise nothing_made(not_made)
+    return tuple(dict.fromkeys(ids for ids in (*together, *together.values()) if ids))
+
+
+def _changeable(
+    plan: Plan, wanted: Sequence[Ids], change: Change | None
+) -> tuple[dict[Ids, Ids], tuple[NotMade, ...]]:
+    """The tables that can be weighted, or be of those who answered, each with what is counted for
+    it; and the others. All, if nothing is to be changed."""
+    if change is None:
+        return {ids: ids for ids in wanted}, ()
+    return what_can_be_made(wanted, lambda ids: counted_for(plan, ids, change))
+
+
+def nothing_made(not_made: Sequence[NotMade]) -> TableError:
+    """The error where none of some tables can be made: each reason once."""
+    return TableError(*{str(each.problem): each.problem for each in not_made}.values())
 
 
 def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
@@ -128,7 +144,8 @@ def estimate(
     reports that came over a network that depends on what they state about it, and a malicious
     sender fills all places of an upload. received: what their receipts say. Where questions are
     open the tables are of all people of the released strata, the guarantee is that of the smallest,
-    and `strata` has the tables of each. Raises ReportsError for reports of another plan, or fewer
+    and `strata` has the tables of each. Tables that cannot be weighted, or cannot be of those who
+    answered, are listed in `not_made` with the reasons. Raises ReportsError for reports of another plan, or fewer
     than its crowd (unless accepted: then the guarantee is recomputed), TableError for tables,
     UsageError for margins and merges that cannot be.
     """
@@ -139,7 +156,12 @@ def estimate(
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
-    found = figures(plan, reports, wanted, asked)
+    together, not_made = _changeable(plan, wanted, change)
+    possible = tuple(together)
+    found = figures(plan, reports, possible, asked)
+    found = found._replace(not_made=(*not_made, *found.not_made))
+    if found.not_made and not (found.tables or found.words):
+        raise nothing_made(found.not_made)
     return Estimates(
         plan=plan,
         arrived=arrived,
@@ -149,7 +171,7 @@ def estimate(
         persons=reports.persons,
         releases=reports.releases,
         received=tuple(received),
-        strata=tuple(strata_figures(plan, reports, wanted, asked)),
+        strata=tuple(strata_figures(plan, reports, possible, asked)),
     )
 
 
