@@ -145,9 +145,9 @@ def estimate(
     sender fills all places of an upload. received: what their receipts say. Where questions are
     open the tables are of all people of the released strata, the guarantee is that of the smallest,
     and `strata` has the tables of each. Tables that cannot be weighted, or cannot be of those who
-    answered, are listed in `not_made` with the reasons. Raises ReportsError for reports of another plan, or fewer
-    than its crowd (unless accepted: then the guarantee is recomputed), TableError for tables,
-    UsageError for margins and merges that cannot be.
+    answered, are listed in `not_made` with the reasons. Raises ReportsError for reports of another
+    plan, or fewer than its crowd (unless accepted: then the guarantee is recomputed), TableError
+    for tables, UsageError for margins and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
