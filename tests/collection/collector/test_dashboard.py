@@ -230,24 +230,15 @@ class TestPeople:
         assert facts["strata"][0]["people"] is None
 
 
-class TestTheNextCount:
-    """Whoever looks at a number that does not change is told when it will."""
-
-    def test_it_is_the_next_full_hour_while_people_send(self, keyed):
-        facts = served(keyed, asking(STATE)).json()
-        opens = as_time(INVITED.opens)
-        assert (as_time(facts["as_of"]), as_time(facts["next_count"])) == (
-            opens + timedelta(hours=1),
-            opens + timedelta(hours=2),
-        )
-
-    def test_it_is_in_a_minute_where_the_shuffler_did_not_answer(self, keyed):
-        facts = served(keyed, asking(STATE), shuffler=Shuffler({}, 500)).json()
-        assert as_time(facts["next_count"]) == BEFORE + timedelta(minutes=1)
-
-    def test_there_is_none_before_it_opens(self, keyed):
-        before = as_time(INVITED.opens) - timedelta(seconds=1)
-        assert served(keyed, asking(STATE), now=before).json()["next_count"] is None
+@pytest.mark.parametrize(
+    ("now", "status", "hours"),
+    [(BEFORE, 200, 2), (BEFORE, 500, 1 + 21 / 60), (BEFORE - DAY, 200, 0)],
+)
+def test_it_is_said_when_people_are_counted_again(keyed, now, status, hours):
+    """At the next full hour; in a minute if nobody answered; never before it opens."""
+    facts = served(keyed, asking(STATE), now=now, shuffler=Shuffler({"all": 0}, status)).json()
+    expected = as_time(INVITED.opens) + timedelta(hours=hours)
+    assert facts["next_count"] == (f"{expected:%Y-%m-%dT%H:%M:%SZ}" if hours else None)
 
 
 class TestPhases:
