@@ -297,6 +297,9 @@ def test_the_distance_to_a_quadric_is_that_of_its_nearest_point():
         nearest = min(each.fun for each in found if each.success)
         assert distance_to(form, point) == pytest.approx(nearest, rel=1e-5, abs=1e-8)
     assert distance_to(np.eye(4), point) == pytest.approx(point @ point)
+    for near in (0, 1e-30, 1e-12):  # at right angles to where the nearest points are, or nearly
+        flat = np.array([1, near, 0, 0])
+        assert distance_to(np.diag([1.0, -1, 0, 0]), flat) == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize("ratio", [ODDS, DIFFERENCE])

@@ -101,7 +101,7 @@ def test_the_command_says_which_intervals_it_tried(people, tmp_path):
     data = json.loads(run(*command, "--json").stdout)
     assert all(0 <= table["simultaneous_coverage"] <= 1 for table in data["tables"])
     assert data["tables"][0]["theoretical_standard_error"] is None
-    assert data["simultaneous"] == "max-t" and data["weighted_to"] == ["sex"]
+    assert data["simultaneous"] == "max-t" and data["weight_to"] == ["sex"]
 
 
 def test_weights_to_a_question_that_is_not_there_are_refused(people):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,39 +77,32 @@ def simulate(
     check_answers(answers)
     read = incrowd.Survey.load(survey)
     table = incrowd.load_answers(source(answers, format, encoding, sheet), read)
-    with progress("simulating", trials) as advance:
-        result = incrowd.simulate(
-            read,
-            table,
-            trials=trials,
-            fixed_people=fixed_people,
-            simultaneous=simultaneous,
-            weight_to=weight_to or (),
-            of_those_who_answered=of_those_who_answered,
-            seed=seed,
-            progress=advance,
-        )
-    qualities = [_quality(quality) for quality in result.tables]
-    facts = {
-        "trials": result.trials,
-        "fixed_people": result.fixed_people,
+    asked: dict[str, Any] = {
+        "trials": trials,
+        "fixed_people": fixed_people,
         "simultaneous": simultaneous,
-        "weighted_to": list(weight_to or ()),
+        "weight_to": weight_to or [],
         "of_those_who_answered": of_those_who_answered,
-        "plan": result.plan.digest,
-        "guarantee": guarantee_facts(guarantee_of(result.plan, seed=result.seed)),
-        "tables": qualities,
     }
+    with progress("simulating", trials) as advance:
+        result = incrowd.simulate(read, table, **asked, seed=seed, progress=advance)
+    qualities = [_quality(quality) for quality in result.tables]
+    guarantee = guarantee_facts(guarantee_of(result.plan, seed=result.seed))
+    facts = asked | {"plan": result.plan.digest, "guarantee": guarantee, "tables": qualities}
     if printed_as_json(json, finite(facts), result.seed):
         return
     for line in legend(read, *(question.id for question in read.questions)):
         say(line)
-    people = "people fixed" if result.fixed_people else "people drawn"
-    weights = f", weighted to {listed(weight_to)}" if weight_to else ""
-    whose = ", of those who answered" if of_those_who_answered else ""
-    title = f"{result.trials:,} trials, {people}{weights}{whose}, nominal coverage 95%"
-    out.print(simulation_table(title, qualities))
+    out.print(simulation_table(_title(asked), qualities))
     say(simulation_legend(result.trials, simultaneous))
+
+
+def _title(asked: Mapping[str, Any]) -> str:
+    """What was simulated."""
+    people = "people fixed" if asked["fixed_people"] else "people drawn"
+    weights = f", weighted to {listed(asked['weight_to'])}" if asked["weight_to"] else ""
+    whose = ", of those who answered" if asked["of_those_who_answered"] else ""
+    return f"{asked['trials']:,} trials, {people}{weights}{whose}, nominal coverage 95%"
 
 
 def _quality(quality: TableQuality) -> dict[str, Any]:

@@ -22,7 +22,7 @@ EXACT = 1e-9  # the standard error of what is known
 INSIDE = 1e-9  # of the largest share: how far from zero a start is at least
 STEPS = [0.1 * 2.0**power for power in range(13)]  # in which an end is looked for
 TOLERANCE = 1e-8  # of an end, relative; of a logarithm, absolute
-HALVINGS = 60
+HALVINGS = 30
 
 
 class Ratio(NamedTuple):
@@ -112,4 +112,4 @@ def distance_to(form: np.ndarray, point: np.ndarray) -> float:
         if value(far) * side <= 0:
             return distance(float(brentq(value, near, far, xtol=TOLERANCE * abs(far))))
         near = far
-    return distance(near)
+    return distance(near) - value(near) / edge  # what is missing lies along the edge's direction

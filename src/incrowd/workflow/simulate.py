@@ -79,15 +79,9 @@ def simulate(
         raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
     made = plan(survey)
     everybody = people_of_file(survey, load_answers(answers, survey))
-    if fixed_people and not survey.open and everybody.number < survey.crowd:
-        allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
-        raise UsageError.of("crowd", survey.crowd, allowed)
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
-    if fixed_people and not survey.open:
-        chosen = np.sort(generator.permutation(everybody.number)[: survey.crowd])
-        everybody = everybody.take(chosen)
     if fixed_people:
-        everybody = rounded(everybody, keystream)
+        everybody = rounded(_crowd(survey, everybody, generator), keystream)
     known = Everybody.of(made, everybody)
     change = _change(made, known, weight_to, of_those_who_answered)
     trial = Trial(made, known, fixed_people, simultaneous, change)
@@ -96,16 +90,33 @@ def simulate(
         collected.append(trial.run(generator, keystream))
         if progress:
             progress(1)
-    tables = []
-    for ids, *found in zip(trial.wanted, *collected, strict=True):
-        estimates, intervals = zip(*found, strict=True)
-        truth = _truth(made, known, ids, of_those_who_answered)
-        theory = np.full(truth.shape, np.nan)
-        if change is None:
-            theory = _theory(made, known, ids, estimates[0].errors, trial.number)
-        at_once = [each for each in intervals if each is not None]
-        tables.append(quality(ids, truth, theory, estimates, at_once))
+    tables = [
+        _quality(trial, known, ids, found)
+        for ids, *found in zip(trial.wanted, *collected, strict=True)
+    ]
     return Simulation(made, trials, fixed_people, tuple(tables), seed)
+
+
+def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) -> People:
+    """As many of the people as the survey counts on; all of them where questions are open."""
+    if survey.open:
+        return everybody
+    if everybody.number < survey.crowd:
+        allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
+        raise UsageError.of("crowd", survey.crowd, allowed)
+    return everybody.take(np.sort(generator.permutation(everybody.number)[: survey.crowd]))
+
+
+def _quality(trial: Trial, known: Everybody, ids: Ids, found: Sequence[Found]) -> TableQuality:
+    """Of one table in all trials."""
+    change = trial.asked.change
+    estimates, intervals = zip(*found, strict=True)
+    truth = _truth(trial.plan, known, ids, change is not None and change.answered)
+    theory = np.full(truth.shape, np.nan)
+    if change is None:
+        theory = _theory(trial.plan, known, ids, estimates[0].errors, trial.number)
+    at_once = [each for each in intervals if each is not None]
+    return quality(ids, truth, theory, estimates, at_once)
 
 
 def _change(
