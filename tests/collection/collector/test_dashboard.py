@@ -232,7 +232,7 @@ class TestPeople:
 
 @pytest.mark.parametrize(
     ("now", "status", "hours"),
-    [(BEFORE, 200, 2), (BEFORE, 500, 1 + 21 / 60), (BEFORE - DAY, 200, 0)],
+    [(BEFORE, 200, 2), (BEFORE, 500, 1 + 21 / 60), (BEFORE - timedelta(days=1), 200, 0)],
 )
 def test_it_is_said_when_people_are_counted_again(keyed, now, status, hours):
     """At the next full hour; in a minute if nobody answered; never before it opens."""
