@@ -54,9 +54,7 @@ def simulate(
     simultaneous: Simultaneous = None,
     weight_to: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Weight each trial to the answers' own shares of this question; repeat for more."
-        ),
+        typer.Option(help="Weight to this question's shares in the answers; repeatable."),
     ] = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
