@@ -17,14 +17,16 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.estimation import simultaneous
 from incrowd.estimation.across import OpenAxis, across, across_joint
+from incrowd.estimation.answered import of_those_who_answered, without_margins
 from incrowd.estimation.association import independence_test
 from incrowd.estimation.comparisons import DIFFERENCE, ODDS, difference, odds_ratio
 from incrowd.estimation.covariance import combined_joint
 from incrowd.estimation.decoders import least_noise, question_decoder
+from incrowd.estimation.margins import Layout, Margin, linear, weighted
 from incrowd.estimation.profiles import Profile, distance_to
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import combined, reach
-from incrowd.survey import Choice, Multi, YesNo
+from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import axis_of
 
@@ -103,6 +105,51 @@ def test_max_t_covers_jointly_where_hardly_any_report_shows_all_bits(monkeypatch
     assert np.mean(inside) >= 0.92
     for table, each in zip(ISSUE.tables(histograms), found, strict=True):
         assert np.all(each.high - each.low >= (table.high - table.low) * (1 - 1e-12))
+
+
+# --- weighted, and of those who answered -----------------------------------------------------
+
+MAYBE = Choice(id="a", options=("x", "y"), optional=True)
+SEX = Choice(id="sex", options=("f", "m"))
+
+
+def covered_by(made, truth):
+    """For each cell the share of collections in which its interval holds."""
+    off = [np.abs(each.estimate - truth) for each in made]
+    half = [reach(Z, each.standard_error, each.step) for each in made]
+    return np.mean([o <= h for o, h in zip(off, half, strict=True)], axis=0)
+
+
+@pytest.mark.parametrize("trials", [300, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("noise", [0.001, 0.02])
+def test_rare_cells_among_those_who_answered_cover(noise, trials):
+    """3% do not answer the first question and 1% say y; at most 4 standard errors below 95%."""
+    rates = {"x": 0.96, "y": 0.01, NO_ANSWER: 0.03}
+    shares = np.outer([rates[answer] for answer in MAYBE.answers], [0.97, 0.02, 0.01])
+    setting = Setting((MAYBE, B), (BitFlip.at_least(noise),) * 2, shares, 2000)
+    joints = setting.joints(setting.collections(31, trials), margin=True)
+    made = [without_margins(of_those_who_answered(joint)[0]) for joint in joints]
+    kept = [place for place, answer in enumerate(MAYBE.answers) if answer != NO_ANSWER]
+    found = covered_by(made, shares[kept] / shares[kept].sum())
+    assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))
+
+
+@pytest.mark.parametrize("trials", [300, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("noise", [0.001, 0.02])
+def test_rare_cells_weighted_to_a_margin_cover(noise, trials):
+    """Weights turn a fifth of women into a half. Oracle of the truth: the shares by sex."""
+    among = np.array([[0.97, 0.025, 0.005], [0.99, 0.008, 0.002]])
+    shares = np.array([[0.2], [0.8]]) * among
+    setting = Setting((SEX, B), (BitFlip.at_least(noise),) * 2, shares, 2000)
+    places = np.arange(12).reshape(3, 4)
+    layout = Layout(places[:2].T, np.ones((1, 2)))
+    margin = Margin("sex", ("f", "m"), np.array([0.5, 0.5]), np.eye(2))
+    made = []
+    for joint in setting.joints(setting.collections(32, trials), margin=True):
+        values, jacobian = weighted(joint, layout, [margin])
+        made.append(linear(joint, values[:3, 0], jacobian[:3, 0]))
+    found = covered_by(made, among.mean(axis=0))
+    assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))
 
 
 USES = Multi(id="uses", options=("u", "v"), at_most=2)
