@@ -12,6 +12,7 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question, question_is
 from incrowd.cli.console import counting, say, working
+from incrowd.cli.intervals import Simultaneous
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -25,7 +26,6 @@ from incrowd.cli.options import (
     Output,
     PlanFile,
     ReportsFiles,
-    Simultaneous,
     Tables,
     beside,
     certified,

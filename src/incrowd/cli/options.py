@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import IO, Annotated, Any, get_args
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -17,7 +17,6 @@ from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
-from incrowd.estimation.simultaneous import Method as SimultaneousMethod
 from incrowd.plans.merging import with_merged
 from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
@@ -71,14 +70,6 @@ Tables = Annotated[
 Margins = Annotated[
     Path | None,
     typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
-]
-Simultaneous = Annotated[
-    SimultaneousMethod | None,
-    choice(
-        "--simultaneous",
-        get_args(SimultaneousMethod),
-        "Intervals for all cells at once: max-t or bonferroni.",
-    ),
 ]
 OfThoseWhoAnswered = Annotated[
     bool,

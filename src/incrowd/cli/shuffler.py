@@ -11,8 +11,6 @@ from incrowd.cli.console import print_json, say
 from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, PlanFile, certified
-from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
 
 app = typer.Typer(
     add_completion=False,
@@ -49,6 +47,9 @@ def init(
     Example:
       incrowd shuffler init plan.json collection.toml shuffler
     """
+    from incrowd.presentation.data import guarantee_facts  # slow to load, and `run` starts often
+    from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
+
     parts = _parts()
     terms, settings = parts.Terms.load(collection), parts.load_settings(folder)
     made = parts.make_bundle(certified(plan), terms)

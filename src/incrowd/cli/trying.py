@@ -16,6 +16,7 @@ from scipy.special import ndtri
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
+from incrowd.cli.intervals import Simultaneous
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import (
     AnswersFile,
@@ -24,7 +25,6 @@ from incrowd.cli.options import (
     Format,
     OfThoseWhoAnswered,
     Sheet,
-    Simultaneous,
     SurveyFile,
     check_answers,
     make_folder,

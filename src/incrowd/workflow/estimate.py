@@ -238,9 +238,8 @@ def check_arrived(
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
     """What came of each message, and the guarantee that holds for these reports.
 
-    received: what the receipts say. Releases were mixed each by itself, so that several of them,
-    of one bundle or of two, are as many crowds: the smallest counts, and not their sum. Raises
-    ReportsError if a message is missing, or too few people came.
+    received: what the receipts say. Raises ReportsError if a message is missing, or too few people
+    came to some release: each was mixed by itself.
     """
     people = people_of(plan, counted)
     arrived = []

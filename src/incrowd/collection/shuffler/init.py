@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.wire.bundle import Bundle, least_reserve
 from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, UsageError
 from incrowd.plans import Guarantee, Plan
@@ -108,6 +107,8 @@ def make_bundle(plan: Plan, terms: Terms) -> Made:
         raise _wrong(error) from None
     for line in look_alike_warnings((), bundle.strata if terms.strata else ()):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
+    from incrowd.collection.claims import bundle_guarantee  # slow to load: a service never needs it
+
     return Made(bundle, private, bundle_guarantee(bundle))
 
 
