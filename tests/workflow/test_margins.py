@@ -231,3 +231,33 @@ def test_the_command_says_what_tables_are_weighted_to(tmp_path):
     assert {row["weighted_to"] for row in rows if row["stratum"] == "all"} == {"faculty"}
     assert {row["stratum"] for row in rows} == {"all", *FACULTIES}
     assert {row["shares_of"] for row in rows} == {"those who answered"}
+
+
+def test_a_margin_can_be_of_those_who_answered():
+    """A census says how many are sick; who did not answer keeps the share without weights."""
+    made = incrowd.estimate(
+        plan(), reports(), tables=[["sick"], ["sex"]], margins={"sick": {"no": 70, "yes": 30}}
+    )
+    plain = incrowd.estimate(plan(), reports(), tables=[["sick"]]).tables[0].estimate
+    sick, sex = made.tables
+    assert sick.estimate[2] == pytest.approx(plain[2])
+    assert sick.estimate[:2] == pytest.approx((1 - plain[2]) * np.array([0.7, 0.3]))
+    assert sick.margins == ("sick (of those who answered)",) and sex.standard_error.all()
+    raked = incrowd.estimate(
+        plan(),
+        reports(),
+        tables=[["sick"], ["sex"], ["faculty"]],
+        margins=BOTH | {"sick": {"no": 0.7, "yes": 0.3}},
+        of_those_who_answered=True,
+    )
+    sick, sex, faculty = raked.tables
+    assert sick.estimate == pytest.approx([0.7, 0.3])
+    assert sick.standard_error == pytest.approx(0, abs=1e-9)
+    assert sex.estimate == pytest.approx([0.55, 0.45])
+    assert faculty.estimate == pytest.approx([0.2, 0.5, 0.3])
+
+
+def test_with_no_answer_a_margin_is_of_all_people():
+    margins = {"sick": {"no": 0.6, "yes": 0.3, "no answer": 0.1}}
+    (sick,) = incrowd.estimate(plan(), reports(), tables=[["sick"]], margins=margins).tables
+    assert sick.estimate == pytest.approx([0.6, 0.3, 0.1]) and sick.margins == ("sick",)

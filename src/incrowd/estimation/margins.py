@@ -33,12 +33,31 @@ class Margin:
     """Categories that exclude each other, and the known share of people in each.
 
     cells: shape (categories, cells of the margins' questions), 1 where a cell is of a category.
+    answered: whether the shares are of those who are in any of the categories, who answered; how
+    many these are is estimated, and weights do not change it.
     """
 
     name: str
     categories: tuple[str, ...]
     shares: np.ndarray
     cells: np.ndarray
+    answered: bool = False
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """By how much the share that a category should have rises with each cell's, unweighted."""
+        return np.outer(self.shares, self.cells.sum(axis=0)) * self.answered
+
+    def targets(self, shares: np.ndarray) -> np.ndarray:
+        """The share of all people that each category should have. shares: of the cells."""
+        return self.slopes @ shares if self.answered else self.shares
+
+
+def with_everybody(margins: Sequence[Margin]) -> list[Margin]:
+    """Margins, and where all are of those who answered, that all people together are one."""
+    cells = margins[0].cells.shape[1]
+    everybody = Margin("everybody", ("all",), np.ones(1), np.ones((1, cells)))
+    return [*margins, *([everybody] if all(each.answered for each in margins) else [])]
 
 
 @dataclass(frozen=True)
@@ -61,17 +80,21 @@ def weighted(
     """The cells of a wanted table, and their Jacobian in the entries of the joint estimate.
 
     With V = p g the weighted entries, w those of all people and D the categories of each cell,
-    dg = g D dl and D' (g dw + w D dl) = 0, so that the weights answer to what was estimated with
-    dl = -(D' W D)^- D' (g dp): what is left is each cell's residual from its regression on the
-    margins. Raises TableError if a share is not clear of the noise, or no weights exist.
+    dg = g D dl and D' (g dw + w D dl) = T dp, so that the weights answer to what was estimated with
+    dl = -(D' W D)^- (D' g - T) dp: what is left is each cell's residual from its regression on the
+    margins. T: how the shares that are to be met move with how many answered, which is estimated;
+    0 for margins of all people. Raises TableError if a share is not clear of the noise, or no
+    weights exist.
     """
+    margins = with_everybody(margins) if margins else []
     shares = joint.estimate.ravel()[layout.entries]
     _check_clear(joint, layout.entries[-1], margins)
     weights = raked(shares[-1], margins)
     categories = np.vstack([np.zeros((0, len(weights))), *(each.cells for each in margins)])
     found = shares * weights
     moved = (categories * found[-1]) @ categories.T  # singular: all margins have the same sum
-    answer = np.linalg.pinv(moved, rcond=RANK, hermitian=True) @ (categories * weights)
+    targets = np.vstack([np.zeros((0, len(weights))), *(each.slopes for each in margins)])
+    answer = np.linalg.pinv(moved, rcond=RANK, hermitian=True) @ (categories * weights - targets)
     jacobian = np.zeros((len(shares), len(layout.sums), joint.estimate.size))
     for row, (places, values) in enumerate(zip(layout.entries, found, strict=True)):
         jacobian[row][:, places] += layout.sums * weights
@@ -86,14 +109,16 @@ def raked(shares: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
     shares: of the cells, unbiased, so that single ones may be negative. Raises TableError if the
     margins cannot all be met.
     """
+    margins = with_everybody(margins) if margins else []
+    wanted = [(each, each.targets(shares), 1 - each.cells.sum(axis=0)) for each in margins]
     weights = np.ones_like(shares)
     steps, found = 0, np.ones(1)
     while steps < MOST_STEPS and found.min() > 0 and weights.max() < LARGEST:
         before, steps = weights, steps + 1
-        for margin in margins:
+        for margin, targets, others in wanted:
             found = margin.cells @ (shares * weights)
             with np.errstate(all="ignore"):  # where a category has nobody, the loop ends
-                weights = weights * ((margin.shares / found) @ margin.cells)
+                weights = weights * ((targets / found) @ margin.cells + others)
         if np.max(np.abs(weights / before - 1)) < SETTLED:
             return weights
     names = InWords(f"weights to {listed([margin.name for margin in margins])} do not settle")

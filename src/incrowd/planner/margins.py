@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from incrowd.errors import InWords, Problem, UsageError, likely
-from incrowd.survey import AnyQuestion, Multi, Survey, Text
+from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Survey, Text
 
 BETWEEN = " | "  # questions of one margin, and their answers
 CLOSE = 0.005  # of a sum of rounded shares
@@ -19,15 +19,25 @@ Given = Mapping[str, Mapping[str, float]]
 
 
 class Known(NamedTuple):
-    """A margin: its questions, and the share of people in each combination of answers, sum 1."""
+    """A margin: its questions, and the share of people in each combination of answers, sum 1.
+
+    answered: whether these are shares of those who answered: questions are optional, and no share
+    is given of "no answer".
+    """
 
     ids: tuple[str, ...]
     shares: Mapping[Answers, float]
+    answered: bool = False
 
     @property
     def name(self) -> str:
         """Its questions, as a person would write them."""
         return BETWEEN.join(self.ids)
+
+    @property
+    def words(self) -> str:
+        """Its name, and of whom it is known."""
+        return f"{self.name} (of those who answered)" if self.answered else self.name
 
 
 def known_margins(survey: Survey, given: Given) -> tuple[Known, ...]:
@@ -56,7 +66,8 @@ def _known(survey: Survey, ids: Answers, shares: Mapping[Answers, float]) -> Kno
     for answers, share in shares.items():
         read = tuple(q.read_as(answer) for q, answer in zip(questions, answers, strict=True))
         found[read] = found.get(read, 0.0) + share
-    return Known(ids, found)
+    optional = any(question.optional and not question.open for question in questions)
+    return Known(ids, found, optional and not any(NO_ANSWER in answers for answers in found))
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import product
+from itertools import compress, product
 from math import prod
 
 import numpy as np
@@ -20,6 +20,7 @@ from incrowd.planner.open_tables import open_axis, open_of, table
 from incrowd.planner.sources import readings
 from incrowd.plans import Plan
 from incrowd.plans.strata import Names, label, said_by, told_apart
+from incrowd.survey import NO_ANSWER
 from incrowd.tally.consistency import smallest
 from incrowd.tally.tally import Tally
 
@@ -158,7 +159,9 @@ class Cells:
         groups = told_apart(survey, clear, self.releases) if clear else {}
         released = [self.by_release(groups)] if clear else []
         axes = [*released, *map(self.of, closed)]
-        categories = [BETWEEN.join(each) for each in product(*(said for said, _ in axes))]
+        answers_of = list(product(*(answers for answers, _ in axes)))
+        kept = [not (known.answered and NO_ANSWER in each[len(released) :]) for each in answers_of]
+        categories = [BETWEEN.join(each) for each in compress(answers_of, kept)]
         said = {a: name for name, found in groups.items() for a in said_by(survey, clear, found)}
         shares = dict.fromkeys(categories, 0.0)
         for answers, share in known.shares.items():
@@ -171,8 +174,9 @@ class Cells:
         if missing := [name for name, share in shares.items() if share == 0]:
             allowed = "this answer is missing; give its share as well"
             raise TableError.of(f"margins.{known.name}", missing[0], allowed)
-        rows = _crossed([rows for _, rows in axes], prod(self.shape))
-        return Margin(known.name, tuple(categories), np.array(list(shares.values())), rows)
+        rows = _crossed([rows for _, rows in axes], prod(self.shape))[kept]
+        values = np.array(list(shares.values()))
+        return Margin(known.name, tuple(categories), values, rows, known.answered)
 
 
 def _crossed(axes: Sequence[np.ndarray], cells: int) -> np.ndarray:

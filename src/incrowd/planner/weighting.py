@@ -38,7 +38,7 @@ class Change(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """Of the margins."""
-        return tuple(known.name for known in self.margins)
+        return tuple(known.words for known in self.margins)
 
     def closed(self, survey: Survey) -> Ids:
         """The randomized questions of the margins."""
