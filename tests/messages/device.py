@@ -50,7 +50,9 @@ def twice(folder):
 
 def at_page(_):
     """The link of a survey page, given to `send`."""
-    page = page_files(Asked(INVITED.plan, "https://mix.example"), shipped())["index.html"]
+    page = page_files(
+        Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+    )["index.html"]
     return fetch(link(INVITED), connection(lambda _: travelling(httpx.Response(200, content=page))))
 
 

@@ -219,7 +219,9 @@ def test_the_example_is_nobodys(home, answers):
 
 # --- links of survey pages -----------------------------------------------------------------------
 
-PAGE = page_files(Asked(INVITED.plan, "https://mix.example"), shipped())["index.html"]
+PAGE = page_files(Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped())[
+    "index.html"
+]
 
 
 def hosting(page, fallback):
