@@ -4,7 +4,7 @@ import subprocess
 import sys
 from html import unescape
 from html.parser import HTMLParser
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import UsageError
+from incrowd.presentation.comparisons import crosstab
 from incrowd.presentation.data import as_table
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.page import page
@@ -124,7 +125,10 @@ def test_a_notebook_shows_the_very_page_of_estimates(made):
 def test_a_notebook_shows_every_figure_of_a_comparison_and_the_warning(made):
     found = made["comparison"]
     html = page_in(found)
-    assert all(f'<th scope="row">{figure.name}</th>' in html for figure in found.figures)
+    named = {figure.name for figure in found.figures} - {share.name for share in found.shares}
+    assert named and all(f'<th scope="row">{name}</th>' in html for name in named)
+    headings, lines = crosstab(found)
+    assert all(f">{text}<" in html for text in (*headings, *chain.from_iterable(lines)))
     assert "known seed 5" in html
     assert guarantee_sentence(found.guarantee) in html
 

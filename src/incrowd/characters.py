@@ -57,6 +57,13 @@ def visible(text: str) -> str:
     return HIDDEN.sub(_escaped, text)
 
 
+def cleaned(text: str) -> str:
+    """The text in one line, without such characters; if nothing is left, their code points."""
+    return " ".join(HIDDEN.sub(" ", text).split()) or " ".join(
+        f"U+{ord(each):04X}" for each in text
+    )
+
+
 def _escaped(found: re.Match[str]) -> str:
     if found[0] in "\n\t":
         return found[0]

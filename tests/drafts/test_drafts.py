@@ -181,10 +181,15 @@ NASTY = ['say "x"', "back\\slash", "# no comment", "new\nline", "tab\there", "\x
 
 def test_any_text_is_written_so_that_it_is_read_again():
     data = pandas.DataFrame({name: [*NASTY] * 30 for name in ['q "1"', "a\nb", "#", "x = 3"]})
-    survey = survey_of(incrowd.draft(data))
-    assert [question.id for question in survey.questions] == list(data.columns)
-    kept = sorted(text.strip() for text in NASTY)
-    assert all(sorted(question.options) == kept for question in survey.questions)
+    draft = incrowd.draft(data)
+    survey = survey_of(draft)
+    assert [question.id for question in survey.questions] == ['q "1"', "#", "x = 3"]
+    assert "a\nb: left out: its name holds U+000A; rename it" in draft.undecided
+    seen = {"new\nline": "new line", "tab\there": "tab here", "\x7f": "U+007F"}
+    shown = sorted(seen.get(text, text) for text in NASTY)
+    assert all(sorted(question.options) == shown for question in survey.questions)
+    for question in survey.questions:
+        assert seen.items() <= survey.codes_of(question.id).values.items()
     assert People.of(survey, incrowd.load_answers(data, survey)).number == len(data)
 
 

@@ -255,3 +255,17 @@ def test_the_command_has_the_exit_codes(tmp_path):
     assert (finding["rows"], finding["first"], finding["refused"]) == (12, 1, True)
     done = run("check", tmp_path / "s.toml", tmp_path / "none.csv")
     assert done.returncode == 2 and "it does not exist" in done.stderr
+
+
+def test_nothing_of_a_file_reaches_the_terminal_raw(tmp_path):
+    """A header that would clear the screen, in the list of the columns that there are."""
+    text = 'name = "A"\ncrowd = 100\nprivacy = { epsilon = 2.0, analysis = "local" }\n'
+    (tmp_path / "s.toml").write_text(text + '[[question]]\nid = "smokes"\ntype = "yesno"\n')
+    (tmp_path / "a.csv").write_text("smoke\x1b[2J,b\u202e\nyes,no\n")
+    done = run("check", tmp_path / "s.toml", tmp_path / "a.csv")
+    assert done.returncode == 1 and "the columns are smoke\\u001b[2J, b\\u202e" in done.stdout
+    assert not {"\x1b", "\u202e"} & {*done.stdout, *done.stderr}
+    (tmp_path / "b.csv").write_text("smokes,b\x1b[2J\n" + "yes,no\nno,yes\n" * 20)
+    done = run("init", tmp_path / "b.csv")
+    assert "its name holds U+001B" in done.stderr
+    assert not {"\x1b"} & {*done.stdout, *done.stderr}

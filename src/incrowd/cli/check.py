@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import incrowd
+from incrowd.characters import visible
 from incrowd.cli.console import print_json, working
 from incrowd.cli.options import (
     AnswersFile,
@@ -58,7 +59,7 @@ def check(
 
 def _show(result: incrowd.AnswersCheck) -> None:
     for finding in sorted(result.findings, key=lambda each: not each.refused):
-        typer.echo(f"{'refused' if finding.refused else 'note   '}  {finding}")
+        typer.echo(f"{'refused' if finding.refused else 'note   '}  {visible(str(finding))}")
     counted = f"{result.rows:,} rows, {result.people:,} people, a crowd of {result.crowd:,}"
     verdict = "would accept" if result.accepted else "would refuse"
     typer.echo(f"`incrowd randomize` {verdict} these answers: {counted}")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.characters import cleaned, hidden
 from incrowd.drafts.edges import edges
 from incrowd.drafts.found import Asked, Found, LeftOut
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
@@ -54,13 +55,15 @@ def question_of(column: Column) -> Found:
     """The question that a column answers."""
     if not is_id(column.name):
         return LeftOut(column.name, "a name has no comma and no space around it; rename it")
+    if character := hidden(column.name):
+        return LeftOut(column.name, f"its name holds {character}; rename it")
     column = _with_items(column)
     codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels))))
     counts = {value: n for value, n in column.counts.items() if value not in codes}
     found = _found(column, counts)
     if isinstance(found, LeftOut):
         return found
-    keys: dict[str, Any] = {"text": text} if (text := column.text.strip()) else {}
+    keys: dict[str, Any] = {"text": cleaned(column.text)} if column.text.strip() else {}
     keys |= found.keys
     if codes or column.nothing:
         keys["optional"] = True
@@ -104,7 +107,14 @@ def _found(column: Column, counts: Mapping[str, int]) -> Found:
     ):
         reason = f"it is free text, {len(values):,} different ones: group them into a few answers"
         return LeftOut(name, reason)
-    return Asked(name, {"type": "choice", "options": sorted(values)})
+    return _listed(name, {"type": "choice"}, values)
+
+
+def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> Asked:
+    """A question among some values; those that a survey may not have are codes for visible ones."""
+    words = {value: cleaned(value) if hidden(value) else value for value in values}
+    codes = {"values": words} if any(map(hidden, values)) else {}
+    return Asked(name, {**keys, "options": sorted({*words.values()})} | codes)
 
 
 def _as_written(values: Sequence[str]) -> str:
@@ -125,7 +135,7 @@ def yes_no(name: str, meaning: Mapping[str, str]) -> Asked:
 
 def labelled(name: str, labels: Mapping[str, str]) -> Found:
     """A question whose codes have labels, which are its answers."""
-    words = {code: " ".join(label.split()) or code for code, label in labels.items()}
+    words = {code: cleaned(label or code) for code, label in labels.items()}
     options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
         return LeftOut(name, "it has fewer than two answers")
@@ -200,8 +210,10 @@ def _multi(column: Column, counts: Mapping[str, int]) -> Found:
     options = sorted({*counts} - {NONE, ""})
     if len(options) < 2:
         return LeftOut(column.name, "it has fewer than two answers")
-    keys = {"type": "multi", "options": options, "at_most": min(column.most, len(options))}
-    return Asked(column.name, keys).noting("at_most is the longest answer: fewer need less noise.")
+    made = _listed(column.name, {"type": "multi"}, options)
+    most = min(column.most, len(made.keys["options"]))
+    made = replace(made, keys={**made.keys, "at_most": most})
+    return made.noting("at_most is the longest answer: fewer need less noise.")
 
 
 def _remarked(made: Asked, counts: Mapping[str, int]) -> Asked:
