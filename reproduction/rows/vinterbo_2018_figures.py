@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from incrowd.channels.warner import Warner
-from incrowd.estimation.efficiency import greenwood_mean
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, Row, by, wrong
 from reproduction.rows.vinterbo_2018 import row
+from reproduction.vinterbo_2018_losses import greenwood_mean
 
 SEED = 2018
 ASKED = (0.0001, 0.5, 0.9999)  # p of figure 1 (c)

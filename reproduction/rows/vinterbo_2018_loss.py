@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from incrowd.estimation.efficiency import greenwood_mean
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, MISPRINT, Row, always, by, equal
 from reproduction.rows.vinterbo_2018 import KEPT, row
+from reproduction.vinterbo_2018_losses import greenwood_mean
 
 SEED, DRAWS = 2018, 100_000
 

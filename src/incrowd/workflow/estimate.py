@@ -10,7 +10,7 @@ from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received
 from incrowd.estimation.simultaneous import Method
 from incrowd.kernels.threads import in_order
-from incrowd.planner.figures import Asked, figures, strata_figures
+from incrowd.planner.figures import Asked, Figures, figures, strata_figures
 from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
@@ -156,23 +156,30 @@ def estimate(
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
-    together, not_made = _changeable(plan, wanted, change)
-    possible = tuple(together)
-    found = figures(plan, reports, possible, asked)
-    found = found._replace(not_made=(*not_made, *found.not_made))
-    if found.not_made and not (found.tables or found.words):
-        raise nothing_made(found.not_made)
+    possible, shown = _figures(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
         arrived=arrived,
         guarantee=guarantee,
-        **found._asdict(),
+        **shown._asdict(),
         seed=reports.seed,
         persons=reports.persons,
         releases=reports.releases,
         received=tuple(received),
         strata=tuple(strata_figures(plan, reports, possible, asked)),
     )
+
+
+def _figures(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked
+) -> tuple[tuple[Ids, ...], Figures]:
+    """The tables that can be made, and all figures. Raises TableError if there are none."""
+    together, not_made = _changeable(plan, wanted, asked.change)
+    shown = figures(plan, counted, possible := tuple(together), asked)
+    shown = shown._replace(not_made=(*not_made, *shown.not_made))
+    if shown.not_made and not (shown.tables or shown.words):
+        raise nothing_made(shown.not_made)
+    return possible, shown
 
 
 def _to_read(
