@@ -136,18 +136,16 @@ def estimate(
     tables: lists of ids; by default the one-way tables and those the survey wants (of a tally: all
     it counts). merge: for each question groups of answers to read as one. margins: what is known of
     all people, for each question (or several, as "faculty | sex") the share or number of people of
-    each answer: all figures are weighted to them. of_those_who_answered: "no answer" is left out,
-    shares are of those who answered all questions of a table. noise_only: errors of the noise
-    alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
-    text question. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of unlinked bits there are neither.) The guarantee is what holds for these reports: of
-    reports that came over a network that depends on what they state about it, and a malicious
-    sender fills all places of an upload. received: what their receipts say. Where questions are
-    open the tables are of all people of the released strata, the guarantee is that of the smallest,
-    and `strata` has the tables of each. Tables that cannot be weighted, or cannot be of those who
-    answered, are listed in `not_made` with the reasons. Raises ReportsError for reports of another
-    plan, or fewer than its crowd (unless accepted: then the guarantee is recomputed), TableError
-    for tables, UsageError for margins and merges that cannot be.
+    each answer: all figures are weighted to them. of_those_who_answered: shares of those who
+    answered all questions of a table. noise_only: errors of the noise alone, the people being
+    fixed; else noise plus sampling. candidates: words to look for, for each text question.
+    simultaneous: intervals for all cells of a table at once. covariance: of all cells. (Of unlinked
+    bits there are neither.) received: what receipts say. The guarantee is what holds for these
+    reports, however they were collected. Where questions are open the tables are of all people of
+    the released strata, the guarantee is that of the smallest, and `strata` has the tables of each.
+    Tables that cannot be weighted, or be of those who answered, are in `not_made` with the reasons.
+    Raises ReportsError for reports of another plan, or fewer than its crowd (unless accepted: then
+    the guarantee is recomputed), TableError for tables, UsageError for margins and merges.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
