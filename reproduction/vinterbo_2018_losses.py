@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from incrowd.errors import PrivacyError, TableError
-from incrowd.estimation.efficiency import greenwood_mean
 
 CHEBYSHEV_DEVIATIONS = 10  # P(further from the mean) <= 1/100
 
@@ -57,6 +56,14 @@ def smallest_loss(c: float, cells: int) -> float:
 def approximate_loss(c: float, cells: int) -> float:
     """f_L(2 / (cells + 1)): L with s at its mean over uniformly random shares, section 4.1."""
     return loss(c, greenwood_mean(cells))
+
+
+def greenwood_mean(cells: int) -> float:
+    """E[s] = 2 / (cells + 1) for shares from the flat Dirichlet law: Moran 1947, Vinterbo 4.1.
+
+    s is the sum of the squared shares of all cells.
+    """
+    return 2 / (cells + 1)
 
 
 def greenwood_variance(cells: int) -> float:

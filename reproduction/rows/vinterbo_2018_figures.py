@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import product
 
 from incrowd.channels.warner import Warner
-from incrowd.estimation.efficiency import greenwood_mean
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, Row, by, wrong
@@ -70,7 +69,7 @@ def _figure_1c() -> Iterator[Row]:
         found = paper.loss_quotients(p, n, 100, SEED)
         c = losses.noise_factor(paper.simmons_keeps(p), n)
         sd = math.sqrt(losses.greenwood_variance(2**n))
-        slope = (c - 1) / (1 - greenwood_mean(2**n)) ** 2
+        slope = (c - 1) / (1 - losses.greenwood_mean(2**n)) ** 2
         expected = slope * sd / losses.approximate_loss(c, 2**n)
         yield row(
             f"figure 1 (c), n = {n}, p = {p}",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from incrowd.channels.warner import Warner
-from incrowd.estimation.efficiency import effective_sample, greenwood_mean
+from incrowd.estimation.efficiency import effective_sample
 
 
 def squared_error(matrix, shares, reports):
@@ -29,10 +29,3 @@ def test_the_effective_sample_has_the_same_error_without_noise():
         rest = 1 - float(shares @ shares)
         assert rest / effective_sample(reports, lost) == pytest.approx(noisy, rel=1e-9)
         assert rest / effective_sample(reports, lost * 1.01) != pytest.approx(noisy, rel=1e-3)
-
-
-def test_the_mean_of_the_greenwood_statistic():
-    """E prod pi_i^a_i = (k-1)! prod a_i! / (k-1+sum a_i)! of the flat Dirichlet law."""
-    for cells in (2, 3, 4, 8, 16):
-        mean = 2 * cells * math.factorial(cells - 1) / math.factorial(cells + 1)
-        assert greenwood_mean(cells) == pytest.approx(mean, rel=1e-14)

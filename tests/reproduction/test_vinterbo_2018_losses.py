@@ -15,11 +15,11 @@ from incrowd.channels.k_ary import KAry
 from incrowd.channels.simmons import Simmons
 from incrowd.channels.warner import Warner
 from incrowd.errors import PrivacyError, TableError
-from incrowd.estimation.efficiency import greenwood_mean
 from reproduction.vinterbo_2018 import FIGURE_SHARES
 from reproduction.vinterbo_2018_losses import (
     approximate_loss,
     approximation_bound,
+    greenwood_mean,
     greenwood_variance,
     loss,
     noise_factor,
@@ -125,6 +125,13 @@ def test_theorem_4_6_no_table_loses_less_than_the_uniform_one(c, n, seed):
     assert loss(c, s) == pytest.approx((c - s) / (1 - s), rel=1e-9)
     assert smallest_loss(c, 2**n) <= loss(c, s) * (1 + 1e-12)
     assert smallest_loss(c, 2**n) == pytest.approx(loss(c, 2.0**-n))
+
+
+def test_the_mean_of_the_greenwood_statistic():
+    """E prod pi_i^a_i = (k-1)! prod a_i! / (k-1+sum a_i)! of the flat Dirichlet law."""
+    for cells in (2, 3, 4, 8, 16):
+        mean = 2 * cells * math.factorial(cells - 1) / math.factorial(cells + 1)
+        assert greenwood_mean(cells) == pytest.approx(mean, rel=1e-14)
 
 
 def test_the_variance_of_the_greenwood_statistic():

@@ -10,7 +10,7 @@ from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received
 from incrowd.estimation.simultaneous import Method
 from incrowd.kernels.threads import in_order
-from incrowd.planner.figures import Asked, figures, strata_figures
+from incrowd.planner.figures import Asked, Figures, figures, strata_figures
 from incrowd.planner.margins import Given, known_margins
 from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
@@ -89,8 +89,7 @@ def _to_count(
     if change is None:
         return tables
     together, not_made = _changeable(plan, check_tables(plan, tables), change)
-    if not together:
-        raise nothing_made(not_made)
+    _check_made(together, not_made)
     return tuple(dict.fromkeys(ids for ids in (*together, *together.values()) if ids))
 
 
@@ -104,9 +103,11 @@ def _changeable(
     return what_can_be_made(wanted, lambda ids: counted_for(plan, ids, change))
 
 
-def nothing_made(not_made: Sequence[NotMade]) -> TableError:
-    """The error where none of some tables can be made: each reason once."""
-    return TableError(*{str(each.problem): each.problem for each in not_made}.values())
+def _check_made(made: object, not_made: Sequence[NotMade]) -> None:
+    """Raises TableError, each reason once, if none of some tables could be made."""
+    if not_made and not made:
+        problems = {str(each.problem): each.problem for each in not_made}
+        raise TableError(*problems.values())
 
 
 def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
@@ -140,14 +141,13 @@ def estimate(
     shares are of those who answered all questions of a table. noise_only: errors of the noise
     alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
     text question. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of unlinked bits there are neither.) The guarantee is what holds for these reports: of
-    reports that came over a network that depends on what they state about it, and a malicious
-    sender fills all places of an upload. received: what their receipts say. Where questions are
-    open the tables are of all people of the released strata, the guarantee is that of the smallest,
-    and `strata` has the tables of each. Tables that cannot be weighted, or cannot be of those who
-    answered, are listed in `not_made` with the reasons. Raises ReportsError for reports of another
-    plan, or fewer than its crowd (unless accepted: then the guarantee is recomputed), TableError
-    for tables, UsageError for margins and merges that cannot be.
+    cells. (Of unlinked bits there are neither.) received: what the receipts say of reports that
+    came over a network, on which the guarantee and the reach of a malicious sender depend. Where
+    questions are open the tables are of all people of the released strata, the guarantee is that of
+    the smallest, and `strata` has the tables of each. Tables that cannot be weighted, or be of
+    those who answered, are listed in `not_made`. Raises ReportsError for reports of another plan,
+    or fewer than its crowd (unless accepted: then the guarantee is recomputed), TableError for
+    tables, UsageError for margins and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
@@ -156,12 +156,7 @@ def estimate(
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
-    together, not_made = _changeable(plan, wanted, change)
-    possible = tuple(together)
-    found = figures(plan, reports, possible, asked)
-    found = found._replace(not_made=(*not_made, *found.not_made))
-    if found.not_made and not (found.tables or found.words):
-        raise nothing_made(found.not_made)
+    possible, found = _made(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
         arrived=arrived,
@@ -173,6 +168,18 @@ def estimate(
         received=tuple(received),
         strata=tuple(strata_figures(plan, reports, possible, asked)),
     )
+
+
+def _made(
+    plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked
+) -> tuple[tuple[Ids, ...], Figures]:
+    """The tables that can be weighted as is asked, and the figures of everybody; what could not be
+    made is listed there. Raises TableError if nothing could."""
+    together, not_made = _changeable(plan, wanted, asked.change)
+    found = figures(plan, counted, tuple(together), asked)
+    found = found._replace(not_made=(*not_made, *found.not_made))
+    _check_made(found.tables or found.words, found.not_made)
+    return tuple(together), found
 
 
 def _to_read(
