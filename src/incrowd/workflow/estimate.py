@@ -144,10 +144,10 @@ def estimate(
     cells. (Of unlinked bits there are neither.) received: what the receipts say of reports that
     came over a network, on which the guarantee and the reach of a malicious sender depend. Where
     questions are open the tables are of all people of the released strata, the guarantee is that of
-    the smallest, and `strata` has the tables of each. Tables that cannot be weighted, or be of
-    those who answered, are listed in `not_made`. Raises ReportsError for reports of another plan,
-    or fewer than its crowd (unless accepted: then the guarantee is recomputed), TableError for
-    tables, UsageError for margins and merges that cannot be.
+    the smallest, and `strata` has the tables of each. What cannot be weighted, or be of those who
+    answered, is listed in `not_made`. Raises ReportsError for reports of another plan, or too few
+    (unless accepted: then the guarantee is recomputed), TableError and UsageError for tables,
+    margins and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
