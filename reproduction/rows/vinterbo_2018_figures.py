@@ -11,7 +11,6 @@ from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, Row, by, wrong
 from reproduction.rows.vinterbo_2018 import row
-from reproduction.vinterbo_2018_losses import greenwood_mean
 
 SEED = 2018
 ASKED = (0.0001, 0.5, 0.9999)  # p of figure 1 (c)
@@ -70,7 +69,7 @@ def _figure_1c() -> Iterator[Row]:
         found = paper.loss_quotients(p, n, 100, SEED)
         c = losses.noise_factor(paper.simmons_keeps(p), n)
         sd = math.sqrt(losses.greenwood_variance(2**n))
-        slope = (c - 1) / (1 - greenwood_mean(2**n)) ** 2
+        slope = (c - 1) / (1 - losses.greenwood_mean(2**n)) ** 2
         expected = slope * sd / losses.approximate_loss(c, 2**n)
         yield row(
             f"figure 1 (c), n = {n}, p = {p}",

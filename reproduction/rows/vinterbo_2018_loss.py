@@ -12,7 +12,6 @@ from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, MISPRINT, Row, always, by, equal
 from reproduction.rows.vinterbo_2018 import KEPT, row
-from reproduction.vinterbo_2018_losses import greenwood_mean
 
 SEED, DRAWS = 2018, 100_000
 
@@ -78,7 +77,7 @@ def _greenwood() -> Iterator[Row]:
     yield row(
         "4.1",
         "E(pi^T pi) = 2 / (2^n + 1)",
-        *equal([greenwood_mean(c) for c in cells], [float(e) for e, _ in exact], grid),
+        *equal([losses.greenwood_mean(c) for c in cells], [float(e) for e, _ in exact], grid),
     )
     yield row(
         "4.1",
@@ -131,5 +130,5 @@ def _quotient(n: int) -> float:
 
     Less the part linear in s, whose mean is zero: that leaves a tenth of the error.
     """
-    sums, mean = (paper.shares(2**n, DRAWS, SEED) ** 2).sum(axis=1), greenwood_mean(2**n)
+    sums, mean = (paper.shares(2**n, DRAWS, SEED) ** 2).sum(axis=1), losses.greenwood_mean(2**n)
     return float(((1 - mean) / (1 - sums) - (sums - mean) / (1 - mean)).mean())

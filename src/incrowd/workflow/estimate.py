@@ -89,8 +89,7 @@ def _to_count(
     if change is None:
         return tables
     together, not_made = _changeable(plan, check_tables(plan, tables), change)
-    if not together:
-        raise nothing_made(not_made)
+    _check_made(together, not_made)
     return tuple(dict.fromkeys(ids for ids in (*together, *together.values()) if ids))
 
 
@@ -104,9 +103,11 @@ def _changeable(
     return what_can_be_made(wanted, lambda ids: counted_for(plan, ids, change))
 
 
-def nothing_made(not_made: Sequence[NotMade]) -> TableError:
-    """The error where none of some tables can be made: each reason once."""
-    return TableError(*{str(each.problem): each.problem for each in not_made}.values())
+def _check_made(made: object, not_made: Sequence[NotMade]) -> None:
+    """Raises TableError, each reason once, if none of some tables could be made."""
+    if not_made and not made:
+        problems = {str(each.problem): each.problem for each in not_made}
+        raise TableError(*problems.values())
 
 
 def _change(plan: Plan, margins: Given | None, answered: bool) -> Change | None:
@@ -136,16 +137,16 @@ def estimate(
     tables: lists of ids; by default the one-way tables and those the survey wants (of a tally: all
     it counts). merge: for each question groups of answers to read as one. margins: what is known of
     all people, for each question (or several, as "faculty | sex") the share or number of people of
-    each answer: all figures are weighted to them. of_those_who_answered: shares of those who
-    answered all questions of a table. noise_only: errors of the noise alone, the people being
-    fixed; else noise plus sampling. candidates: words to look for, for each text question.
-    simultaneous: intervals for all cells of a table at once. covariance: of all cells. (Of unlinked
-    bits there are neither.) received: what receipts say. The guarantee is what holds for these
-    reports, however they were collected. Where questions are open the tables are of all people of
-    the released strata, the guarantee is that of the smallest, and `strata` has the tables of each.
-    Tables that cannot be weighted, or be of those who answered, are in `not_made` with the reasons.
-    Raises ReportsError for reports of another plan, or fewer than its crowd (unless accepted: then
-    the guarantee is recomputed), TableError for tables, UsageError for margins and merges.
+    each answer: all figures are weighted to them. of_those_who_answered: "no answer" is left out,
+    shares are of those who answered all questions of a table. noise_only: errors of the noise
+    alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
+    text question. simultaneous: intervals for all cells of a table at once. covariance: of all
+    cells. (Of unlinked bits there are neither.) received: what the receipts say of reports that
+    came over a network, on which the guarantee and the reach of a malicious sender depend. Where
+    questions are open the tables are of all people of the released strata, the guarantee is that of
+    the smallest, and `strata` has the tables of each. What cannot be weighted, or be of those who
+    answered, is listed in `not_made`. Raises ReportsError for reports of another plan, or too few
+    (unless accepted), TableError and UsageError for tables, margins and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
@@ -154,7 +155,7 @@ def estimate(
     arrived, guarantee = check_arrived(plan, reports, accept_smaller_crowd, received)
     places = max((release.claims.places for release in reports.releases), default=0)
     asked = Asked(noise_only, places, candidates, simultaneous, covariance, change)
-    possible, shown = _figures(plan, reports, wanted, asked)
+    possible, found = _made(plan, reports, wanted, asked)
     return Estimates(
         plan=plan,
         arrived=arrived,
@@ -168,16 +169,16 @@ def estimate(
     )
 
 
-def _figures(
+def _made(
     plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked
 ) -> tuple[tuple[Ids, ...], Figures]:
-    """The tables that can be made, and all figures. Raises TableError if there are none."""
+    """The tables that can be weighted as is asked, and the figures of everybody; what could not be
+    made is listed there. Raises TableError if nothing could."""
     together, not_made = _changeable(plan, wanted, asked.change)
-    shown = figures(plan, counted, possible := tuple(together), asked)
-    shown = shown._replace(not_made=(*not_made, *shown.not_made))
-    if shown.not_made and not (shown.tables or shown.words):
-        raise nothing_made(shown.not_made)
-    return possible, shown
+    found = figures(plan, counted, tuple(together), asked)
+    found = found._replace(not_made=(*not_made, *found.not_made))
+    _check_made(found.tables or found.words, found.not_made)
+    return tuple(together), found
 
 
 def _to_read(
