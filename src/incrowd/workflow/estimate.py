@@ -160,7 +160,7 @@ def estimate(
         plan=plan,
         arrived=arrived,
         guarantee=guarantee,
-        **shown._asdict(),
+        **found._asdict(),
         seed=reports.seed,
         persons=reports.persons,
         releases=reports.releases,
