@@ -16,6 +16,7 @@ import pytest
 
 import incrowd
 from incrowd.cli.app import main
+from incrowd.errors import IncrowdWarning
 from incrowd.estimation.results import Received
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
@@ -34,7 +35,7 @@ def run(*arguments, cwd=None):
     with (
         mock.patch.object(sys, "argv", ["incrowd", *words]),
         mock.patch.dict(os.environ),
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="default", category=IncrowdWarning),
         contextlib.chdir(cwd or Path.cwd()),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

@@ -88,7 +88,7 @@ def test_a_toy_works_in_every_command(twice, command, tmp_path):
     assert cautious.guarantee.proved and cautious.guarantee.worst.endswith("twice")
     assert cautious.guarantee.certified_delta <= 1e-4
     code, said = command("verify", made, "--json")
-    assert code == 0 and json.loads(said.out)["analysis"] == "twice", said.err
+    assert code == 0 and json.loads(said.out)["certificate"]["analysis"] == "twice", said.err
     code, said = command("card", made, "-o", tmp_path / "card.md")
     card = (tmp_path / "card.md").read_text()
     assert code == 0 and "caution pays" in card and 'analysis "twice"' in card, said.err

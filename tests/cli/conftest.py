@@ -89,6 +89,7 @@ optional = true
 id = "b"
 type = "choice"
 options = ["x", "007", "7"]
+shares = { x = 0.5, 007 = 0.3, 7 = 0.2 }
 [[question]]
 id = "d"
 type = "number"
@@ -100,7 +101,6 @@ questions = ["a", "b"]
 outcome = "a"
 on = ["b"]
 reference = { b = "7" }
-shares = { b = [0.5, 0.3, 0.2] }
 [[message]]
 questions = ["a", "b"]
 copies = 2

@@ -29,6 +29,12 @@ def survey():
     )
 
 
+def estimates():
+    plan = incrowd.plan(survey())
+    answers = pa.table({"a": [True, False] * 500})
+    return incrowd.estimate(plan, incrowd.randomize(plan, answers, simulation_seed=1))
+
+
 def of_a_problem(tree):
     """The texts that an error is made of: of the calls of Problem(...) and ....of(...)."""
     for node in ast.walk(tree):
@@ -84,7 +90,11 @@ REFUSED = [
         "error: got 2.0; ",
         "error: --error: got 2.0; ",
     ),
-    (lambda f: incrowd.save_estimates(None, f / "file.pdf"), "path: got ", "error: -o: got "),
+    (
+        lambda f: incrowd.save_estimates(estimates(), f / "file.pdf"),
+        "path: got ",
+        "error: -o: got ",
+    ),
     (lambda f: incrowd.load_words(f / "none"), "words: got ", "error: --words: got "),
     (
         lambda f: incrowd.note(f / "ledger", incrowd.plan(survey())),

@@ -223,7 +223,7 @@ def test_what_is_opened_states_it(case, collected, call, folder, tmp_path):
 
 def test_the_dashboard_states_it(case, collected, folder):
     gate = Gate(collected, Places(folder))
-    told = SimpleNamespace(people={"all": FEW}, hour=None, away=False, look=lambda: None)
+    told = SimpleNamespace(people={"all": FEW}, hour=None, next=None, away=False, look=lambda: None)
     now = datetime(2026, 12, 1, tzinfo=UTC)
     found = Progress(collected, gate, told, lambda: now).facts()["guarantee"]
     assert found["epsilon"] == pytest.approx(case.epsilon, rel=1e-9)

@@ -64,9 +64,9 @@ def test_merged_cells_are_sums_with_the_errors_of_sums(kind):
             continue
         cells = sums @ before.estimate.ravel()
         assert after.estimate.ravel() == pytest.approx(cells, abs=1e-12)
-        expected = sums @ before.covariance @ sums.T
-        # the shares are not clipped here, so the covariances are linear in them
-        assert after.covariance == pytest.approx(expected, abs=1e-12)
+        # sampling is of shares cut to [0, 1], so that only the noise is linear in the cells
+        expected = sums @ before.noise_covariance @ sums.T
+        assert after.noise_covariance == pytest.approx(expected, abs=1e-12)
         alone = sums @ np.diag(np.diagonal(before.covariance)) @ sums.T
         assert not np.allclose(np.diagonal(after.covariance), np.diagonal(alone), rtol=1e-4)
     found, joint = table(merged, "ill", "q"), merged.covariances[-1]

@@ -58,6 +58,8 @@ def counted(model, counts, noise=None):
         noise_covariance=noise,
         people=float(people),
         errors=NOISE_AND_SAMPLING,
+        person=np.full(shares.shape, 1 / people),
+        report=np.full(shares.shape, 1 / people),
     )
 
 

@@ -8,8 +8,8 @@ from incrowd.errors import Problem
 
 _ALIKE = (
     "accept_smaller_crowd as_planned bootstrap code codes device_key encoding engine error family "
-    "format id keep margin margins master memory method of_those_who_answered on outcome people "
-    "reference scores seed sheet short simulation_seed stratum trials words"
+    "format id keep margin margins master memory merge method of_those_who_answered on outcome "
+    "people reference scores seed sheet short simulation_seed stratum trials words"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "candidates": "--words",

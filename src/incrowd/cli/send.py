@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
@@ -26,6 +24,7 @@ from incrowd.encoding.answers import texts
 from incrowd.encoding.people import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
 from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.terminal_tables import beside
 from incrowd.sampling.memory import remembering
 
 STANDARD_INPUT = "-"
@@ -156,18 +155,11 @@ def _show(device: Device, quiet: bool) -> None:
     if quiet:
         return
     for title, text in device.terms:
-        _print_beside(f"{title}: ", text)
+        out.print(beside(f"{title}: ", text), highlight=False)
     out.print("An example, made up:")
     for each in device.example:
         said = f"{each.question}: {each.answer} is {each.record}, sent perhaps as {each.report}"
-        _print_beside("  ", f"{said}; odds {each.odds}")
-
-
-def _print_beside(title: str, text: str) -> None:
-    """A title, and beside it a text that others wrote: none of its lines begins like a title."""
-    row = Table.grid()
-    row.add_row(Text(title, no_wrap=True), Text(text))
-    out.print(row, highlight=False)
+        out.print(beside("  ", f"{said}; odds {each.odds}"), highlight=False)
 
 
 def _facts(device: Device) -> dict[str, Any]:

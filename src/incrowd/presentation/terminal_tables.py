@@ -53,6 +53,13 @@ def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **lo
     return made
 
 
+def beside(title: str, text: str) -> Table:
+    """A title, and beside it a text that others wrote: none of its lines begins like a title."""
+    row = Table.grid()
+    row.add_row(Text(title, no_wrap=True), Text(text))
+    return row
+
+
 def message_table(made: Plan) -> Table:
     """A line for each message: what travels together, and with how much noise."""
     names = ("message", "bits", "noise", "reports from each person")

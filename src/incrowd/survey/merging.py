@@ -115,13 +115,13 @@ def parsed_merges(questions: Sequence[AnyQuestion], texts: Sequence[str]) -> dic
                 'should be "QUESTION: answer + answer", or "QUESTION: NAME = answer + answer"; '
                 f"the questions are {known}"
             )
-            raise UsageError.of("--merge", text, allowed)
+            raise UsageError.of("merge", text, allowed)
         id = max(ids, key=len)
         answers = next(question.recorded for question in questions if question.id == id)
         name, group = _parsed_group(text[len(id) + 1 :].strip(), answers)
         groups = found.setdefault(id, {})
         if name in groups:
-            raise UsageError.of("--merge", text, "two groups have this name; give each its own")
+            raise UsageError.of("merge", text, "two groups have this name; give each its own")
         groups[name] = group
     return dict(found)
 

@@ -85,7 +85,8 @@ def _collected(
     states: Sequence[Claims | Received] = received  # the reports state the same of themselves
     if counted and counted.releases:
         states = [release.claims for release in counted.releases]
-    if len(bundles := sorted({each.bundle for each in states})) > 1:
+    bundles = sorted({each.bundle for each in received or states})
+    if len(bundles) > 1 or len({each.bundle for each in states}) > 1:
         allowed = "each bundle is a round of its own; note the reports of one after the other"
         raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
     messages = enumerate(plan.messages) if counted else ()

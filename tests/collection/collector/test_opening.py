@@ -301,7 +301,7 @@ def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_pa
 @pytest.mark.parametrize("local_only", [False, True])
 def test_a_ledger_reads_the_receipt_beside_reports(opened, plain, tmp_path, local_only):
     """Who mixed, over which bundle, and how often noise was drawn again; later plans charge it."""
-    bundle = INVITED.model_copy(update={"local_only": local_only})
+    bundle = make_vectors.bundle(local_only=local_only)
     sealed = all_sealed(plain, bundle)
     _, folder = opened(sealed, bundle)
     path, ledger = tmp_path / "plan.json", tmp_path / "ledger.json"

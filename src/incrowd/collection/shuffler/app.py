@@ -150,6 +150,10 @@ class Desk:
             if isinstance(body, Kind):
                 return answer(body)
             return await act(parse_upload(body, self.bundle))
+        except StoreError as error:
+            # The key may have been destroyed while the upload waited: then all is over.
+            over = KINDS["closed" if act == self._take else "not-found"]
+            return answer(over) if self.store.secrets is None else _refusal(error)
         except Exception as error:
             return _refusal(error)
         finally:
