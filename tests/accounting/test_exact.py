@@ -236,7 +236,7 @@ def test_one_collection_is_brute_force(domain, crowd, channel, epsilon, data):
     others = tuple(Counter(held).items())
     delta, low, high = brute(domain.bits, channel, pair, others, epsilon)
     found, eta = enumerate_one(domain.bits, channel, tuple(pair), others, epsilon)
-    assert found == pytest.approx(delta, rel=1e-6, abs=1e-14)
+    assert found == pytest.approx(delta, rel=1e-6, abs=1e-13)  # roundoff of sums near one
     assert low * (1 - FIGURES) <= eta <= high * (1 + FIGURES)
 
 
