@@ -212,18 +212,18 @@ class TestCluster:
         def slow(plan, nothing, places, batches):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    Path(begun, f"{number} {time.time_ns()}").touch()
+                    Path(begun, f"{time.time_ns()} {number} {os.getpid()}").touch()
                     time.sleep(0.1)
                     one = pa.RecordBatch.from_pydict({"id": [number]})
                     yield from count_places(plan, nothing, places, iter([one]))
 
         monkeypatch.setattr(spark, "_count_places", slow)
-        killer = Killer(session, lambda: len(list(begun.iterdir())) >= 6)
+        killer = Killer(session, begun)
         found = spark.count_files(plan, session, [file], plan.survey.wanted)
         assert killer.killed()
         whole = expected(plan, file)
         assert len(whole.parts) == 60 and same(found, whole)
-        numbers = [int(path.name.split()[0]) for path in begun.iterdir()]
+        numbers = [int(path.name.split()[1]) for path in begun.iterdir()]
         assert len(numbers) > 60 and set(numbers) == set(range(60))
 
 
@@ -240,18 +240,21 @@ def stages(session):
 
 
 class Killer(threading.Thread):
-    """Kills one executor of the session, as a power failure would, as soon as it is time."""
+    """Kills an executor in the middle of a task, as a power failure would: that of the worker
+    which began the sixth row group, of the fifteen in its task."""
 
-    def __init__(self, session, due):
+    def __init__(self, session, begun):
         super().__init__(daemon=True)
-        self.session, self.due, self.victim, self.busy = session, due, None, False
+        self.session, self.begun, self.victim, self.busy = session, begun, None, False
         self.start()
 
     def run(self):
         limit = time.monotonic() + 120
-        while not self.due() and time.monotonic() < limit:
+        while len(names := sorted(path.name for path in self.begun.iterdir())) < 6:
+            if time.monotonic() > limit:
+                return
             time.sleep(0.01)
-        self.victim = executors(self.session)[0]
+        self.victim = executor_of(int(names[-1].split()[2]), executors(self.session))
         self.busy = bool(stages(self.session))
         os.kill(self.victim, signal.SIGKILL)
 
@@ -262,6 +265,13 @@ class Killer(threading.Thread):
         while self.victim in executors(self.session) and time.monotonic() < limit:
             time.sleep(0.1)
         return self.busy and self.victim not in executors(self.session)
+
+
+def executor_of(process, executors):
+    """The executor that started this process, or that started its parent, and so on."""
+    while process not in executors:
+        process = int(subprocess.check_output(["ps", "-o", "ppid=", "-p", str(process)], text=True))
+    return process
 
 
 def executors(session):
