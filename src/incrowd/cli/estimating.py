@@ -222,7 +222,7 @@ def _say_without_joint(estimates: incrowd.Estimates) -> None:
     together = estimates.covariances or estimates.simultaneous
     for item, joint in zip(estimates.tables, together, strict=False):
         if joint is None:
-            say(f"{item.questions[0]} has unlinked bits: its cells have no errors together")
+            say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
 
 
 def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:

@@ -41,6 +41,7 @@ from incrowd.survey import (
     Text,
     YesNo,
 )
+from incrowd.survey.crossings import cell_answers, crossing, many_answers
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -128,6 +129,43 @@ def pack(
         bits[found.rows, start + found.places] = True
         start += question.bits
     return np.packbits(bits, axis=1, bitorder="little")
+
+
+def set_cells(
+    questions: Sequence[AnyQuestion], encoded: Mapping[str, Encoded], rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers, int64,
+    sorted by row and then by number."""
+    several = next((encoded[q.id] for q in questions if many_answers(q)), None)
+    one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not many_answers(q)}
+    people, numbers = [], []
+    for block in crossing(tuple(questions)).blocks:
+        who = np.arange(rows)
+        if several is not None and not block.exclusive:
+            who = several.rows
+        if block.shape == (1,):  # a single bit, set for the second answer
+            who = np.flatnonzero(one_each[block.questions[0]])
+            axes = [np.zeros(len(who), np.int64)]
+        else:
+            axes = [
+                one_each[id][who] if several is None or id in one_each else several.places
+                for id in block.questions
+            ]
+        people.append(who)
+        numbers.append(block.first + np.ravel_multi_index(axes, block.shape))
+    row, number = np.concatenate(people), np.concatenate(numbers)
+    order = np.lexsort((number, row))
+    return row[order], number[order]
+
+
+def _place(question: AnyQuestion, encoded: Encoded, rows: int) -> np.ndarray:
+    """The place of each person's only answer on the question's axis of cells, shape (rows,)."""
+    assert encoded.up is None, f"{question.id} is not rounded yet"
+    answers = len(cell_answers(question))
+    no_bit = 0 if question.bits == 1 else answers - 1  # of who says no, or has chosen none
+    places = np.full(rows, no_bit, np.int64)
+    places[encoded.rows] = encoded.places + (question.bits == 1)
+    return places
 
 
 def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:

@@ -45,12 +45,12 @@ def false_reports(plan: Plan, message: Message, places: int) -> int:
     """How many reports of a message one malicious sender can send at most.
 
     places: sealed reports in one upload, if the reports came over a network: all of them may hold
-    this message. Otherwise 0: she sends the copies of an honest person, or, where set bits travel
-    unlinked, as many as the slots of an upload hold; and that for each of her rows.
+    this message. Otherwise 0: she sends the copies of an honest person, or of cells as many as the
+    slots of an upload hold; and that for each of her rows.
     """
     if places:
         return places
-    reports = sum(slots(plan)) if message.unlinked else message.copies
+    reports = sum(slots(plan)) if message.cells else message.copies
     return reports * plan.survey.rows_per_person
 
 
@@ -62,7 +62,7 @@ def _table(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, places: int
 def _estimated(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> TableEstimate:
     questions = [plan.survey.question(id) for id in ids]
     counts, message = reading.counts, reading.message
-    if message.unlinked:
+    if message.cells:
         return _options(questions[0], reading, noise_only)
     singles = counts[tuple(slice(1 + question.domain.bits) for question in questions)]
     channels = message.channels
@@ -71,7 +71,7 @@ def _estimated(plan: Plan, reading: Reading, ids: Ids, noise_only: bool) -> Tabl
 
 
 def _options(question: AnyQuestion, reading: Reading, noise_only: bool) -> TableEstimate:
-    """A question whose set bits travel unlinked; the noise of merged bits is independent, so that
+    """A question that is sent as cells; the noise of merged bits is independent, so that
     its variances add up, and their count is binomial if nobody gave any of these answers."""
     message, counts = reading.message, reading.counts
     assert message.noise is not None
@@ -103,8 +103,8 @@ def joint(
 
 def _joint(plan: Plan, reading: Reading, ids: Ids, noise_only: bool, margin: bool) -> JointEstimate:
     message = reading.message
-    if message.unlinked:
-        allowed = "its bits travel unlinked, so there is no covariance; ask for its table alone"
+    if message.cells:
+        allowed = "no joint confidence region is available from cells; ask for its table alone"
         raise TableError.of("table", ids[0], allowed)
     channels = message.channels
     decoders = [question_pair_decoder(plan.survey.question(id), channels[id], margin) for id in ids]

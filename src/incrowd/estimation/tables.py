@@ -56,7 +56,7 @@ class TableEstimate(Intervals, views.Tabular):
     influence: how far one malicious sender, who may say anything in each of her reports, can move a
     cell at most; k of them k times as far (of the
     estimate functions below: how far one report can). p_values: of "nobody gave this answer",
-    where set bits travel unlinked.
+    of a table that comes from cells.
     """
 
     questions: tuple[str, ...]
@@ -140,8 +140,8 @@ class TableEstimate(Intervals, views.Tabular):
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
         """Which answers somebody gave: all of them together wrong with `family_wise` at most.
 
-        Bonferroni over the cells. Exact where set bits travel unlinked; else by the normal quantile
-        of the noise, which is all there is in a cell that nobody is in.
+        Bonferroni over the cells. Exact of a table that comes from cells; else by the normal
+        quantile of the noise, which is all there is in a cell that nobody is in.
         """
         limit = family_wise / self.estimate.size
         if self.p_values is not None:

@@ -15,7 +15,7 @@ from incrowd.plans import Message, Plan
 
 def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """The cells of a table from its joint shares of set bits, which no noise has touched."""
-    if plan.survey.question(ids[0]).unlinked:
+    if plan.by_cells_alone(ids):
         return shares[1:]
     decoders = [decoder(plan.survey.question(id), np.eye(2)) for id in ids]
     return along_axes([d.mean for d in decoders], shares)
@@ -50,7 +50,7 @@ def theoretical_error(
 
 def _second_moment(plan: Plan, message: Message, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """E[g^2] of every cell, g the debiased report of one message."""
-    if message.unlinked:  # too wide for a matrix: g^2 is linear in the bit
+    if message.cells:  # too wide for a matrix: g^2 is linear in the bit
         low, high = message.noise.inverse[1] ** 2
         q, p = message.noise.matrix[1]
         return np.asarray(low + (high - low) * (q + (p - q) * shares[1:]))

@@ -33,9 +33,9 @@ class Load(NamedTuple):
 
     distance: bits in which two answers can differ, with the planner's noise. fixed: ln of the
     product of phi^d over the questions with a randomizer of their own. times: collections that
-    each copy makes up (where set bits travel unlinked, the distance; else 1). copies: the numbers
+    each copy makes up (of cells, the distance; else 1). copies: the numbers
     that may be chosen. tables: the axes of every wanted table that this message is to tell.
-    most_v: the most noise; where set bits travel unlinked, each flip of the noise is a report.
+    most_v: the most noise; of cells, each flip of the noise is a report.
     """
 
     distance: int

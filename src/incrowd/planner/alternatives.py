@@ -15,7 +15,7 @@ from incrowd.planner.precision import expected_error
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.plans import Asked
-from incrowd.plans.grouping import memoised, together, unlinked
+from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.survey import Survey
 
@@ -27,7 +27,7 @@ CLOSE = 1.1  # times the error of the last of them
 class Alternative(NamedTuple):
     """One way of sending a survey: the error of its tables (largest or mean), None if it is none.
 
-    reports_per_person: as many as are sent, on average where set bits travel unlinked. The noise is
+    reports_per_person: as many as are sent, of cells on average. The noise is
     the smallest that keeps the survey's promise. local_epsilon: what is left without the shuffler.
     """
 
@@ -54,8 +54,7 @@ def alternatives(
 def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     budget = survey.reports_per_person or survey.copies
     search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
-    ids = (together(survey), memoised(survey), *unlinked(survey))
-    joint = [frozenset(names) for names in ids if names]
+    joint = [*map(frozenset, joint_groups(survey)), *(frozenset({id}) for id in wide(survey))]
     each = [t for t in search.held if not any(t < other for other in search.held)]
     yield "one joint report", survey, search.best(joint, (1,))
     if budget > len(joint):

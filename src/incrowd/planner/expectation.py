@@ -20,6 +20,7 @@ from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
+from incrowd.survey.crossings import cell_answers
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,27 @@ def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
     return [axis(question, fixed_channel(question)) for question in map(survey.question, ids)]
 
 
+def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) -> Axis:
+    """What to expect of a table that is read from the cells of some questions, as one axis.
+
+    A cell of the table is a sum of cells, each of which has the noise v, whatever was answered.
+    """
+    wanted = set(ids)
+    axes = table_axes(survey, [question.id for question in sent if question.id in wanted])
+    summed = math.prod(
+        len(cell_answers(question)) for question in sent if question.id not in wanted
+    )
+    share, cells = math.prod(a.share for a in axes), math.prod(a.cells for a in axes)
+    return Axis(share, cells, scale=float(summed))
+
+
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """The inverse noise variance of a table's largest expected cell, of one person's reports."""
     v = 0.0 if message.noise is None else 1 / message.noise.excess
-    return message.independent_copies / float(noise_variance(table_axes(survey, ids), v))
+    axes = table_axes(survey, ids)
+    if message.cells:
+        axes = [cells_axis(survey, message.questions, ids)]
+    return message.independent_copies / float(noise_variance(axes, v))
 
 
 def guessed_error(survey: Survey, messages: Sequence[Message]) -> float:

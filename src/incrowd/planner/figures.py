@@ -136,7 +136,7 @@ def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     """A table as it was counted."""
     made = table(plan, counted, ids, asked.noise_only, asked.places)
     joint = None
-    if (asked.covariance or asked.simultaneous) and not plan.survey.question(ids[0]).unlinked:
+    if (asked.covariance or asked.simultaneous) and not plan.by_cells_alone(ids):
         joint = joint_table(plan, counted, ids, asked.noise_only)
     return _Item(made, joint, _amounts(plan, counted, ids, asked.places))
 
@@ -144,7 +144,7 @@ def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
 def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     """The same, weighted or of those who answered."""
     assert asked.change is not None
-    if plan.survey.question(ids[0]).unlinked:
+    if plan.by_cells_alone(ids):
         if not (known := asked.change.margins):  # everybody answers
             return _plain(plan, counted, ids, asked)
         made = weighted_options(plan, counted, ids, known, asked.noise_only, asked.places)

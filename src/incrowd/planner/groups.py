@@ -14,12 +14,13 @@ import numpy as np
 from incrowd.accounting.analyses import plannable
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
-from incrowd.planner.expectation import Axis, axis
+from incrowd.planner.expectation import Axis, axis, cells_axis
 from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
 from incrowd.plans.fixed_channels import crowd_channel
-from incrowd.plans.grouping import grouping, memoised, together, unlinked
+from incrowd.plans.grouping import grouping, joint_groups, memoised, together, wide
 from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.crossings import Crossing, crossing
 
 Ids = frozenset[str]
 Progress = Callable[[str], None]
@@ -29,9 +30,13 @@ COPY_POINTS = 48
 
 
 class Grouping(NamedTuple):
-    """Messages, what each of them gets, and the error that the large-N limit promises."""
+    """Messages, what each of them gets, and the error that the large-N limit promises.
+
+    cells: which of them are messages of cells; the others are joint reports.
+    """
 
     groups: tuple[tuple[str, ...], ...]
+    cells: tuple[bool, ...]
     allocation: Allocation
 
     @property
@@ -79,41 +84,50 @@ class Search(NamedTuple):
         """
         copies = copies or copy_points(self.limits.budget - len(groups) + 1)
         homes = _homes(groups, self.tables)
-        loads = {group: self.load(group, homes[group], copies) for group in groups}
+        loads = {
+            group: self.load(group, homes[group], copies, self._wide(group)) for group in groups
+        }
         ordered = sorted(loads.values(), key=repr)
         key = frozenset(Counter(ordered).items())
         if key not in self.seen:
             self.seen[key] = allocate(ordered, self.limits)
         found = self.seen[key]
+        in_order, cells = tuple(map(self._in_order, groups)), tuple(map(self._wide, groups))
         if found is None:
-            return Grouping(tuple(map(self._in_order, groups)), NONE)
+            return Grouping(in_order, cells, NONE)
         shares = dict(zip(ordered, found.shares, strict=True))
         each = tuple(shares[loads[group]] for group in groups)
-        return Grouping(tuple(map(self._in_order, groups)), found._replace(shares=each))
+        return Grouping(in_order, cells, found._replace(shares=each))
 
     def best(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """As `try_groups`, with finely tuned noise; if the limit finds none, with equal noise."""
         found = self.try_groups(groups, copies)
         if found.fits:
             return self.refined(found)
-        return self.with_copies(found.groups, [1] * len(groups))
+        return self.with_copies(found.groups, [1] * len(groups), found.cells)
 
     def refined(self, found: Grouping) -> Grouping:
         """The same messages and copies, with finely tuned noise."""
-        return self.with_copies(found.groups, [share.copies for share in found.allocation.shares])
+        copies = [share.copies for share in found.allocation.shares]
+        return self.with_copies(found.groups, copies, found.cells)
 
-    def with_copies(self, groups: Sequence[tuple[str, ...]], copies: Sequence[int]) -> Grouping:
-        """The best noise for messages and their copies.
+    def with_copies(
+        self, groups: Sequence[tuple[str, ...]], copies: Sequence[int], cells: Sequence[bool]
+    ) -> Grouping:
+        """The best noise for messages and their copies. cells: which are messages of cells.
 
         If the large-N limit finds none (it is rough about randomizers of the questions' own), all
         messages get the same noise, and the accountant has the last word.
         """
         ids = list(map(frozenset, groups))
         homes = _homes(ids, self.tables)
-        loads = [self.load(i, homes[i], (k,)) for i, k in zip(ids, copies, strict=True)]
+        loads = [
+            self.load(i, homes[i], (k,), as_cells)
+            for i, k, as_cells in zip(ids, copies, cells, strict=True)
+        ]
         found = allocate(loads, self.limits._replace(budget=sum(copies), points=FINE))
         equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
-        return Grouping(tuple(groups), found or equal)
+        return Grouping(tuple(groups), tuple(cells), found or equal)
 
     def look(self, one: Ids, other: Ids) -> Look:
         """What two blocks look like to the search; pairs that look alike are as good."""
@@ -126,39 +140,46 @@ class Search(NamedTuple):
         kinds = [repr(sorted(map(repr, map(self.axes.get, table)))) for table in touching]
         return tuple(sorted(map(repr, map(self.axes.get, block)))) + tuple(sorted(kinds))
 
-    def load(self, group: Ids, homes: Iterable[Ids], copies: Copies) -> Load:
+    def load(self, group: Ids, homes: Iterable[Ids], copies: Copies, cells: bool) -> Load:
         """A message and the tables it is to tell, as the allocation sees it."""
-        questions = [self.survey.question(id) for id in group]
-        distance = sum(q.distance for q in questions if q.randomizer is None)
-        fixed = sum(map(_log_phi, questions))
-        tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
+        questions = [self.survey.question(id) for id in self._in_order(group)]
         rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
         times = self.survey.rows_per_person * rounds
-        if any(q.unlinked or q.asked_memoised for q in questions):
-            copies = copies[:1]  # more buy nothing for one bit, nor if all are the same
-        load = Load(distance, fixed, times, copies, tuple(sorted(tables, key=repr)))
-        if not any(q.unlinked for q in questions):
-            return load
-        most_v = _most_v(self.survey, questions[0], copies[0])
-        return load._replace(distance=1, times=distance * load.times, most_v=most_v)
+        if cells:
+            tables = {(cells_axis(self.survey, questions, ids),) for ids in homes}
+            record = crossing(tuple(questions))
+            most_v = _most_v(self.survey, record)
+            return Load(1, 0.0, record.distance * times, (1,), _sorted(tables), most_v)
+        distance = sum(q.distance for q in questions if q.randomizer is None)
+        joint_tables = {tuple(sorted((self.axes[id] for id in ids), key=repr)) for ids in homes}
+        if any(q.asked_memoised for q in questions):
+            copies = copies[:1]  # more buy nothing if all are the same
+        return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
 
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
 
+    def _wide(self, group: Ids) -> bool:
+        """Whether a group has to be sent as cells."""
+        return any(self.survey.question(id).wide for id in group)
 
-def _most_v(survey: Survey, question: AnyQuestion, copies: int) -> float:
-    """The most noise of a question whose set bits travel unlinked, so that they keep to the budget.
 
-    What the other messages leave at least is shared evenly by all such questions.
+def _sorted(tables: Iterable[tuple[Axis, ...]]) -> tuple[tuple[Axis, ...], ...]:
+    return tuple(sorted(tables, key=repr))
+
+
+def _most_v(survey: Survey, record: Crossing) -> float:
+    """The most noise of a message of cells that keeps to the budget of reports.
+
+    What the other messages leave at least is shared evenly by all such messages.
     """
     if survey.reports_per_person is None:
         return math.inf
-    others = bool(together(survey)) + bool(memoised(survey))
-    each = (survey.reports_per_person - others) / len(unlinked(survey)) / copies
-    flips = each - sum(domain.most for domain in question.domains)
+    others = len(joint_groups(survey))
+    flips = (survey.reports_per_person - others) / len(wide(survey)) - record.most
     if flips <= 0:
         return 0.0
-    return 1 / (BitFlip.at_least(min(flips / question.bits, 0.49)).excess)
+    return 1 / (BitFlip.at_least(min(flips / record.cells, 0.49)).excess)
 
 
 def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
@@ -171,7 +192,8 @@ def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
         return _best_groups(survey, survey.reports_per_person or 1, progress)
     copies = [group.copies for group in fixed]
     search = Search.of(survey, sum(copies))
-    return [search.with_copies([group.questions for group in fixed], copies)]
+    cells = [group.cells for group in fixed]
+    return [search.with_copies([group.questions for group in fixed], copies, cells)]
 
 
 def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
@@ -185,7 +207,8 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
     fits, the joint report, both also with one copy, and the best of fewer and of more messages.
     """
     search = Search.of(survey, budget)
-    alone = [frozenset(ids) for ids in (memoised(survey), *unlinked(survey)) if ids]
+    kept = memoised(survey)
+    alone = [frozenset(kept)] * bool(kept) + [frozenset({id}) for id in wide(survey)]
     blocks = [frozenset({id}) for id in together(survey)]
 
     def tried(blocks: Sequence[Ids], copies: Copies | None = None) -> Grouping:

@@ -95,7 +95,7 @@ def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
 
 
 def _exclusive(question: AnyQuestion) -> bool:
-    return not (isinstance(question, Multi | Text) or question.unlinked)
+    return not isinstance(question, Multi | Text)
 
 
 def _wrong_answers(

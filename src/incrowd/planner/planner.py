@@ -16,9 +16,9 @@ from incrowd.planner.assumption import assumption
 from incrowd.planner.expectation import guessed_error
 from incrowd.planner.groups import Grouping, Progress, ways
 from incrowd.planner.sent import sent, sent_before, sent_by
-from incrowd.plans import Asked, Guarantee, JointReport, Message, Plan, UnlinkedBits
+from incrowd.plans import Asked, Cells, Guarantee, JointReport, Message, Plan
 from incrowd.plans.fixed_channels import crowd_channel
-from incrowd.plans.grouping import memoised, together, unlinked
+from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.rounds import Rounds, all_rounds, rounds_before, rounds_planned
 from incrowd.survey import AnyQuestion, Survey
@@ -158,9 +158,9 @@ def _ways(survey: Survey, progress: Progress | None) -> list[Grouping]:
     budget, found = survey.reports_per_person or 1, ways(survey, progress)
     if found:
         return found
-    least = sum(bool(ids) for ids in (together(survey), memoised(survey), *unlinked(survey)))
+    least = len(joint_groups(survey)) + len(wide(survey))
     if budget < least:
-        allowed = f"unlinked bits and memoised questions need messages of their own; allow {least}"
+        allowed = f"cells and memoised questions need messages of their own; allow {least}"
         raise PrivacyError.of("reports_per_person", budget, allowed)
     allowed = "no messages and no noise keep that; allow more epsilon or delta, or ask more people"
     raise PrivacyError.of("privacy", _asked(survey), allowed)
@@ -180,7 +180,7 @@ def _messages(
     noise is fixed, `kept`.
     """
     questions = [tuple(map(survey.question, ids)) for ids in chosen.groups]
-    distances, shares = list(map(_distance, questions)), chosen.allocation.shares
+    distances, shares = list(map(_distance, questions, chosen.cells)), chosen.allocation.shares
     fixed = [bool(kept) and asked[0].memoised for asked in questions]
     first = next((i for i, d in enumerate(distances) if d and not fixed[i]), 0)
     leaks = [_leak(d, 1 / share.v) for d, share in zip(distances, shares, strict=True)]
@@ -195,32 +195,36 @@ def _messages(
         leak = leaks[i] * (_leak(distances[first], reference.excess) / leaks[first])
         return BitFlip.from_excess(math.expm1(math.log1p(leak) / distances[i]))
 
-    return tuple(
-        _message(asked, noise(i), share.copies)
-        for i, (asked, share) in enumerate(zip(questions, shares, strict=True))
-    )
+    return _with_noise(survey, chosen, [noise(i) for i in range(len(questions))])
 
 
 def limit_messages(survey: Survey, way: Grouping) -> tuple[Message, ...]:
     """The messages with the noise that the large-N limit gives them, which nobody certifies."""
-    asked = [tuple(map(survey.question, ids)) for ids in way.groups]
-    return tuple(
-        _message(
-            questions,
-            BitFlip.from_excess(1 / share.v) if _distance(questions) else None,
-            share.copies,
-        )
-        for questions, share in zip(asked, way.allocation.shares, strict=True)
-    )
+    questions = [tuple(map(survey.question, ids)) for ids in way.groups]
+    distances, shares = map(_distance, questions, way.cells), way.allocation.shares
+    noises = [
+        BitFlip.from_excess(1 / share.v) if distance else None
+        for distance, share in zip(distances, shares, strict=True)
+    ]
+    return _with_noise(survey, way, noises)
 
 
-def _message(
-    questions: tuple[AnyQuestion, ...], noise: BitFlip | None, copies: int
-) -> JointReport | UnlinkedBits:
-    if noise is None:
-        return JointReport(questions=questions, copies=copies)
-    kind = UnlinkedBits if any(q.unlinked for q in questions) else JointReport
-    return kind(questions=questions, noise_numerator=noise.numerator, copies=copies)
+def _with_noise(
+    survey: Survey, way: Grouping, noises: Sequence[BitFlip | None]
+) -> tuple[Message, ...]:
+    """The messages of a way. noises: None where all questions have randomizers of their own."""
+    messages: list[Message] = []
+    parts = zip(way.groups, way.cells, way.allocation.shares, noises, strict=True)
+    for ids, cells, share, noise in parts:
+        questions = tuple(map(survey.question, ids))
+        if cells and noise:
+            messages.append(Cells(questions=questions, noise_numerator=noise.numerator))
+        else:
+            numerator = noise and noise.numerator
+            messages.append(
+                JointReport(questions=questions, noise_numerator=numerator, copies=share.copies)
+            )
+    return tuple(messages)
 
 
 def _leak(distance: int, excess: float) -> float:
@@ -228,12 +232,12 @@ def _leak(distance: int, excess: float) -> float:
     return math.expm1(min(distance * math.log1p(excess), 600.0))
 
 
-def _distance(questions: Sequence[AnyQuestion]) -> int:
-    """Bits with the planner's noise in which two records of a message can differ.
+def _distance(questions: Sequence[AnyQuestion], cells: bool) -> int:
+    """Bits with the planner's noise in which two records of a report can differ.
 
-    Set bits that travel unlinked are collections of one bit.
+    Cells are collections of one bit.
     """
-    if any(question.unlinked for question in questions):
+    if cells:
         return 1
     return sum(question.distance for question in questions if question.randomizer is None)
 

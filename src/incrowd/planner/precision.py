@@ -10,7 +10,7 @@ those are assumed. Proof: docs/mathematics.md#forecasts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ import numpy as np
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.expectation import text_scale, weight
+from incrowd.planner.expectation import cells_axis, text_scale, weight
 from incrowd.planner.wanted import weighed
-from incrowd.plans import Message, Plan
+from incrowd.plans import Cells, Message, Plan
 from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
@@ -105,7 +105,11 @@ def _table_variances(
     people = math.prod(float(each.sum()) for each in shares)
     sampling = people - math.prod(float(each @ each) for each in shares)
     noise = 0.0
-    for part, channels in _parts(survey, messages, ids):
+    for part, message in _parts(survey, messages, ids):
+        if message.cells:
+            noise += part * _cell_noise(survey, message, ids) * math.prod(map(len, shares))
+            continue
+        channels = message.channels
         moments = [_moments(survey.question(id), channels[id]) for id in ids]
         seconds = (each.second(share).sum() for each, share in zip(moments, shares, strict=True))
         noise += part * (math.prod(map(float, seconds)) - people)
@@ -131,7 +135,12 @@ def cell_variances(
     at = [share[place] for share, place in zip(shares, places, strict=True)]
     share = np.prod(at, axis=0)
     noise, empty = np.zeros_like(share), np.zeros_like(share)
-    for part, channels in _parts(survey, messages, ids):
+    for part, message in _parts(survey, messages, ids):
+        if message.cells:
+            noise += part * _cell_noise(survey, message, ids)
+            empty += part * _cell_noise(survey, message, ids)
+            continue
+        channels = message.channels
         moments = [_moments(question, channels[question.id]) for question in questions]
         second, slope = np.ones_like(share), np.ones_like(share)
         for each, one, place in zip(moments, shares, places, strict=True):
@@ -157,12 +166,17 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
 
 def _parts(
     survey: Survey, messages: Sequence[Message], ids: Sequence[str]
-) -> list[tuple[float, Mapping[str, Channel]]]:
-    """For each message that holds a table the factor of one report's variance, and the channels."""
+) -> list[tuple[float, Message]]:
+    """The messages that hold a table, each with the factor of one report's variance."""
     holding = [message for message in messages if message.holds(ids)]
     weights = np.array([weight(survey, message, ids) for message in holding])
     parts = (weights / weights.sum()) ** 2 / [message.independent_copies for message in holding]
-    return list(zip(parts.tolist(), (message.channels for message in holding), strict=True))
+    return list(zip(parts.tolist(), holding, strict=True))
+
+
+def _cell_noise(survey: Survey, message: Cells, ids: Sequence[str]) -> float:
+    """The variance by noise of a cell that is read from a message of cells, times the people."""
+    return cells_axis(survey, message.questions, ids).scale / message.noise.excess
 
 
 class _Moments(NamedTuple):

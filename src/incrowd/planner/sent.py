@@ -1,6 +1,6 @@
 """Everything one person sends by some messages, as the accountant counts it.
 
-Proof: docs/mathematics.md#unlinked-bits, docs/mathematics.md#memoised-rounds.
+Proof: docs/mathematics.md#cells, docs/mathematics.md#memoised-rounds.
 """
 
 from __future__ import annotations

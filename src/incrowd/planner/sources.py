@@ -34,6 +34,10 @@ class Source(NamedTuple):
     message: Message
     weight: float
 
+    def counted(self, ids: Ids) -> Ids:
+        """Under which ids a tally has the counts of a table: of cells all are counted."""
+        return self.message.ids if self.message.cells else ids
+
 
 def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     """The messages that hold all questions of a table. Raises TableError if there are none."""
@@ -59,7 +63,7 @@ def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
 def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     """The counts of a table in every message that holds it."""
     return tuple(
-        _reading(source, counted.messages[source.number].tables[ids])
+        _reading(source, counted.messages[source.number].tables[source.counted(ids)])
         for source in sources(plan, ids)
     )
 

@@ -1,7 +1,7 @@
-"""Words and unlinked bits under weights: of no person a report tells what else she answered.
+"""Words and cells under weights: of no person a report tells what else she answered.
 
 Margins of open questions give everybody in a release the same weight, so that what the releases
-say is averaged. Proof: docs/weighting.md#words-and-unlinked-bits.
+say is averaged. Proof: docs/weighting.md#words-and-cells.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def weighted_options(
     noise_only: bool = False,
     places: int = 0,
 ) -> DerivedTable:
-    """The table of a question whose set bits travel unlinked. Raises TableError as
+    """The table of a question that is sent as cells. Raises TableError as
     `release_shares`."""
     weights, drift = release_shares(plan, counted, known)
     parts = [

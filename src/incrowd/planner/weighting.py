@@ -83,7 +83,7 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
     survey, wanted = plan.survey, plan.survey.closed(ids)
     among = change.closed(survey)
     found = (*(id for id in wanted if id not in among), *among)
-    if wanted and survey.question(wanted[0]).one_way_only:
+    if wanted and (survey.question(wanted[0]).one_way_only or plan.by_cells_alone(wanted)):
         _check_alone(survey.question(wanted[0]), among, change.answered)
         return wanted
     if found and not any(message.holds(found) for message in plan.messages):
@@ -103,13 +103,13 @@ def _check_alone(question: AnyQuestion, among: Ids, answered: bool) -> None:
     """Raises TableError for what a question cannot have of which no report tells a whole answer."""
     if among:
         allowed = (
-            f"no report holds it with {', '.join(among)}, since words and unlinked bits travel by "
+            f"no report holds it with {', '.join(among)}, since words and cells travel by "
             "themselves; use margins of open questions alone"
         )
         raise TableError.of("table", question.id, allowed)
     if answered and question.optional:
         allowed = (
-            "words and unlinked bits do not tell how many answered; leave "
+            "words and cells do not tell how many answered; leave "
             "of_those_who_answered=True out, or ask for other tables"
         )
         raise TableError.of("table", question.id, allowed)

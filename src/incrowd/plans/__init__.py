@@ -1,15 +1,15 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
 from incrowd.plans.fixed_channels import fixed_channel
-from incrowd.plans.message import JointReport, Message, UnlinkedBits
+from incrowd.plans.message import Cells, JointReport, Message
 from incrowd.plans.plan import Asked, Guarantee, Plan
 
 __all__ = [
     "Asked",
+    "Cells",
     "Guarantee",
     "JointReport",
     "Message",
     "Plan",
-    "UnlinkedBits",
     "fixed_channel",
 ]

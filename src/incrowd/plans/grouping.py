@@ -12,50 +12,52 @@ Ids = tuple[str, ...]
 def grouping(survey: Survey) -> tuple[Group, ...] | None:
     """The messages that the survey fixes; None if it leaves them to the planner.
 
-    Without a word about messages one report holds all questions, except for those whose set bits
-    travel unlinked, each of them a message of its own, and for those with memoised responses,
-    which share one: repeated in every round, they would link the other answers of a person.
+    Without a word about messages one joint report holds all questions, except for those with too
+    many answers, each of which is sent as cells, and for those with memoised responses, which
+    share one: repeated in every round, they would link the other answers of a person.
     """
     if survey.messages:
         return survey.messages
     if survey.reports_per_person is not None:
         return None
-    groups = (together(survey), memoised(survey), *unlinked(survey))
-    return tuple(Group(questions=ids, copies=survey.copies) for ids in groups if ids)
+    joint = [Group(questions=ids, copies=survey.copies) for ids in joint_groups(survey)]
+    return (*joint, *(Group(questions=(id,), cells=True) for id in wide(survey)))
+
+
+def joint_groups(survey: Survey) -> tuple[Ids, ...]:
+    """The questions that may travel together, in as few groups as there can be."""
+    return tuple(ids for ids in (together(survey), memoised(survey)) if ids)
 
 
 def together(survey: Survey) -> Ids:
     """The questions that may travel with each other."""
-    return tuple(q.id for q in survey.randomized if not q.unlinked and not q.memoised)
+    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoised)
 
 
 def memoised(survey: Survey) -> Ids:
     """The questions with memoised responses that travel among themselves."""
-    return tuple(q.id for q in survey.randomized if q.memoised and not q.unlinked)
+    return tuple(q.id for q in survey.randomized if q.memoised and not q.wide)
 
 
-def unlinked(survey: Survey) -> tuple[Ids, ...]:
-    """The questions whose set bits travel unlinked, each alone."""
-    return tuple((q.id,) for q in survey.randomized if q.unlinked)
+def wide(survey: Survey) -> Ids:
+    """The questions with too many answers for a joint report."""
+    return tuple(q.id for q in survey.randomized if q.wide)
 
 
-def grouping_problems(survey: Survey, groups: Sequence[tuple[Ids, int]]) -> Iterator[str]:
-    """Why questions and copies of some messages do not follow from the survey."""
+def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
+    """Why the questions, copies and kinds of some messages do not follow from the survey."""
     fixed = grouping(survey)
-    if fixed is not None and [(g.questions, g.copies) for g in fixed] != list(groups):
+    if fixed is not None and list(fixed) != list(groups):
         yield "the messages are not those of the survey"
     budget = survey.reports_per_person
-    if budget is not None and sum(copies for _, copies in groups) > budget:
+    if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
     for ids in (*survey.counted, *survey.regressed):
-        if not any(set(ids) <= set(questions) for questions, _ in groups):
+        if not any(set(ids) <= set(group.questions) for group in groups):
             yield f"no message holds the table {', '.join(ids)}"
-    alone = set().union(*unlinked(survey))
-    if any(alone & set(questions) and len(questions) > 1 for questions, _ in groups):
-        yield "a question whose set bits travel unlinked stands with another one"
-    kept = set(memoised(survey))
-    if any(kept & set(questions) and not kept >= set(questions) for questions, _ in groups):
+    remembered = {q.id for q in survey.randomized if q.memoised}
+    if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
         yield "a memoised question stands with another one"
     once = {q.id for q in survey.randomized if q.asked_memoised}
-    if any(once & set(questions) and copies > 1 for questions, copies in groups):
+    if any(once & set(group.questions) and group.copies > 1 for group in groups):
         yield "a memoised question is sent in copies, which would be the same"

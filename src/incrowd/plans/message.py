@@ -1,4 +1,4 @@
-"""What a person sends: one report of all answers, or each set bit as a report of its own."""
+"""What a person sends: a joint report of some answers, or the cells of their table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from pydantic import (
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.plans.fixed_channels import crowd_channel, fixed_channel
-from incrowd.survey import AnyQuestion, Domain
+from incrowd.survey import AnyQuestion, Domain, Group
+from incrowd.survey.crossings import Crossing, crossing, crossing_problem
 from incrowd.survey.questions import Question
 
 FREE_BIT = Domain(1, 0, 1)
@@ -40,6 +41,7 @@ class _Message(BaseModel):
     questions: tuple[Question, ...] = Field(min_length=1)
     noise_numerator: Numerator | None = None
     copies: int = Field(default=1, ge=1)
+    cells: bool = False
 
     @field_serializer("questions")
     def _named(self, questions: tuple[AnyQuestion, ...]) -> tuple[str, ...]:
@@ -54,6 +56,11 @@ class _Message(BaseModel):
     def ids(self) -> tuple[str, ...]:
         """The ids of the questions, in the order of their bits."""
         return tuple(question.id for question in self.questions)
+
+    @property
+    def group(self) -> Group:
+        """The message as a survey can fix it."""
+        return Group(questions=self.ids, copies=self.copies, cells=self.cells)
 
     def holds(self, ids: Iterable[str]) -> bool:
         """Whether all these questions are in it."""
@@ -90,7 +97,7 @@ class _Message(BaseModel):
 class JointReport(_Message):
     """The answers to some questions travel together, as the bits of one report."""
 
-    unlinked: Literal[False] = Field(alias="apart", default=False)
+    cells: Literal[False] = False
 
     @property
     def bits(self) -> int:
@@ -131,25 +138,29 @@ class JointReport(_Message):
 
     def problems(self) -> Iterator[str]:
         """The fields that do not fit the questions."""
-        if any(question.unlinked for question in self.questions):
-            yield "messages.apart"
+        if any(question.wide for question in self.questions):
+            yield "messages.cells"
         if (self.noise_numerator is None) != all(q.randomizer for q in self.questions):
             yield "messages.noise_numerator"
 
 
-class UnlinkedBits(_Message):
-    """Each bit that is set after the noise is a report of its own: the number of that bit.
+class Cells(_Message):
+    """Each cell of a table is a bit, and each bit that is set after the noise a report of its own:
+    the number of that cell.
 
-    All are set bits of one question, and no report says which others the same person sent.
+    No report says which others the same person sent, so that each bit is a collection of its own,
+    and a person's answers show in as many of them as two records can differ in, however many cells
+    there are (`incrowd.survey.crossings`).
     """
 
     noise_numerator: Numerator
-    unlinked: Literal[True] = Field(alias="apart", default=True)
+    cells: Literal[True] = True
+    copies: Literal[1] = 1
 
     @property
-    def question(self) -> AnyQuestion:
-        """The only question."""
-        return self.questions[0]
+    def crossing(self) -> Crossing:
+        """The cells, and the records made of them."""
+        return crossing(self.questions)
 
     @property
     def noise(self) -> BitFlip:
@@ -157,15 +168,19 @@ class UnlinkedBits(_Message):
         return BitFlip(self.noise_numerator)
 
     @property
+    def record_bits(self) -> int:
+        """The number of cells."""
+        return self.crossing.cells
+
+    @property
     def bits(self) -> int:
-        """The number of bits in one report: the number of one set bit."""
+        """The number of bits in one report: the number of one cell."""
         return max(1, (self.record_bits - 1).bit_length())
 
     @property
     def reports_each(self) -> float:
         """About how many reports a person sends."""
-        set_bits = sum(domain.most for domain in self.question.domains)
-        return self.copies * (set_bits + self.record_bits * self.noise.q)
+        return self.crossing.most + self.record_bits * self.noise.q
 
     @property
     def parts(self) -> Parts:
@@ -174,9 +189,9 @@ class UnlinkedBits(_Message):
 
     @property
     def repeats(self) -> int:
-        """Of how many independent reports of `parts` a person's are made up: two answers differ
+        """Of how many independent reports of `parts` a person's are made up: two records differ
         in so many bits."""
-        return self.question.distance * self.copies
+        return self.crossing.distance
 
     def people(self, accepted: int, declared: int) -> int:
         """Who took part: as declared, since the number of reports does not tell."""
@@ -188,11 +203,11 @@ class UnlinkedBits(_Message):
 
     def problems(self) -> Iterator[str]:
         """The fields that do not fit the questions."""
-        if [question.unlinked for question in self.questions] != [True]:
-            yield "messages.apart"
+        if crossing_problem(self.questions):
+            yield "messages.cells"
 
 
-Message = JointReport | UnlinkedBits
+Message = JointReport | Cells
 
 
 UNKNOWN_QUESTION = "a message names an unknown question, or one twice"
@@ -220,7 +235,7 @@ def _with_questions(message: Any, known: Mapping[str, AnyQuestion]) -> Any:
 
 
 Messages = Annotated[
-    tuple[Annotated[Message, Field(discriminator="unlinked")], ...],
+    tuple[Annotated[Message, Field(discriminator="cells")], ...],
     Field(min_length=1),
     BeforeValidator(_knowing),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -70,7 +70,7 @@ def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[st
         if not set(message.questions) <= known or len(set(message.ids)) < len(message.ids):
             yield UNKNOWN_QUESTION
             return
-    yield from grouping_problems(survey, [(m.ids, m.copies) for m in messages])
+    yield from grouping_problems(survey, [message.group for message in messages])
     for message in messages:
         yield from message.problems()
 
@@ -183,6 +183,11 @@ class Plan(views.Notebook, _Frozen):
     def memoised(self) -> tuple[str, ...]:
         """The questions whose permanent responses a device key has to remember."""
         return tuple(question.id for question in self.survey.randomized if question.memoised)
+
+    def by_cells_alone(self, ids: Iterable[str]) -> bool:
+        """Whether no joint report holds these questions: their table comes from cells."""
+        wanted = tuple(ids)
+        return all(message.cells for message in self.messages if message.holds(wanted))
 
     @property
     def asked(self) -> Asked:

@@ -19,11 +19,10 @@ TAIL = 1e-9  # of all the crowd together: the chance that anybody's reports exce
 def slots(plan: Plan) -> tuple[int, ...]:
     """Places for the reports of each message in an upload.
 
-    As many as there are copies where answers travel together. Where set bits travel unlinked the
-    number of reports is random: the fewest places whose tail t keeps crowd * t <= 1e-9, the sum
-    over such messages.
+    As many as there are copies of a joint report. Of cells the number of reports is random: the
+    fewest places whose tail t keeps crowd * t <= 1e-9, the sum over such messages.
     """
-    random = sum(message.unlinked for message in plan.messages)
+    random = sum(message.cells for message in plan.messages)
     wanted = TAIL / (plan.survey.crowd * max(random, 1))
     return tuple(_places(message, wanted) for message in plan.messages)
 
@@ -38,9 +37,9 @@ def tail(plan: Plan, places: tuple[int, ...]) -> float:
 
 
 def _places(message: Message, wanted: float) -> int:
-    if not message.unlinked:
+    if not message.cells:
         return message.copies
-    least, most = -1, message.record_bits * message.copies  # above which nothing is sent
+    least, most = -1, message.record_bits  # above which nothing is sent
     return _first(lambda places: _tail(message, places) <= wanted, least, most)
 
 
@@ -57,12 +56,12 @@ def _tail(message: Message, places: int) -> float:
 
     The set bits that stay set and the others that are flipped are two independent binomials.
     """
-    if not message.unlinked:
+    if not message.cells:
         return 0.0 if places >= message.copies else 1.0
     from incrowd.numerics.binomial import at_least, log_binomial  # scipy: slow to load, seldom used
 
-    chosen = message.copies * sum(domain.most for domain in message.question.domains)
-    others = message.copies * message.record_bits - chosen
+    chosen = message.crossing.most
+    others = message.record_bits - chosen
     noise = message.noise
     stay = np.exp(log_binomial(chosen, math.log(noise.q), math.log(noise.p)))
     flipped = at_least(others, noise.q, places + 1 - np.arange(chosen + 1))

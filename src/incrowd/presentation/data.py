@@ -90,7 +90,7 @@ def message_facts(message: Message) -> dict[str, Any]:
         "noise": None if noise is None else noise.q,
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
-        "apart": message.unlinked,
+        "cells": message.cells,
         "randomizers": {
             question.id: _device_facts(question.randomizer, channels[question.id])
             for question in message.questions

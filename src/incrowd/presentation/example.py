@@ -49,13 +49,13 @@ def examples(plan: Plan) -> tuple[Example, ...]:
     kinds: dict[object, AnyQuestion] = {}
     for question in plan.survey.randomized:
         channel = channels[question.id]
-        kinds.setdefault((question.domains, channel, question.unlinked), question)
+        kinds.setdefault((question.domains, channel, holding[question.id].cells), question)
     return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
 
 
 def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
     channel = message.channels[question.id]
-    if message.unlinked:
+    if message.cells:
         return _bit_number(question, channel)
     if channel.of_answers:
         return _whole_answer(plan, question, channel)
@@ -83,7 +83,7 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 
 
 def _bit_number(question: AnyQuestion, channel: Channel) -> Example:
-    """A set bit that travels unlinked: the own bit is sent with chance p, any other one with q."""
+    """A cell: the bit of the given answer is sent with chance p, any other one with q."""
     q, p = channel.matrix[1]
     number = f"bit 1 of {question.bits:,}"
     answer = question.answers[0]

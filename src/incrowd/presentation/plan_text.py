@@ -139,7 +139,7 @@ def message_texts(plan: Plan) -> tuple[str, ...]:
 def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
-    if message.unlinked:
+    if message.cells:
         on_each = f"{noise(message.noise.q, 3)} on each bit{_kept(message)}"
         return f"{on_each}; each set bit is a report of its own{times}"
     fixed = [
@@ -161,7 +161,7 @@ def _kept(message: Message) -> str:
 
 
 def _reports(message: Message) -> str:
-    if message.unlinked:
+    if message.cells:
         about = message.reports_each
         return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
     bits, copies = message.bits, message.copies
@@ -250,13 +250,12 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
 
     Permanent responses tell, however often they are repeated, no more than they do themselves.
     """
-    domains = [Domain(1, 0, 1)] if question.unlinked else question.domains
     return sum(
         (1 if question.memoised else plan.survey.rounds * message.repeats)
         * Part(domain, crowd_channel(question) or message.channels[question.id]).local_epsilon
         for message in plan.messages
         if question.id in message.ids
-        for domain in domains
+        for domain in ([Domain(1, 0, 1)] if message.cells else question.domains)
     )
 
 

@@ -36,7 +36,7 @@ def chosen_level(level: float, chosen: int, of: int) -> float:
 class Cell(NamedTuple):
     """One cell of a table: the answers, one of each question, and proportions of the people.
 
-    above_noise: only where set bits travel unlinked, whether nobody having given this answer can
+    above_noise: only of a table that comes from cells, whether nobody having given this answer can
     be refused, all answers together wrong with 5%.
     """
 
@@ -195,19 +195,13 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        yield Shown(table, _cells(table, truth, _is_unlinked(estimates, table)))
-
-
-def _is_unlinked(estimates: Estimates, table: TableEstimate) -> bool:
-    """Whether a table is of a question whose set bits travel unlinked."""
-    asked = estimates.plan.survey.questions
-    return any(question.unlinked for question in asked if (question.id,) == table.questions)
+        yield Shown(table, _cells(table, truth, estimates.plan.by_cells_alone(table.questions)))
 
 
 def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
     """Every table of a stratum with all its cells."""
     for table in stratum.tables:
-        yield Shown(table, _cells(table, None, _is_unlinked(estimates, table)))
+        yield Shown(table, _cells(table, None, estimates.plan.by_cells_alone(table.questions)))
 
 
 def strata_words(estimates: Estimates, where: str) -> Iterator[str]:
@@ -232,9 +226,9 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
 
 
-def _cells(table: TableEstimate, truth: np.ndarray | None, unlinked: bool) -> tuple[Cell, ...]:
+def _cells(table: TableEstimate, truth: np.ndarray | None, from_cells: bool) -> tuple[Cell, ...]:
     unknown = np.full(table.estimate.shape, None)
-    marks = table.above_noise() if unlinked else unknown
+    marks = table.above_noise() if from_cells else unknown
     true = unknown if truth is None else truth
     columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
     values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)

@@ -67,8 +67,8 @@ def message_table(made: Plan) -> Table:
     for message in made.messages:
         noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
         sent = f"{message.copies:,}"
-        if message.unlinked:
-            sent = f"about {message.reports_each:,.1f}, one for each set bit"
+        if message.cells:
+            sent = f"about {message.reports_each:,.1f}, the number of a cell each"
         shown.add_row(Text(", ".join(message.ids)), f"{message.bits:,}", noise, sent)
     return shown
 
@@ -84,13 +84,13 @@ def count(reports: float) -> str:
 
 
 def beyond_budget(made: Plan) -> Iterator[str]:
-    """What to know of a plan whose unlinked set bits are more than a person may send."""
+    """What to know of a plan whose cells are more reports than a person may send."""
     budget = made.survey.reports_per_person
     sent = sent_each(made)
     if budget is not None and sent > budget:
         yield (
             f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every unlinked set bit is a report, and the promise takes that "
+            f"{budget}: every cell that is set is a report, and the promise takes that "
             "much noise"
         )
 

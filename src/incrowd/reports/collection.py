@@ -42,7 +42,7 @@ class Collection:
     packed: uint8, shape (reports, ceil(bits / 8)); bit i of a report stands in byte i // 8 at
     place i % 8, padding bits are zero. id: a name, so that nothing is counted twice: random, or of
     what came over a network that of its release and message.
-    people: who took part, which has to be said where set bits travel unlinked and reports do not
+    people: who took part, which has to be said of cells, since their reports do not
     tell; elsewhere at most so many did (counted with the first part only). persons: what was taken
     as one person, "rows" or "ids". part: which part this is. seed: None for real reports; a
     simulation names it. strata: of whom, where questions are open; several were released as one.

@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import MISSING, UsageError
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.rounds import series
 from incrowd.sampling.permanent import DeviceKey, permanent_bits, permanent_set
 
@@ -56,7 +56,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
 
 def remembered_sets(
     plan: Plan,
-    message: UnlinkedBits,
+    message: Cells,
     rows: np.ndarray,
     places: np.ndarray,
     memory: Memory,
@@ -70,7 +70,7 @@ def remembered_sets(
     records = np.split(places, np.searchsorted(rows, np.arange(1, len(memory))))
     found = [
         permanent_set(
-            key, own, message.record_bits, message.noise, name, message.question.id, most=most
+            key, own, message.record_bits, message.noise, name, ",".join(message.ids), most=most
         )
         for key, own in zip(memory, records, strict=True)
     ]

@@ -8,12 +8,12 @@ import numpy as np
 
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Cells, Message, Plan
+from incrowd.sampling.cells import as_reports, set_bits
 from incrowd.sampling.flip import Packed, flip
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembered, remembered_sets
 from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
-from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.survey import Text
 
 Segment = tuple[slice, Channel]  # bits of a record, and what happens to them
@@ -112,28 +112,21 @@ def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[st
     return {q.id: uniform_below(q.cohorts, people, keystream) for q in texts}
 
 
-def randomize_unlinked(
-    rows: np.ndarray,
-    places: np.ndarray,
-    people: int,
-    message: UnlinkedBits,
-    keystream: Keystream,
+def randomize_cells(
+    rows: np.ndarray, places: np.ndarray, people: int, message: Cells, keystream: Keystream
 ) -> np.ndarray:
-    """The set bits of each copy, as reports. rows, places: as for `set_bits`."""
+    """The cells that are set after the noise, as reports. rows, places: as for `set_bits`."""
     shape = people, message.record_bits
-    copies = [
-        set_bits(rows, places, shape, message.noise, keystream) for _ in range(message.copies)
-    ]
-    return as_reports(np.concatenate(copies), message.bits)
+    return as_reports(set_bits(rows, places, shape, message.noise, keystream), message.bits)
 
 
-def repeat_unlinked(
+def repeat_cells(
     rows: np.ndarray,
     places: np.ndarray,
     plan: Plan,
-    message: UnlinkedBits,
+    message: Cells,
     memory: Memory,
     most: int | None,
 ) -> np.ndarray:
-    """The set bits of the permanent responses, as reports: no more than `most` of each person."""
+    """The cells set in the permanent responses, as reports: no more than `most` of each person."""
     return as_reports(remembered_sets(plan, message, rows, places, memory, most), message.bits)

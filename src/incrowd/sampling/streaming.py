@@ -20,7 +20,7 @@ from incrowd.sampling.passes import Disk, Draw, Tables, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
-NUMBER_BYTES = 32  # of an unlinked set bit while they are drawn
+NUMBER_BYTES = 32  # of the number of a cell while it is drawn
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
@@ -90,8 +90,8 @@ def batch_rows(plan: Plan) -> int:
 
 
 def _bytes_each(message: Message) -> float:
-    """Of one person's reports while they are drawn; of unlinked set bits on average."""
-    each = NUMBER_BYTES if message.unlinked else message.bits
+    """Of one person's reports while they are drawn; of cells on average."""
+    each = NUMBER_BYTES if message.cells else message.bits
     return each * message.reports_each
 
 

@@ -56,9 +56,6 @@ def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Prob
     elif isinstance(found.question, Text):
         allowed = "it is a text question, of which reports tell no category; use another question"
         yield Problem(field, found.question.id, allowed)
-    elif found.question.unlinked:
-        allowed = "its set bits travel unlinked, so that no report tells an answer; use another"
-        yield Problem(field, found.question.id, allowed)
     elif found.answer is None and isinstance(found.question, Multi):
         id, first = found.question.id, found.question.answers[0]
         allowed = f"its answers overlap; name one, as in {id}{IS}{first}"

@@ -31,7 +31,6 @@ def check_open(question: Any) -> None:
     for field, found in (
         ("randomizer", question.randomizer and question.randomizer.kind),
         ("memoised", question.asked_memoised),
-        ("apart", getattr(question, "asked_unlinked", None)),
     ):
         if found:
             raise Mistake(field, found, "an open question is not randomized; leave it out")

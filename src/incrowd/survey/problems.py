@@ -13,7 +13,7 @@ from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
-from incrowd.survey.questions import MOST_TOGETHER, TYPES
+from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.wording import known_keys, wording
@@ -90,13 +90,10 @@ def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[
 def _alone_problems(
     kind: str, field: str, names: list[str], questions: list[Mapping[str, Any]]
 ) -> Iterator[Problem]:
-    """Text, and questions that travel apart, stand alone in tables; the latter in messages too."""
-    unlinked = {q["id"] for q in questions if _unlinked(q)}
+    """A text question stands alone in a table; memoised questions travel among themselves."""
     text = {q["id"] for q in questions if q.get("type") == "text"}
-    alone = unlinked | text if kind == "table" else unlinked
-    if len(names) > 1 and (found := [name for name in names if name in alone]):
-        reason = "its bits travel unlinked" if found[0] in unlinked else "it is a text question"
-        yield Problem(field, found[0], f"{reason}; give it a {kind} of its own")
+    if kind == "table" and len(names) > 1 and (alone := [name for name in names if name in text]):
+        yield Problem(field, alone[0], "it is a text question; give it a table of its own")
     yield from _memory_problems(field, names, questions)
 
 
@@ -158,13 +155,6 @@ def _rows_problems(raw: Mapping[str, Any], questions: list[Mapping[str, Any]]) -
             "of whom each counts once; or leave memoised out"
         )
         yield Problem("rows_per_person", raw["rows_per_person"], allowed)
-
-
-def _unlinked(question: Mapping[str, Any]) -> bool:
-    options, asked = question.get("options"), question.get("apart")
-    if not isinstance(options, list | tuple):
-        return False
-    return len(options) > MOST_TOGETHER if asked is None else bool(asked)
 
 
 def _grouping_problems(

@@ -22,7 +22,7 @@ SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
 MERGED = " + "  # between answers that are merged, in the name of all of them
 SHOWN = 12  # answers, in a message
-MOST_TOGETHER = 1000  # options of one report; a wider question travels apart
+MOST_TOGETHER = 1000  # options of a question in a joint report; a wider one is sent as cells
 CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
 
 
@@ -128,8 +128,8 @@ class _Question(Frozen):
         return sum(domain.distance for domain in self.domains)
 
     @property
-    def unlinked(self) -> bool:
-        """Whether each set bit is a report of its own, unlinked to the others."""
+    def wide(self) -> bool:
+        """Whether it has too many answers for a joint report, and is sent as cells."""
         return False
 
     @property
@@ -140,7 +140,7 @@ class _Question(Frozen):
     @property
     def one_way_only(self) -> bool:
         """Whether the question can stand in no table with another one."""
-        return self.unlinked
+        return False
 
     @model_validator(mode="after")
     def _open_fits(self) -> _Question:
@@ -216,8 +216,11 @@ class _Question(Frozen):
                 "edges or more, or optional yesno"
             )
             raise Mistake("randomizer.kind", "k-ary", allowed)
-        if self.unlinked:
-            allowed = "the bits travel unlinked, with the planner's noise; leave out the randomizer"
+        if self.wide:
+            allowed = (
+                f"a question with more than {MOST_TOGETHER:,} options is sent as cells, with the "
+                "planner's noise; leave out the randomizer"
+            )
             raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
 
@@ -239,10 +242,9 @@ class YesNo(_Question):
 
 
 class _WithOptions(_Question):
-    """apart: each set bit travels as a report of its own; the default for over 1,000 options."""
+    """A question whose options the survey lists."""
 
     options: tuple[str, ...] = Field(min_length=2)
-    asked_unlinked: bool | None = Field(alias="apart", default=None, strict=True)
 
     @field_validator("options")
     @classmethod
@@ -262,12 +264,9 @@ class _WithOptions(_Question):
         return self.options
 
     @property
-    def unlinked(self) -> bool:
-        """As the survey says; else if there are more than 1,000 options. Never if it is open."""
-        if self.open:
-            return False
-        wide = len(self.options) > MOST_TOGETHER
-        return wide if self.asked_unlinked is None else self.asked_unlinked
+    def wide(self) -> bool:
+        """Whether there are more than 1,000 options. Never if it is open."""
+        return not self.open and len(self.options) > MOST_TOGETHER
 
 
 class Choice(_WithOptions):

@@ -5,20 +5,21 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from incrowd import views
-from incrowd.errors import SurveyError
+from incrowd.errors import Problem, SurveyError
 from incrowd.survey.codes import Codes, with_codes
+from incrowd.survey.crossings import crossing_problem
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
-from incrowd.survey.questions import MERGED, AnyQuestion, Question
+from incrowd.survey.questions import MERGED, MOST_TOGETHER, AnyQuestion, Question
 from incrowd.survey.toml import read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
@@ -50,9 +51,11 @@ class Table(Frozen):
 
 
 class Group(Table):
-    """Questions that shall travel together in one report, and how often a person sends it."""
+    """Questions that form a message: as a joint report, which a person may send several times, or
+    as the cells of the table of all of them."""
 
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
+    cells: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
 
 
 class Survey(views.Notebook, Frozen):
@@ -95,9 +98,24 @@ class Survey(views.Notebook, Frozen):
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
         problems = tuple(cross_problems(self.model_dump(by_alias=True)))
-        if problems:
+        if problems := problems or tuple(self._message_problems()):
             raise SurveyError(*problems)
         return self
+
+    def _message_problems(self) -> Iterator[Problem]:
+        """What cannot be sent as the survey fixes it."""
+        for number, group in enumerate(self.messages, 1):
+            field, questions = f"message[{number}]", [self.question(id) for id in group.questions]
+            if group.cells and (why := crossing_problem(questions)):
+                allowed = f"{why}; send its questions as a joint report, or in other messages"
+                yield Problem(f"{field}.cells", True, allowed)
+            if group.cells and group.copies > 1:
+                allowed = "cells are sent once, which is as precise as several times; leave it out"
+                yield Problem(f"{field}.copies", group.copies, allowed)
+            wide = [question for question in questions if question.wide and not group.cells]
+            for question in wide:
+                allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
+                yield Problem(f"{field}.questions", question.id, allowed)
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{q.id} ({len(q.answers):,})" for q in self.questions[:SHOWN])

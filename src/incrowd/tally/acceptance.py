@@ -37,7 +37,7 @@ def check_origin(plan: Plan, reports: Collection) -> Message:
             "reports", InWords(f"{reports.bits} bits"), f"the plan's have {bits}; {_ITS_PLAN}"
         )
     if reports.people is None and message.declared(0) is not None:
-        allowed = "their set bits travel unlinked, so the file should say how many took part"
+        allowed = "they are cells, of which the file has to say how many people took part"
         raise ReportsError.of("reports", InWords("no number of people"), allowed)
     if wrong := wrong_strata(plan, reports.strata):
         raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
@@ -71,8 +71,8 @@ def wrong_strata(plan: Plan, names: Names) -> str:
 def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
     """The reports that a client of the plan can send, uint8, same width.
 
-    No client sets a padding bit, gives a k-ary response of two options, or names a bit that the
-    question does not have. All else is possible, since every bit can be flipped.
+    No client sets a padding bit, gives a k-ary response of two options, or names a cell that the
+    message does not have. All else is possible, since every bit can be flipped.
     """
     for possible in _conditions(message, packed):
         if not possible.all():
@@ -82,7 +82,7 @@ def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
 
 def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
     """For each condition the reports that meet it."""
-    if message.unlinked:
+    if message.cells:
         yield places(packed) < message.record_bits
         return
     if spare := message.bits % 8:
@@ -93,6 +93,6 @@ def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def places(packed: np.ndarray) -> np.ndarray:
-    """The numbers of the set bits in unlinked reports, int64, shape (reports,)."""
+    """The numbers of the cells in reports of cells, int64, shape (reports,)."""
     weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
     return np.asarray(packed @ weights)

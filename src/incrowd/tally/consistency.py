@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, ReportsError
-from incrowd.plans import Message, Plan, UnlinkedBits
+from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.strata import Names, label
 from incrowd.survey import Text
 from incrowd.tally.acceptance import another_plan, stratum_named, wrong_strata
@@ -21,7 +21,7 @@ FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on eit
 
 
 class Sends(NamedTuple):
-    """Between how many reports some people can send, where set bits travel unlinked."""
+    """Between how many reports some people can send, of cells."""
 
     low: float
     high: float
@@ -55,12 +55,12 @@ def check_strata(plan: Plan, tally: Tally) -> None:
 def check_people(plan: Plan, tally: Tally) -> None:
     """Raises ReportsError if the people are more than can have sent so few reports.
 
-    Where set bits travel unlinked the number of people is stated, and the guarantee counts on it.
+    Of cells the number of people is stated, and the guarantee counts on it.
     tally: of all reports of its messages, not of parts.
     """
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         message = plan.messages[number]
-        if not message.unlinked:
+        if not message.cells:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
@@ -97,19 +97,18 @@ def nothing_of(number: int, names: Names = ()) -> IncrowdError:
     return ReportsError.of(f"message {number + 1}", found, what)
 
 
-def sends(message: UnlinkedBits, people: int) -> Sends:
-    """How many unlinked set bits so many people send.
+def sends(message: Cells, people: int) -> Sends:
+    """How many reports of cells so many people send.
 
     Every bit is set by itself, with probability p if the person chose it and q if not; so the
     variance is the same whatever people answer, and the mean lies between two bounds. Beyond by
     Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability is
     below FALSE_ALARM on each side.
     """
-    domain, p, q = message.question.domain, message.noise.p, message.noise.q
-    sets = people * message.copies
+    record, p, q = message.crossing, message.noise.p, message.noise.q
     log = -math.log(FALSE_ALARM)
-    slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * sets * domain.bits * p * q)
-    least, most = (sets * (k * p + (domain.bits - k) * q) for k in (domain.fewest, domain.most))
+    slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * people * record.cells * p * q)
+    least, most = (people * (k * p + (record.cells - k) * q) for k in (record.fewest, record.most))
     return Sends(least - slack, most + slack)
 
 
@@ -126,7 +125,9 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
     """What cannot be in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
         yield "it counts fewer than 0 reports"
-    held = {ids for ids in tally.tables if message.holds(ids)}
+    held = set(filter(message.holds, tally.tables))
+    if message.cells:
+        held = {message.ids} if tally.tables else set()
     if set(counts.tables) != held:
         yield "it does not count the tables that the tally names"
     else:
@@ -135,7 +136,7 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
                 yield f"the counts of {', '.join(ids)} have another shape"
             elif not _adds_up(plan, message, ids, table, counts, tally.kind):
                 yield f"the counts of {', '.join(ids)} do not fit {counts.accepted:,} reports"
-        if tally.kind == "singles" and not _agree(counts):
+        if tally.kind == "singles" and not message.cells and not _agree(counts):
             yield "its tables do not agree with each other"
 
 
@@ -144,8 +145,10 @@ def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...
     question = plan.survey.question(ids[0])
     if isinstance(question, Text):
         return (question.cohorts, 1 + question.bits - question.cohort_bits)
+    if message.cells:
+        return (1 + message.record_bits,)
     widths = [plan.survey.question(id).bits for id in ids]
-    if message.unlinked or kind == "singles":
+    if kind == "singles":
         return tuple(1 + width for width in widths)
     if kind == "pairs":
         return tuple(1 + width + width * (width - 1) // 2 for width in widths)
@@ -156,11 +159,11 @@ def _adds_up(
     plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
 ) -> bool:
     """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
-    sets = counts.declared * message.copies if message.unlinked else 0
-    if table.min() < 0 or table.max() > max(counts.accepted, sets):
+    if message.cells:
+        right = table[0] == counts.declared and table[1:].sum() == counts.accepted
+        return bool(right and table.min() >= 0)
+    if table.min() < 0 or table.max() > counts.accepted:
         return False
-    if message.unlinked:
-        return bool(table[0] == sets and table[1:].sum() == counts.accepted)
     if isinstance(plan.survey.question(ids[0]), Text):
         return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())
     if kind == "patterns":

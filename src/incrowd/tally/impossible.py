@@ -36,7 +36,7 @@ class Impossible:
 
 @dataclass(frozen=True)
 class ImpossiblePeople:
-    """A number of people that does not fit the reports of a message (from 1) of unlinked set bits.
+    """A number of people that does not fit the reports of a message (from 1) of cells.
 
     low, high: how many reports so many people can send.
     """
@@ -57,7 +57,7 @@ def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impo
     bits = sum(message.record_bits for message in plan.messages)
     quantile = -float(ndtri(FALSE_ALARM / (2 * bits)))
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
-        for id, channel in message.channels.items():
+        for id, channel in ({} if message.cells else message.channels).items():
             if (id,) not in counts.tables:
                 continue
             table = np.atleast_2d(counts.tables[(id,)]).sum(axis=0)  # of all cohorts
@@ -70,9 +70,9 @@ def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impo
 
 
 def impossible_people(plan: Plan, found: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
-    """The messages of unlinked set bits whose people cannot have sent as many reports."""
+    """The messages of cells whose people cannot have sent as many reports."""
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
-        if message.unlinked:
+        if message.cells:
             low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)
             if not bounds[0] <= counts.accepted <= bounds[1]:

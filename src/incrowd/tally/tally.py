@@ -35,7 +35,8 @@ class MessageTally:
     accepted, rejected: reports that a client of the plan can have sent, and those that none can.
     declared: people who took part, as the collections say; 0 if they need not, and do not.
     tables: joint counts by the questions' ids, as in `incrowd.tally.moments`; of a text question
-    the counts in each cohort.
+    the counts in each cohort. Of cells one table, under the ids of all their questions: how many
+    people took part, then the reports of each cell.
     """
 
     accepted: int
@@ -202,13 +203,14 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
 def _tables(
     plan: Plan, message: Message, packed: np.ndarray, declared: int, wanted: Tally
 ) -> Iterator[tuple[Ids, np.ndarray]]:
-    """The counts of every wanted table that the message holds."""
+    """The counts of every wanted table that the message holds; of cells, those of all cells."""
+    if message.cells:
+        cells = np.bincount(places(packed), minlength=message.record_bits)
+        if wanted.tables:
+            yield message.ids, np.append(declared, cells)
+        return
     layout = message.layout
     held = filter(message.holds, wanted.tables)
-    if message.unlinked:
-        options = np.bincount(places(packed), minlength=message.record_bits)
-        yield from ((ids, np.append(declared * message.copies, options)) for ids in held)
-        return
     totals = count_bits(packed, 8 * packed.shape[1])
     for ids in held:
         question = plan.survey.question(ids[0])

@@ -51,8 +51,8 @@ def postprocess(
         if clear := set(ids) - set(plan.survey.closed(ids)):
             allowed = "it is open, and known without noise; leave it out of post-processing"
             raise TableError.of("table", min(clear), allowed)
-        if plan.survey.question(ids[0]).one_way_only:
-            allowed = "it is a text question or has unlinked bits; leave it out of post-processing"
+        if plan.survey.question(ids[0]).one_way_only or plan.by_cells_alone(ids):
+            allowed = "it is a text question or comes from cells; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)
     kind: Kind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)

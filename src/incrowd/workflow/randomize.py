@@ -16,7 +16,7 @@ from incrowd.encoding.answers import load_answers, texts
 from incrowd.encoding.batches import Batches, load_batches
 from incrowd.encoding.outside import Outside
 from incrowd.encoding.people import People, one_row_each
-from incrowd.encoding.records import pack
+from incrowd.encoding.records import pack, set_cells
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, InWords, Problem
 from incrowd.planner.planner import analysis_of
@@ -30,9 +30,9 @@ from incrowd.sampling.passes import Draw
 from incrowd.sampling.permanent import DeviceKey
 from incrowd.sampling.records import (
     draw_cohorts,
+    randomize_cells,
     randomize_records,
-    randomize_unlinked,
-    repeat_unlinked,
+    repeat_cells,
 )
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
@@ -103,11 +103,11 @@ def randomize_message(
     many reports of one person there is room for, which permanent responses keep to; others are for
     the caller to draw again. Amounts have to be rounded, once for all messages.
     """
-    if message.unlinked:
-        wide = people.encoded[message.question.id]
-        if memory is not None and message.question.memoised:
-            return repeat_unlinked(wide.rows, wide.places, plan, message, memory, most)
-        return randomize_unlinked(wide.rows, wide.places, people.number, message, keystream)
+    if message.cells:
+        cells = set_cells(message.questions, people.encoded, people.number)
+        if memory is not None and message.memoised:
+            return repeat_cells(*cells, plan, message, memory, most)
+        return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions
     if not any(isinstance(question, Text) for question in questions):
         records = pack(questions, people.encoded, people.number)

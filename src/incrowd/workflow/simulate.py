@@ -138,7 +138,7 @@ def _change(
 
 def _truth(plan: Plan, known: Everybody, ids: Ids, answered: bool) -> np.ndarray:
     """The true shares of a table; among those who answered, without "no answer"."""
-    if not answered or plan.survey.question(ids[0]).unlinked:
+    if not answered or plan.by_cells_alone(ids):
         return known.cells(plan, ids)
     cells = known.who_answered(plan, ids).cells(plan, ids)
     axes = [plan.survey.question(id).answers for id in ids]
@@ -194,7 +194,7 @@ class Trial:
         """The records of a message; None of words, which change with the cohort, of amounts, which
         are rounded anew, and if wide."""
         words = {*message.ids} & {*self.plan.survey.texts}
-        if message.unlinked or words or unrounded(self.people):
+        if message.cells or words or unrounded(self.people):
             return None
         return pack(message.questions, self.people.encoded, self.people.number)
 

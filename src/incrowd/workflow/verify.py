@@ -70,7 +70,7 @@ def verify(
     """Recompute a plan's certificate; check that reports can come from it, and what holds for them.
 
     The reports' digest and length must be the plan's, and every bit's rate between its bounds
-    within its sampling error; so must the number of reports where set bits travel unlinked.
+    within its sampling error; so must the number of reports of cells.
     received: what the receipts say of reports that came over a network. Raises
     ReportsError for another plan's reports, or strata that it does not have.
     """

@@ -32,8 +32,8 @@ function answered(question, answer, words) {
 
 function couldBeSent(plan, question, example, words) {
   const found = example.flat().filter((one) => one.question === question.id)
-  const { apart, copies } = plan.messages.find((message) => message.questions.includes(question.id))
-  if (apart) {
+  const { cells, copies } = plan.messages.find((message) => message.questions.includes(question.id))
+  if (cells) {
     const shown = found.slice(0, MOST_SHOWN).flatMap((one) => one.answers)
     const rest = found.length - shown.length
     return found.length

@@ -1,4 +1,4 @@
-"""Set bits that travel unlinked: a person sends the number of each bit that is set after flipping.
+"""Cells: a person sends the number of each bit of her record that is set after flipping.
 
 A record of c bits of which few are set makes about 1 + q c reports. No zero travels: how many
 people did not set a bit follows from who took part, which is public.

@@ -1,0 +1,116 @@
+"""Cells: the combinations of answers to one question or several, and the records made of them.
+
+A person's record has a bit for each cell. It is one-hot where every question has exactly one
+answer. Of a `multi` question, crossed with others, there is a cell for each option together with
+each combination of the other answers, and a cell "any" for each such combination: without it the
+people who chose nothing would be in no cell. One question with two answers needs a single bit, as
+the number of people is known, and a `multi` question alone needs no cell "any".
+Proof: docs/mathematics.md#cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from incrowd.survey.questions import AnyQuestion, Multi, Text
+
+NONE_CHOSEN = "none chosen"  # of a `multi` question of which one option at most can be chosen
+MOST_CELLS = 1 << 32
+
+
+class Block(NamedTuple):
+    """Cells that form a table: consecutive numbers, the answers to the last question fastest.
+
+    questions: the ids, one for each axis. shape: the number of answers on each axis; (1,) is the
+    single bit of a question with two answers, set for the second one. exclusive: whether every
+    person is in exactly one cell (of the single bit: in it, or not).
+    """
+
+    questions: tuple[str, ...]
+    first: int
+    shape: tuple[int, ...]
+    exclusive: bool
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    @property
+    def cells(self) -> slice:
+        """Their numbers."""
+        return slice(self.first, self.first + self.size)
+
+
+class Crossing(NamedTuple):
+    """The cells of some questions.
+
+    fewest, most: how many of its bits one person's record sets. distance: in how many bits two
+    records differ at most, however many cells there are.
+    """
+
+    blocks: tuple[Block, ...]
+    fewest: int
+    most: int
+    distance: int
+
+    @property
+    def cells(self) -> int:
+        """The number of bits of a record."""
+        return sum(block.size for block in self.blocks)
+
+
+def many_answers(question: AnyQuestion) -> bool:
+    """Whether one person can give several answers at once."""
+    return isinstance(question, Multi) and question.at_most > 1
+
+
+def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
+    """The answers to a question along its axis of cells, in the order of their numbers."""
+    if isinstance(question, Multi) and question.at_most == 1:
+        return (*question.recorded, NONE_CHOSEN)
+    return question.recorded
+
+
+@lru_cache(maxsize=4096)
+def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
+    """The cells of some questions, none of which is a text question, and one at most has several
+    answers at once."""
+    ids = tuple(question.id for question in questions)
+    shape = tuple(len(cell_answers(question)) for question in questions)
+    several = [place for place, question in enumerate(questions) if many_answers(question)]
+    if not several:
+        single = shape == (2,)
+        block = Block(ids, 0, (1,) if single else shape, True)
+        return Crossing((block,), int(not single), 1, 1 if single else 2)
+    [place] = several
+    options = Block(ids, 0, shape, False)
+    domain = questions[place].domain
+    if len(questions) == 1:
+        return Crossing((options,), domain.fewest, domain.most, domain.distance)
+    others = ids[:place] + ids[place + 1 :], shape[:place] + shape[place + 1 :]
+    anybody = Block(others[0], options.size, others[1], True)
+    return Crossing((options, anybody), 1, domain.most + 1, 2 * domain.most + 2)
+
+
+def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
+    """Why some questions have no cells; "" if they have."""
+    for question in questions:
+        if isinstance(question, Text):
+            return f"{question.id!r} is a text question"
+        if question.randomizer is not None:
+            return f"{question.id!r} has a randomizer of its own"
+        if question.open:
+            return f"{question.id!r} is open"
+    several = [question.id for question in questions if many_answers(question)]
+    if len(several) > 1:
+        return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
+    kept = {question.memoised for question in questions}
+    if len(kept) > 1:
+        return "either all of its questions are memoised, or none"
+    if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
+        return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
+    return ""
