@@ -146,7 +146,8 @@ def estimate(
     depend. Where questions are open the tables are of all people of the released strata, the
     guarantee is that of the smallest, and `strata` has the tables of each. What cannot be
     weighted, or be of those who answered, is listed in `not_made`. Raises ReportsError for reports
-    of another plan, or too few (unless accepted), TableError and UsageError for tables, margins and merges that cannot be.
+    of another plan, or too few (unless accepted), TableError and UsageError for tables, margins
+    and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
