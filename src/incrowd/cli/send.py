@@ -158,7 +158,8 @@ def _show(device: Device, quiet: bool) -> None:
         out.print(beside(f"{title}: ", text), highlight=False)
     out.print("An example, made up:")
     for each in device.example:
-        said = f"{each.question}: {each.answer} is {each.record}, sent perhaps as {each.report}"
+        asked, answers = ", ".join(each.questions), " / ".join(each.answers)
+        said = f"{asked}: {answers} is {each.record}, sent perhaps as {each.report}"
         out.print(beside("  ", f"{said}; odds {each.odds}"), highlight=False)
 
 

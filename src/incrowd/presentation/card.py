@@ -20,6 +20,7 @@ from incrowd.presentation.plan_text import (
     Row,
     answers,
     asked,
+    hidden_by_pieces,
     rests_on,
     sent,
     who_sees_what,
@@ -144,10 +145,17 @@ def _sections(
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
     named = plan.survey.label_of
     rows = (
-        (e.question, named(e.question, e.answer), e.record, e.report, e.odds)
+        (
+            ", ".join(e.questions),
+            " / ".join(map(named, e.questions, e.answers)),
+            e.record,
+            e.report,
+            e.odds,
+        )
         for e in examples(plan)
     )
-    yield Section("An example, made up", (_EXAMPLE,), _cut(head, rows))
+    hidden = tuple(hidden_by_pieces(plan, promise))
+    yield Section("An example, made up", (_EXAMPLE, *hidden), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
     rest = (*rests_on(plan, promise), ("Computed", _computed(plan, certified)))
     yield Section("What it rests on", (), Grid((), rest))

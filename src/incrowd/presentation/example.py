@@ -10,23 +10,26 @@ import numpy as np
 
 from incrowd.channels.base import Channel
 from incrowd.encoding.bloom import places
-from incrowd.plans import Message, Plan
+from incrowd.plans import Cells, Plan
 from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Multi, Text
+from incrowd.survey.crossings import cell_answers
 
+BETWEEN = " / "  # the answers that one piece says
 SHOWN_BITS = 24  # longer records are described by their set bits
 WORD = "example"  # the answer to a text question
 
 
 class Example(NamedTuple):
-    """The part of one report that one question has.
+    """What one question adds to a joint report, or what a message of cells sends.
 
-    record: the bits of an answer. report: what is sent in their place. log_ratio: how many times
-    as often these same bits come from the likeliest answer as from the unlikeliest, as a logarithm.
+    answers: one to each question. record: the bits of the answer, or the piece that says them.
+    report: what is sent in their place. log_ratio: how many times as often these same bits come
+    from the likeliest answer as from the unlikeliest, as a logarithm.
     """
 
-    question: str
-    answer: str
+    questions: tuple[str, ...]
+    answers: tuple[str, ...]
     record: str
     report: str
     log_ratio: float
@@ -38,25 +41,29 @@ class Example(NamedTuple):
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
-    """The first answer to a question, and what may be sent in its place.
+    """The first answers to questions, and what may be sent in their place.
 
-    For each question, but of those that have the same kind of records and the same noise only for
-    the first; in the first message that holds it. The flips are pseudorandom numbers of the plan's
-    digest, with the plan's own probabilities: they are the same every time.
+    For each question of a joint report, but of those that have the same kind of records and the
+    same noise only for the first, in the first message that holds it; and for each message of
+    cells. The flips are pseudorandom numbers of the plan's digest, with the plan's own
+    probabilities: they are the same every time.
     """
-    holding = {id: message for message in reversed(plan.messages) for id in message.ids}
-    channels = {id: c for message in reversed(plan.messages) for id, c in message.channels.items()}
-    kinds: dict[object, AnyQuestion] = {}
-    for question in plan.survey.randomized:
-        channel = channels[question.id]
-        kinds.setdefault((question.domains, channel, holding[question.id].cells), question)
-    return tuple(_example(plan, holding[q.id], q) for q in kinds.values())
+    seen: set[object] = set()
+    shown = []
+    for message in plan.messages:
+        if message.cells:
+            shown.append(_pieces(plan, message))
+            continue
+        for question in message.questions:
+            channel = message.channels[question.id]
+            kind = question.domains, channel
+            if not seen.intersection((question.id, kind)):
+                shown.append(_example(plan, question, channel))
+            seen |= {question.id, kind}
+    return tuple(shown)
 
 
-def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
-    channel = message.channels[question.id]
-    if message.cells:
-        return _bit_number(question, channel)
+def _example(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
     if channel.of_answers:
         return _whole_answer(plan, question, channel)
     answer, record = _record(question)
@@ -65,7 +72,7 @@ def _example(plan: Plan, message: Message, question: AnyQuestion) -> Example:
     ends = np.cumsum([domain.bits for domain in question.domains])
     parts = zip(question.domains, np.split(report, ends[:-1]), strict=True)  # are independent
     log_ratio = sum(largest_log_ratio(domain, channel.matrix, bits) for domain, bits in parts)
-    return Example(question.id, answer, _shown(record), _shown(report), log_ratio)
+    return Example((question.id,), (answer,), _shown(record), _shown(report), log_ratio)
 
 
 def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) -> float:
@@ -82,12 +89,22 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
     return float(likeliest - unlikeliest)
 
 
-def _bit_number(question: AnyQuestion, channel: Channel) -> Example:
-    """A cell: the bit of the given answer is sent with chance p, any other one with q."""
-    q, p = channel.matrix[1]
-    number = f"bit 1 of {question.bits:,}"
-    answer = question.answers[0]
-    return Example(question.id, answer, number, f"“{number} is set”", math.log(p / q))
+def _pieces(plan: Plan, message: Cells) -> Example:
+    """The piece that says the first answers (of a single bit the second one, as the first sends
+    nothing), and one that the noise invents now and then."""
+    block = message.crossing.blocks[0]
+    single = block.shape == (1,)
+    answers = tuple(cell_answers(question)[int(single)] for question in message.questions)
+    others = message.record_bits - 1
+    piece, noise = f"“{BETWEEN.join(answers)}”", message.noise
+    report = piece
+    if others:
+        draw = _draws(plan, BETWEEN.join(message.ids), 1)[0]
+        place = np.unravel_index(1 + int(draw * (block.size - 1)), block.shape)
+        parts = zip(message.questions, place, strict=True)
+        invented = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
+        report = f"{piece}, and {others * noise.q:.2g} invented pieces such as “{invented}”"
+    return Example(message.ids, answers, piece, report, noise.epsilon)
 
 
 def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
@@ -96,7 +113,7 @@ def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Exampl
     sent = int(np.searchsorted(likely, _draws(plan, question.id, 1)[0], side="right"))
     row, answers = channel.matrix[sent], question.answers
     log_ratio = math.log(row.max() / row.min())
-    return Example(question.id, answers[0], answers[0], answers[sent], log_ratio)
+    return Example((question.id,), answers[:1], answers[0], answers[sent], log_ratio)
 
 
 def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:

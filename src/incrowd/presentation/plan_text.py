@@ -140,8 +140,8 @@ def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if message.cells:
-        on_each = f"{noise(message.noise.q, 3)} on each bit{_kept(message)}"
-        return f"{on_each}; each set bit is a report of its own{times}"
+        on_each = f"{noise(message.noise.q, 3)} on each cell{_kept(message)}"
+        return f"{on_each}; each cell that is set is a report of its own"
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
         for question in message.questions
@@ -162,8 +162,9 @@ def _kept(message: Message) -> str:
 
 def _reports(message: Message) -> str:
     if message.cells:
-        about = message.reports_each
-        return f"about {about:,.0f} reports, each the number of one bit that is set after the noise"
+        about, cells = f"{message.reports_each:,.1f}", message.record_bits
+        which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
+        return f"{about} pieces on average, each of which says {which}"
     bits, copies = message.bits, message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
 
@@ -228,6 +229,20 @@ def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
         "Public",
         "The questions, this plan, who takes part, and the tables with their errors. The reports "
         "may be published too: the guarantee already allows for this.",
+    )
+
+
+def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
+    """What hides the pieces of one person, where a plan has messages of cells that are mixed."""
+    invented = [plan.survey.crowd * each.noise.q for each in plan.messages if each.cells]
+    if not (invented and analysis(promise.analysis).shuffled):
+        return
+    least, most = (f"{number:,.0f}" for number in (min(invented), max(invented)))
+    number = least if least == most else f"{least} to {most}"
+    yield (
+        "Answers travel in pieces that nothing joins. A piece says nearly the truth: what hides it "
+        f"is the mixing with the pieces of {plan.survey.crowd:,} people. Among those that say the "
+        f"same, about {number} are invented, by everybody's devices."
     )
 
 
