@@ -59,10 +59,10 @@ class TestExample:
         assert example.record == "1,000 bits, 1 of them set"
 
     def test_kinds_of_questions(self):
-        found = {example.question: example for example in examples(wide())}
-        channel = wide().messages[-1].channels["site"]
-        assert found["site"].record == "bit 1 of 2,000"
-        assert found["site"].log_ratio == pytest.approx(channel.epsilon)
+        found = {example.questions[0]: example for example in examples(wide())}
+        noise = wide().messages[-1].noise
+        assert found["site"].record == "“site 0”" and found["site"].answers == ("site 0",)
+        assert found["site"].log_ratio == pytest.approx(math.log(noise.p / noise.q))
         assert found["word"].record == "32 bits, 2 of them set"
         assert found["topics"].record == "10000" and len(found["topics"].report) == 5 < SHOWN_BITS
         assert found["spun"].report in ("x", "y", "z")
@@ -72,5 +72,26 @@ class TestExample:
         plan = local_plan(
             yes_no_question("a"), yes_no_question("b"), yes_no_question("c", optional=True)
         )
-        assert [example.question for example in examples(plan)] == ["a", "c"]
+        assert [example.questions for example in examples(plan)] == [("a",), ("c",)]
         assert examples(plan) == examples(plan)
+
+    def test_pieces_of_cells(self):
+        """A piece says the answers to all questions of its message; a lone "no" sends nothing."""
+        plan = local_plan(
+            yes_no_question("a"),
+            {"id": "b", "type": "choice", "options": list("xyz")},
+            message=[
+                {"questions": ["a", "b"], "cells": True},
+                {"questions": ["a"], "cells": True},
+                {"questions": ["b"]},
+            ],
+        )
+        crossed, single, joint = examples(plan)
+        q = plan.messages[0].noise.q
+        pattern = r"“no / x”, and ([0-9.]+) invented pieces such as “(no|yes) / [xyz]”"
+        found = re.fullmatch(pattern, crossed.report)
+        assert float(found[1]) == pytest.approx(5 * q, rel=0.05)  # two digits of it
+        assert "such as “no / x”" not in crossed.report
+        assert (crossed.questions, crossed.answers) == (("a", "b"), ("no", "x"))
+        assert (single.answers, single.record, single.report) == (("yes",), "“yes”", "“yes”")
+        assert joint.questions == ("b",) and joint.record == "100"
