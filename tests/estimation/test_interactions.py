@@ -3,11 +3,13 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from incrowd.errors import TableError
 from incrowd.estimation.interactions import Source, combined, single_bit
@@ -108,7 +110,7 @@ def test_the_table_is_that_of_dense_least_squares(survey):
     table = combined(sources, wanted)
     assert table.shares.ravel() == pytest.approx(linear @ cells + constant, abs=1e-9)
     covariance = linear @ np.diag(variances) @ linear.T
-    assert table.covariance() == pytest.approx(covariance, abs=1e-9)
+    assert table.covariance_with(table) == pytest.approx(covariance, abs=1e-9)
     assert table.noise_variance == pytest.approx(covariance[0, 0], abs=1e-9)
 
 
@@ -135,11 +137,26 @@ def test_tables_of_the_same_sources_have_the_same_margins(survey, seed):
     table, margin = combined(sources, wanted), combined(sources, kept)
     rest = tuple(axis for axis, id in enumerate(wanted) if id not in kept)
     assert table.shares.sum(axis=rest) == pytest.approx(margin.shares, abs=1e-9)
-    assert table.margin_variance(kept) == pytest.approx(margin.noise_variance, abs=1e-9)
     summed = np.eye(table.shares.size).reshape(-1, *table.shares.shape)
     rows = summed.sum(axis=tuple(1 + axis for axis in rest)).reshape(table.shares.size, -1).T
-    expected = rows @ table.covariance() @ rows.T
-    assert margin.covariance() == pytest.approx(expected, abs=1e-9)
+    expected = rows @ table.covariance_with(table) @ rows.T
+    assert margin.covariance_with(margin) == pytest.approx(expected, abs=1e-9)
+
+
+@given(surveys(), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_sums_of_cells_have_the_covariance_of_the_cells(survey, seed):
+    """Weighted sums along each axis, of dense and of sparse matrices."""
+    _, sources, wanted = survey
+    table, generator = combined(sources, wanted), np.random.default_rng(seed)
+    sums = [generator.normal(size=(1 + seed % 3, size)) for size in table.shares.shape]
+    whole = reduce(np.kron, sums)
+    expected = whole @ table.covariance_with(table) @ whole.T
+    assert table.covariance(sums) == pytest.approx(expected, abs=1e-9)
+    assert table.variances(sums).ravel() == pytest.approx(np.diagonal(expected), abs=1e-9)
+    packed = [sparse.csr_array(matrix) for matrix in sums]
+    assert table.covariance(packed) == pytest.approx(expected, abs=1e-9)
+    assert table.variances(packed).ravel() == pytest.approx(np.diagonal(expected), abs=1e-9)
 
 
 @given(surveys())
@@ -161,7 +178,7 @@ def test_a_single_bit_is_its_two_cells():
     table = combined([single_bit("a", 0.3, 0.01, 5.0, 0.002)], ("a",))
     assert table.shares == pytest.approx([0.7, 0.3])
     assert table.noise_variance == pytest.approx(0.01)
-    assert table.covariance() == pytest.approx(np.array([[0.01, -0.01], [-0.01, 0.01]]))
+    assert table.covariance_with(table) == pytest.approx(np.array([[0.01, -0.01], [-0.01, 0.01]]))
     assert table.shifts == pytest.approx((0.002,))
     crossed = Source(("a", "b"), (True, True), np.full((2, 3), 1 / 6), 0.02, 1 / 0.02)
     both = combined([single_bit("a", 0.3, 0.01, 1 / 0.01), crossed], ("a",))
@@ -183,7 +200,7 @@ def test_a_large_table_needs_no_matrix_and_a_table_that_no_message_holds_is_refu
     table = combined([large, single_bit("c", 0.5, 1.0, 1.0)], ("b", "a"))
     assert table.noise_variance == pytest.approx(1 - 1e-5)
     with pytest.raises(TableError, match="100,000 cells"):
-        table.covariance()
+        table.covariance_with(table)
     with pytest.raises(TableError, match="no message holds all of them"):
         combined([large], ("a", "c"))
 

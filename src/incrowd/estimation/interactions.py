@@ -18,13 +18,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import check_cells
 
 Ids = tuple[str, ...]
+Matrix: TypeAlias = np.ndarray | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,25 @@ class CombinedTable:
         """Of one cell; it is the same in all of them."""
         return float(self._agreements(self.questions)[(1,) * self.shares.ndim])
 
-    def margin_variance(self, questions: Sequence[str]) -> float:
-        """The noise variance of a cell of the margin of some of the questions, which are all that
-        do not have exclusive answers, and perhaps others."""
-        kept = tuple(id for id in self.questions if id in questions)
-        return float(self._agreements(kept, summed=True)[(1,) * len(kept)])
+    def variances(self, sums: Sequence[Matrix]) -> np.ndarray:
+        """The noise variances of sums of cells. sums: for each axis a matrix whose rows are summed
+        answers; the sums are of all combinations of their rows, and an axis of the result each."""
+        found = self.effect_variances
+        for matrix, size, exclusive in zip(sums, self.shares.shape, self.exclusive, strict=True):
+            whole = np.asarray(matrix.sum(axis=1)).ravel()
+            squares = np.asarray((matrix * matrix).sum(axis=1)).ravel()
+            inside = squares - exclusive * whole**2 / size
+            found = np.tensordot(found, np.stack([(whole / size) ** 2, inside]), (0, 0))
+        return np.asarray(np.maximum(found, 0.0))  # of what is known, rounding may be left
 
-    def covariance(self) -> np.ndarray:
-        """The noise covariance of all cells, in C order. Raises TableError above 2,000 cells."""
-        return self.covariance_with(self)
+    def covariance(self, sums: Sequence[Matrix]) -> np.ndarray:
+        """The noise covariance of all sums that `variances` has, in C order. Raises TableError for
+        more than 2,000 of them."""
+        check_cells(math.prod(matrix.shape[0] for matrix in sums))
+        pairs = [
+            _grams(*axis) for axis in zip(sums, self.shares.shape, self.exclusive, strict=True)
+        ]
+        return _kronecker(self.effect_variances, pairs)
 
     def covariance_with(self, other: CombinedTable) -> np.ndarray:
         """The noise covariance of all cells with those of another table of the same sources.
@@ -122,24 +135,45 @@ class CombinedTable:
         pairs = zip(self.questions, self.exclusive, strict=True)
         return all(exclusive or id in questions for id, exclusive in pairs)
 
-    def _agreements(self, kept: Sequence[str], summed: bool = False) -> np.ndarray:
+    def _agreements(self, kept: Sequence[str]) -> np.ndarray:
         """Shape (2,) * kept questions: the noise covariance of two cells, at 1 where they have the
         same answer to a question; of the effects of these questions alone.
 
-        The covariance of two cells of the shares themselves; summed: of their margin. A projection
-        has 1 - 1/c for the same answer, -1/c for two; where a question is not in S, the c cells
-        share the effect evenly.
+        A projection has 1 - 1/c for the same answer, -1/c for two; where a question is not in S,
+        the c cells share the effect evenly.
         """
         found = self.effect_variances
         for place in reversed(range(self.shares.ndim)):
             size, id = self.shares.shape[place], self.questions[place]
             if id not in kept:
-                found = found.take(0, place) / (1 if summed else size)
+                found = found.take(0, place) / size
                 continue
             inside, outside = _projection(size, self.exclusive[place]), 1 / size**2
             matrix = np.stack([np.full(2, outside), inside])
             found = np.moveaxis(np.tensordot(found, matrix, (place, 0)), -1, place)
         return np.asarray(found)
+
+
+def _grams(matrix: Matrix, size: int, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The covariances of sums along an axis: of effects without its question, and with it."""
+    whole = np.asarray(matrix.sum(axis=1)).ravel()
+    square = matrix @ matrix.T
+    dense = square.toarray() if sparse.issparse(square) else np.asarray(square)
+    outside = np.outer(whole, whole) / size
+    return outside / size, dense - exclusive * outside
+
+
+def _kronecker(values: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """The sum over all choices of one matrix of each pair of their Kronecker product, times the
+    value at the place of the choice."""
+    if not pairs:
+        return values.reshape(1, 1)
+    size = math.prod(len(first) for first, _ in pairs)
+    found = np.zeros((size, size))
+    for value, matrix in zip(values, pairs[0], strict=True):
+        if value.any():
+            found += np.kron(matrix, _kronecker(value, pairs[1:]))
+    return found
 
 
 def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTable:
