@@ -287,7 +287,7 @@ def cell_count(questions):
 
 
 def cells(questions, answers):
-    """The cells that a person is in: their numbers, and the answer to each question that they say."""
+    """The cells that a person is in: by number, the answers that it says."""
     if is_bit(questions):
         [question] = questions
         yes = chosen(question, answers[question["id"]])[0] == axis(question)[1]
