@@ -185,14 +185,14 @@ def cells_joint(
 ) -> JointEstimate:
     """A table of some questions with the covariance of all its cells; margin: with "any answer" as
     the last entry of each axis. Raises TableError if it has more than 2,000 cells."""
-    several = [many_answers(question) for question in questions]
-    if any(several) and not margin:  # how answers overlap is guessed from "any answer"
+    several = any(map(many_answers, questions))
+    if several and not margin:  # how answers overlap is guessed from "any answer"
         return without_margins(cells_joint(questions, reading, noise_only, True))
     shape = tuple(len(question.answers) + margin for question in questions)
     check_cells(math.prod(shape))
     estimate, noise = _with_noise(questions, reading, shape, margin)
     people, cells = reading.people, estimate.ravel()
-    drawn = _in_both(several, estimate, margin) - np.outer(cells, cells)
+    drawn = _in_both(questions, estimate, margin) - np.outer(cells, cells)
     if lost := reading.lost():
         noise = at_least(noise + lost * drawn, np.diagonal(noise))
     covariance = noise
@@ -213,7 +213,7 @@ def cells_joint(
         report=np.full(shape, report),
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         constant_noise=True,
-        overlaps=not any(several),
+        overlaps=not several,
     )
 
 
@@ -239,31 +239,50 @@ def _with_noise(
     return estimate, noise
 
 
-def _in_both(several: Sequence[bool], estimate: np.ndarray, margin: bool) -> np.ndarray:
+def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: bool) -> np.ndarray:
     """The share of people who are in both of two cells, a row and a column for each cell.
 
-    Who gives an answer gives "any" as well, and nobody gives two exclusive answers. Two answers of
+    Nobody gives two exclusive answers; who gives an answer gives "any" as well. Two answers of
     which a person can give both are taken to be independent among those who give the other answers,
-    within what their shares allow. several: of each axis, whether a person can give several.
+    within what their shares allow.
     """
-    shares = np.pad(estimate, [(0, 1)] * estimate.ndim)  # the last entry of each axis is nobody
-    first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * estimate.ndim, bool)
-    for axis, size in enumerate(estimate.shape):
-        shape = [1] * (2 * estimate.ndim)
-        shape[axis] = shape[estimate.ndim + axis] = size
+    adds_up = [margin and not isinstance(question, Multi) for question in questions]
+    inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
+    found = _in_both_cells(
+        inner, [margin and not each for each in adds_up], [*map(many_answers, questions)]
+    )
+    sums = [
+        np.vstack([np.eye(size), np.ones((int(each), size))])
+        for each, size in zip(adds_up, inner.shape, strict=True)
+    ]
+    whole = reduce(np.kron, sums)
+    return np.asarray(whole @ found @ whole.T)
+
+
+def _in_both_cells(
+    shares: np.ndarray, margins: Sequence[bool], several: Sequence[bool]
+) -> np.ndarray:
+    """`_in_both` of a table that has "any answer" on some axes, as their last entry. several: of
+    each axis, whether a person can give several answers."""
+    padded = np.pad(shares, [(0, 1)] * shares.ndim)  # the last entry of each axis is nobody
+    first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * shares.ndim, bool)
+    axes = zip(shares.shape, margins, several, strict=True)
+    for axis, (size, margin, each) in enumerate(axes):
+        shape = [1] * (2 * shares.ndim)
+        shape[axis] = shape[shares.ndim + axis] = size
         a, b = np.indices((size, size))
         last = size - 1 if margin else size
         both = np.where((a == b) | (b == last), a, np.where(a == last, b, size))
-        apart = (a != b) & (np.maximum(a, b) < last) & several[axis]
+        apart = (a != b) & (np.maximum(a, b) < last) & each
         first.append(np.where(apart, a, both).reshape(shape))
         second.append(np.where(apart, b, both).reshape(shape))
         whole.append(np.where(apart, last, both).reshape(shape))
         overlap = overlap | apart.reshape(shape)
-    found = shares[tuple(first)]
+    found = padded[tuple(first)]
     if overlap.any():
-        guess = _overlap(found, shares[tuple(second)], shares[tuple(whole)])
+        guess = _overlap(found, padded[tuple(second)], padded[tuple(whole)])
         found = np.where(overlap, guess, found)
-    return np.asarray(found.reshape(estimate.size, estimate.size))
+    return np.asarray(found.reshape(shares.size, shares.size))
 
 
 def _overlap(first: np.ndarray, second: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -82,13 +82,24 @@ class CombinedTable:
         """Of one cell; it is the same in all of them."""
         return float(self._agreements(self.questions)[(1,) * self.shares.ndim])
 
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the noise covariance of all cells, at the places of `effect_variances`: an effect
+        without some of the questions is shared evenly by the cells that only differ in these."""
+        found = self.effect_variances
+        for place, size in enumerate(self.shares.shape):
+            shape = [1] * found.ndim
+            shape[place] = 2
+            found = found / np.array([size, 1.0]).reshape(shape)
+        return np.asarray(found)
+
     def by_effect(
         self, cells: np.ndarray, function: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """A table of this shape, each of its effects multiplied by a function of the effect's noise
-        variance; effects without noise, which are known, become 0."""
-        known = self.effect_variances <= 0
-        factors = np.where(known, 0.0, function(np.where(known, 1.0, self.effect_variances)))
+        """A function of the noise covariance times a table of this shape; effects without noise,
+        which are known, become 0. function: of the eigenvalues."""
+        known = self.eigenvalues <= 0
+        factors = np.where(known, 0.0, function(np.where(known, 1.0, self.eigenvalues)))
         effects = _effects(cells, self.exclusive)
         return _cells(_at_effects(factors, cells.shape, self.exclusive) * effects, self.exclusive)
 

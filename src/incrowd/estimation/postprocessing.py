@@ -64,10 +64,12 @@ def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Projecte
     (Goldstein 1964) with steps of the smallest noise; where all effects have the same noise, as in
     a table from one message, the first step is the solution.
     """
-    noise = table.effect_variances[table.effect_variances > 0]
-    step, shares = float(noise.min()), project_to_simplex(raw).estimate
+    step, shares = (
+        float(table.eigenvalues[table.eigenvalues > 0].min()),
+        project_to_simplex(raw).estimate,
+    )
     for _ in range(MOST_STEPS):
-        pull = table.by_effect(shares - raw, lambda variances: step / variances)
+        pull = table.by_effect(shares - raw, lambda noise: step / noise)
         nearer = project_to_simplex(shares - pull).estimate
         if np.abs(nearer - shares).max() < SETTLED:
             break

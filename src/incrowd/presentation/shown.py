@@ -16,9 +16,9 @@ from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.survey import Survey
-from incrowd.survey.questions import MOST_TOGETHER
 
 MOST_NAMES = 8  # of strata, in a line
+MOST_LISTED = 100  # cells of a table, beyond which those are listed that rise above the noise
 ALLOWED = "; their intervals are wider, to allow for the choice"
 
 
@@ -230,7 +230,7 @@ def listed(names: Sequence[str]) -> str:
 def _is_long(estimates: Estimates, table: TableEstimate) -> bool:
     """Whether a table comes from cells and has so many that most of them show noise alone."""
     ids = {question.id for question in estimates.plan.survey.randomized} & {*table.questions}
-    return estimates.plan.by_cells_alone(ids) and table.estimate.size > MOST_TOGETHER
+    return estimates.plan.by_cells_alone(ids) and table.estimate.size > MOST_LISTED
 
 
 def _cells(table: TableEstimate, truth: np.ndarray | None, long: bool) -> tuple[Cell, ...]:
