@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 
 from incrowd.characters import visible
 
@@ -124,6 +125,13 @@ class UsageError(Unusable):
 
 class ArgumentError(UsageError, TypeError):
     """An argument of a public function that it does not have, is missing, or of another kind."""
+
+
+def check_path(path: object, what: str) -> None:
+    """Raises ArgumentError for what is not a path. what: the argument, as a message names it."""
+    if not isinstance(path, str | PathLike):
+        found = InWords(f"a value of type {type(path).__name__}")
+        raise ArgumentError.of(what, found, "should be the path of a file")
 
 
 class PlanError(IncrowdError):

@@ -97,6 +97,7 @@ def uncovered(noted, **question):
 
 
 CASES = {
+    "a number for a path": lambda _: incrowd.Plan.load(3),
     "no plan file": lambda folder: incrowd.Plan.load(folder / "plan.json"),
     "a plan that is no text": lambda folder: incrowd.Plan.load(file(folder, "p.json", b"\xff")),
     "a plan of something else": lambda _: incrowd.Plan.loads("{}"),

@@ -89,7 +89,9 @@ def test_a_round_to_which_few_came_is_not_covered_by_a_plan_that_counts_on_all(f
     spent = guarantee_for(first, 300).epsilon
     with pytest.raises(PrivacyError) as caught:
         incrowd.plan(one_bit("second", 1.0), earlier=noted.asked)
-    said = re.search(r"have spent epsilon ([\d.]+) at delta 1e-06.*300 of 5,000", str(caught.value))
+    said = re.search(
+        r"have spent epsilon ([\d.]+) at delta 1e-06.*300, 5,000 planned", str(caught.value)
+    )
     assert float(said[1]) == pytest.approx(spent, rel=1e-3)
 
     second = incrowd.plan(one_bit("second", 5.0), earlier=noted.asked)

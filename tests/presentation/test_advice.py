@@ -1,5 +1,6 @@
 """The first lines of a plan: how well people's answers will be known, and what would help."""
 
+import dataclasses
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -221,6 +222,40 @@ def test_a_model_that_is_often_refused_is_one_of_the_first_things_said(share, es
     first, *_ = advice.odds_seen(plan, expected)
     assert found.refusal > 0.05 and found.estimable is estimable
     assert first.startswith(f"ill=yes: reports will not support this model in {found.refusal:.0%} ")
+    if found.estimable:
+        assert advice._detected(found).startswith("regression of ill=yes: odds ratios")
+    else:
+        assert advice._detected(found) == "regression of ill=yes: cannot be estimated"
+
+
+def test_odds_are_given_for_uneven_answers_too():
+    """Wrong: those of equally common answers alone, which are the favorable end."""
+    (found,) = incrowd.forecast_regressions(explained(30000))
+    size = norm.ppf(0.975) * max(each.standard_error for each in found.coefficients[1:])
+    worst = math.exp(size * found.uneven.error_ratio)
+    assert worst > 1.05 * math.exp(size)
+    line = f"regression of ill=yes: odds ratios of {math.exp(size):.3g} to {worst:.3g} or more"
+    assert advice._detected(found) == line
+
+
+def test_a_model_that_most_surveys_refuse_detects_nothing():
+    """Wrong: an odds ratio that is detected in half of all surveys."""
+    plan = explained(3000, shares={"ill": 0.03})
+    (found,) = incrowd.forecast_regressions(plan)
+    often = dataclasses.replace(found, refusal=0.89)
+    assert (
+        advice._detected(often)
+        == "regression of ill=yes: not supported by the reports in 89% of surveys"
+    )
+    (said,) = advice.odds_seen(plan, [often])
+    assert "89% of surveys" in said and "detected" not in said
+    seldom = dataclasses.replace(found, refusal=0.2)
+    assert any(
+        "half of the surveys that support the model" in line
+        for line in advice.odds_seen(plan, [seldom])
+    )
+    rare = dataclasses.replace(found, refusal=0.01)
+    assert any("half of all surveys" in line for line in advice.odds_seen(plan, [rare]))
 
 
 def test_nothing_is_said_of_odds_that_are_told():

@@ -71,16 +71,20 @@ def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
         found = _leaked(privacy.analysis, before, crowd, privacy.delta)
     else:
         found = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
-    came = "; ".join(
-        f"{asked.survey.name!r} {asked.crowd:,} of {asked.survey.honest:,} planned"
-        for asked in earlier
-    )
+    came = "; ".join(f"{asked.survey.name!r} {_people(asked)}" for asked in earlier)
     raise PrivacyError.of(
         "privacy",
         _asked(survey),
         f"the earlier rounds alone have spent {found} (people who came: {came}); promise more "
         "than that for all rounds together, or ask other people",
     )
+
+
+def _people(asked: Asked) -> str:
+    """How many came to an earlier round, and how many were planned."""
+    survey, counted = asked.survey, asked.collected.people
+    people = survey.hidden(min(counted)) if counted else asked.crowd
+    return f"{people:,}, {survey.honest:,} planned"
 
 
 def _leaked(by: str, before: Sent, crowd: int, delta: float) -> str:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import rfc8785
 
-from incrowd.errors import IncrowdError, IncrowdWarning, unreadable
+from incrowd.errors import IncrowdError, IncrowdWarning, check_path, unreadable
 
 T = TypeVar("T")
 
@@ -95,6 +95,7 @@ class FileKind:
 
     def load(self, path: str | Path, loads: Callable[[str, str], T]) -> T:
         """What `loads` makes of the text and the name of a file. Raises if it cannot be read."""
+        check_path(path, "path")
         _log.info("reading %s, a %s", path, self.name)
         try:
             text = Path(path).read_text(encoding="utf-8")

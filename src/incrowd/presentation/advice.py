@@ -22,6 +22,7 @@ from incrowd.survey import Survey
 Way = tuple[str, int, float, float | None, float]
 WORTH_IT = 1.2  # times sharper
 MODERATE = 1.5  # an odds ratio
+OFTEN = 0.5  # of surveys, in which a model is refused: then nothing else is said of it
 USELESS = 0.25  # a margin: the interval holds half of all shares
 COUNTING = "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 
@@ -100,12 +101,22 @@ def _between(low: float, high: float) -> str:
 
 def _detected(found: Regression) -> str:
     """What the least precise coefficient of a regression detects."""
+    of = f"regression of {found.outcome}"
     if not found.estimable:
-        return f"regression of {found.outcome}: cannot be estimated"
+        return f"{of}: cannot be estimated"
+    refusal = found.refusal or 0.0
+    if refusal > OFTEN:
+        return f"{of}: not supported by the reports in {refusal:.0%} of surveys"
     size = HALF_WIDTH * max(each.standard_error for each in found.coefficients[1:])
+    worst = size * max(1.0, (found.uneven and found.uneven.error_ratio) or 1.0)
     if found.family == "logistic":
-        return f"regression of {found.outcome}: odds ratios of {odds(size)} or more"
-    return f"regression of {found.outcome}: differences of {size:.3g} or more"
+        return f"{of}: odds ratios of {_range(odds(size), odds(worst))} or more"
+    return f"{of}: differences of {_range(f'{size:.3g}', f'{worst:.3g}')} or more"
+
+
+def _range(least: str, most: str) -> str:
+    """If answers are equally common, and if they are uneven; once, if they look alike."""
+    return least if least == most else f"{least} to {most}"
 
 
 def odds(log: float) -> str:
@@ -151,15 +162,17 @@ def odds_seen(made: Plan, expected: Sequence[Regression]) -> Iterator[str]:
                 f"{found.outcome}: reports will not support this model in {found.refusal:.0%} of "
                 "surveys; below the plan stands what would work."
             )
-        if found.family != "logistic" or not found.estimable:
+        refusal = found.refusal or 0.0
+        if found.family != "logistic" or not found.estimable or refusal > OFTEN:
             continue
+        of = "all surveys" if refusal <= SELDOM else "the surveys that support the model"
         worst = max(found.coefficients[1:], key=attrgetter("standard_error"))
         size = HALF_WIDTH * worst.standard_error
         needed = rounded_up(crowd * (size / math.log(MODERATE)) ** 2, 3, whole=True)
         if size > math.log(MODERATE):
             yield (
                 f"{found.outcome}: an odds ratio of {math.exp(size):.3g} for {worst.term}, the "
-                f"least sharp, is detected in half of all surveys; one of {MODERATE} takes "
+                f"least sharp, is detected in half of {of}; one of {MODERATE} takes "
                 f"{needed} people{each} with this noise."
             )
 

@@ -103,7 +103,7 @@ def card(
         symbols=(
             guarantees.guarantee_symbols(promise),
             formula(promise),
-            guarantees.worst_pair(certified.worst),
+            guarantees.worst_pair(certified.worst if promise == plan.guarantee else promise.worst),
         ),
         warnings=guarantees.warnings(promise),
         sections=tuple(_sections(plan, promise, certified, command)),
@@ -132,6 +132,7 @@ _CHECK = (
     "The second is the plan's SHA-256 digest: reports bear it, and a plan with another digest is "
     "another plan."
 )
+_PLAN_ALONE = " That is about the plan alone: for this collection less holds, as stated above."
 
 
 def _sections(
@@ -157,9 +158,12 @@ def _sections(
     hidden = tuple(hidden_by_pieces(plan, promise))
     yield Section("An example, made up", (_EXAMPLE, *hidden), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
-    rest = (*rests_on(plan, promise), ("Computed", _computed(plan, certified)))
+    whole = promise == plan.guarantee
+    computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
+    rest = (*rests_on(plan, promise), ("Computed", computed))
     yield Section("What it rests on", (), Grid((), rest))
-    yield Section("How to check it", (_CHECK,), code=(command, plan.digest))
+    check = _CHECK if whole else _CHECK + _PLAN_ALONE
+    yield Section("How to check it", (check,), code=(command, plan.digest))
 
 
 def _asked(survey: Survey) -> Iterator[Section]:

@@ -136,7 +136,9 @@ def said_below(found: Regression) -> list[str]:
     if found.weights_words:
         said.append(found.weights_words)
     if found.expected:
-        seen = f"detectable {EFFECT[found.family]}: found in half of all surveys (5% false alarms)"
+        refused = (found.refusal or 0.0) > SELDOM
+        of = "the surveys that support the model" if refused else "all surveys"
+        seen = f"detectable {EFFECT[found.family]}: found in half of {of} (5% false alarms)"
         return [*_refusals(found), *said, *_scores(found), *_assumed(found), seen]
     return [*said, *_scores(found), *_left_out(found), *_selected(found)]
 

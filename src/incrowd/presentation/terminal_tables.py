@@ -16,7 +16,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
-from incrowd.plans.rounds import Spent
+from incrowd.plans.rounds import Spent, repeated, rounds_before
 from incrowd.presentation import number_text, regressions
 from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
@@ -170,6 +170,12 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
         yield f"{number}. {asked.survey.name}: {ids} ({_came(asked)})"
     if not known.asked:
         yield "nothing was asked so far"
+    for name in sorted(repeated(rounds_before(known.asked)).exposed):
+        yield (
+            f"permanent responses of {name.partition(', noise ')[0]} are charged as if they "
+            "carried names: it is not known that the same people were in all rounds, and the "
+            "difference of two can be one person's response"
+        )
 
 
 def spent_line(found: Spent) -> str:
@@ -186,8 +192,10 @@ def spent_line(found: Spent) -> str:
 def _came(asked: Asked) -> str:
     """The crowd of a plan that was carried out, beside the planned one, and how it was."""
     collected, planned = asked.collected, asked.survey.honest
-    of = "" if asked.crowd == planned else f" of the {planned:,} planned"
-    said = f"{asked.crowd:,} people{of if collected.people else ' as planned, not counted'}"
+    people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd
+    of = f" of the {planned:,} planned" if people < planned else f", {planned:,} planned"
+    of = of if people != planned else ""
+    said = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
         said += f", over a network, bundle {collected.bundle}"
     return f"{said}, without a shuffler: charged as if with names" if asked.linked else said

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
+from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, check_path, unreadable
 from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 
 _log = logging.getLogger(__name__)
@@ -90,6 +90,7 @@ class DeviceKey:
 
         Raises UsageError if there is no such file, if it holds no key, or if others may use it.
         """
+        check_path(path, "path")
         _log.info("reading %s, a device key", path)
         try:
             text = Path(path).read_text(encoding="ascii")

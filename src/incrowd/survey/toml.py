@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import IncrowdError, SurveyError, UsageError, unreadable
+from incrowd.errors import IncrowdError, SurveyError, UsageError, check_path, unreadable
 
 _log = logging.getLogger(__name__)
 SURVEY = "survey"
@@ -23,6 +23,7 @@ def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
 
     Raises SurveyError if a survey cannot be read or is no TOML, UsageError for another file.
     """
+    check_path(path, "path")
     _log.info("reading %s, a %s", path, what)
     try:
         with Path(path).open("rb") as file:
