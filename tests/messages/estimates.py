@@ -8,6 +8,7 @@ from incrowd.estimation.bootstrap import bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import estimate_joint, question_pair_decoder
 from incrowd.estimation.delta_method import pick
+from incrowd.estimation.interactions import Source, combined
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
 from incrowd.estimation.readings import Reading, joint
@@ -80,6 +81,9 @@ CASES = {
     "two words with the same bits": words("oslo", "paris", places=np.ones((2, 4, 1), int)),
     "words that are mixtures of others": words(
         *"abcd", places=np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[:, :, None], cohorts=2, bits=16
+    ),
+    "cells that no message holds": lambda _: combined(
+        [Source(("a",), (True,), SHARES, 1.0, 1.0)], ("a", "b")
     ),
     "a table of an unknown question": lambda _: estimated(tables=[["z"]]),
 }

@@ -183,10 +183,7 @@ def estimate_joint(
     direction, for figures that sum over all cells, as a regression's do. Raises TableError above
     2,000 cells.
     """
-    cells = math.prod(d.mean.shape[0] for d in decoders)
-    if cells > MOST_CELLS:
-        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
-        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
+    check_cells(math.prod(d.mean.shape[0] for d in decoders))
     reports = float(_along_axes([d.total for d in decoders], counts).item())
     shares = counts / reports
     estimate = _along_axes([d.mean for d in decoders], shares)
@@ -215,6 +212,13 @@ def estimate_joint(
         report=np.full(estimate.shape, 1 / reports),
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
     )
+
+
+def check_cells(cells: int) -> None:
+    """Raises TableError for more cells than a covariance of all of them is made for."""
+    if cells > MOST_CELLS:
+        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
+        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
 
 
 def combined_joint(

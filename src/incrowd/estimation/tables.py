@@ -25,24 +25,25 @@ NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
 
 
-class Intervals(ABC):
-    """The ends of intervals that reach as far on both sides of an estimate."""
+Ends = tuple[np.ndarray, np.ndarray]
 
-    estimate: np.ndarray
+
+class Intervals(ABC):
+    """The ends of intervals."""
 
     @property
     def low(self) -> np.ndarray:
         """Lower ends of the intervals; not cut at zero."""
-        return np.asarray(self.estimate - self._half_width)
+        return self._ends[0]
 
     @property
     def high(self) -> np.ndarray:
         """Upper ends of the intervals; not cut at one."""
-        return np.asarray(self.estimate + self._half_width)
+        return self._ends[1]
 
     @property
     @abstractmethod
-    def _half_width(self) -> np.ndarray: ...
+    def _ends(self) -> Ends: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class TableEstimate(Intervals, views.Tabular):
     influence: how far one malicious sender, who may say anything in each of her reports, can move a
     cell at most; k of them k times as far (of the
     estimate functions below: how far one report can). p_values: of "nobody gave this answer",
-    of a table that comes from cells.
+    of a table that comes from cells. constant_noise: whether the noise is the same whatever people
+    answered, as that of cells is; intervals are then those of `score_ends`.
     """
 
     questions: tuple[str, ...]
@@ -69,6 +71,7 @@ class TableEstimate(Intervals, views.Tabular):
     influence: float = 0.0
     report: np.ndarray | float = 0.0
     p_values: np.ndarray | None = None
+    constant_noise: bool = False
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.estimate.shape))
@@ -134,8 +137,13 @@ class TableEstimate(Intervals, views.Tabular):
         return self.report if self.errors == NOISE_ONLY else 1 / self.people
 
     @property
-    def _half_width(self) -> np.ndarray:
-        return reach(float(ndtri((1 + self.level) / 2)), self.standard_error, self.step)
+    def _ends(self) -> Ends:
+        multiplier = float(ndtri((1 + self.level) / 2))
+        if not self.constant_noise:
+            half = reach(multiplier, self.standard_error, self.step)
+            return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
+        people = None if self.errors == NOISE_ONLY else self.people
+        return score_ends(multiplier, self.estimate, self.noise_error**2, self.report, people)
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
         """Which answers somebody gave: all of them together wrong with `family_wise` at most.
@@ -163,6 +171,34 @@ def reach(multiplier: float, errors: np.ndarray, step: np.ndarray | float) -> np
     """
     few = np.where(errors > 0, multiplier * np.asarray(step), 0.0)
     return np.asarray(multiplier * np.hypot(errors, few))
+
+
+def score_ends(
+    multiplier: float,
+    estimate: np.ndarray,
+    noise: np.ndarray,
+    report: np.ndarray | float,
+    people: float | None,
+) -> Ends:
+    """The ends of intervals of all shares that a test of each does not refuse.
+
+    noise: the variance of the noise, which does not depend on the shares. people: who were drawn at
+    random; None if they are fixed. The share pi is tested with the variance that it would have, the
+    noise plus pi (1 - pi) / N, so that the ends are the roots of a quadratic (Wilson 1927); a share
+    below zero or above one has no sampling. report: the share of a cell that one report is; the
+    noise takes whole numbers of them, so that a quarter of its square is added.
+    Proof: docs/mathematics.md#tables-of-cells.
+    """
+    half = multiplier * np.sqrt(noise + np.square(report) / 4)
+    outer = np.stack([estimate - half, estimate + half])
+    if people is None:
+        return outer[0], outer[1]
+    k = multiplier**2 / people
+    inside = k * k + 4 * k * estimate * (1 - estimate) + 4 * (1 + k) * half**2
+    root = np.sqrt(np.maximum(inside, 0))  # negative only where both ends are beyond zero or one
+    roots = (2 * estimate + k + np.stack([-root, root])) / (2 * (1 + k))
+    low, high = np.where((outer >= 0) & (outer <= 1), roots, outer)
+    return low, high
 
 
 def estimate_table(

@@ -34,7 +34,7 @@ from scipy.special import stdtrit
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.margins import listed
 from incrowd.estimation.placements import tail_of_placements
-from incrowd.estimation.tables import LEVEL, Intervals
+from incrowd.estimation.tables import LEVEL, Ends, Intervals
 
 FAMILY_ERROR = 0.05
 RAISE = "raise the question's cohorts, bits or hashes in the next survey"
@@ -81,8 +81,10 @@ class WordEstimates(Intervals):
         return {"weighted_to": listed(self.margins)} if self.margins else {}
 
     @property
-    def _half_width(self) -> np.ndarray:
-        return float(stdtrit(self.degrees_of_freedom, (1 + self.level) / 2)) * self.standard_error
+    def _ends(self) -> Ends:
+        multiplier = float(stdtrit(self.degrees_of_freedom, (1 + self.level) / 2))
+        half = multiplier * self.standard_error
+        return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
 
 
 def estimate_words(

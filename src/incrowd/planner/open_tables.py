@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from incrowd.errors import InWords, TableError
 from incrowd.estimation.across import (
     OpenAxis,
     across,
@@ -13,7 +12,7 @@ from incrowd.estimation.across import (
     everybody,
     everybody_joint,
 )
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
+from incrowd.estimation.covariance import JointEstimate, check_cells
 from incrowd.estimation.readings import Ids, joint, table_of
 from incrowd.estimation.tables import TableEstimate
 from incrowd.planner.sources import readings
@@ -63,9 +62,7 @@ def joint_table(
     if closed == ids:
         return of(counted, 0)
     parts, axis = _parts(plan, counted, ids, of)
-    if (cells := len(parts) * parts[0].estimate.size) > MOST_CELLS:
-        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
-        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
+    check_cells(len(parts) * parts[0].estimate.size)
     return across_joint(parts, axis, margin)
 
 
