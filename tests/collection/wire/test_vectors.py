@@ -17,7 +17,7 @@ from incrowd.collection.wire.release import Signed, parse_release, prove_cheatin
 from incrowd.collection.wire.sealed import SUITE, KeyConfiguration, info, unseal
 from incrowd.collection.wire.upload import check_code, new_code, parse_upload, upload_length
 from incrowd.errors import ProtocolError
-from incrowd.plans import Plan, UnlinkedBits
+from incrowd.plans import Cells, Plan
 from incrowd.survey import Amount
 from tests.collection.wire.conftest import INVITED, OPEN, vectors
 from tests.oracles import make_vectors, wire
@@ -106,7 +106,7 @@ def test_reports_are_the_records_with_their_flips(person):
     for message, given in zip(plan.messages, person["messages"], strict=True):
         record = int.from_bytes(hexed(given["record"]), "little")
         reports = [int.from_bytes(hexed(each), "little") for each in given["reports"]]
-        if isinstance(message, UnlinkedBits):
+        if isinstance(message, Cells):
             chosen = {bit for bit in range(message.record_bits) if record >> bit & 1}
             assert set(reports) == chosen ^ set(given["flipped"])
             continue
