@@ -20,7 +20,7 @@ function showing() {
     async drawExample(_, answers) {
       const encoded = new Map(plan.survey.question.map((question) => [question.id, client.encode(question, answers[question.id])]))
       report = (await client.reportsOf(plan, plan.messages[0], encoded, client.systemWords, null))[0]
-      return [[{ question: "smokes", answers: [report[0] & 1 ? "yes" : "no"] }]]
+      return [[[{ question: "smokes", answers: [report[0] & 1 ? "yes" : "no"] }]]]
     },
     async sealAnswers() {
       const plaintext = client.concat(Uint8Array.of(1, 0, 0), report)
@@ -32,7 +32,7 @@ function showing() {
 for (const smokes of people) {
   const box = new Outbox(wrong ? showing() : client, survey)
   for (let looks = 0; looks < MOST; looks++) {
-    const [[{ answers }]] = await box.example({ smokes })
+    const [[[{ answers }]]] = await box.example({ smokes })
     if (answers[0] === "no") break
   }
   await box.send({ smokes }, {})

@@ -12,8 +12,8 @@ REGION = {"id": "region", "type": "choice", "options": list("abcdefgh"), **COMMO
 PLAN = {
     "survey": {"name": "Drawn again", "crowd": 500, "question": [HOURS, REGION]},
     "messages": [
-        {"questions": ["hours"], "apart": False, "copies": 1, "noise_numerator": 1},
-        {"questions": ["region"], "apart": True, "copies": 1, "noise_numerator": 2**31 - 1},
+        {"questions": ["hours"], "cells": False, "copies": 1, "noise_numerator": 1},
+        {"questions": ["region"], "cells": True, "copies": 1, "noise_numerator": 2**31 - 1},
     ],
 }
 EVERY_ROUND = "  for (;;) {\n"

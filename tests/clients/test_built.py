@@ -14,7 +14,7 @@ from tests.oracles.node import CLIENT, installed, node
 ROOT = CLIENT.parents[1]
 BUILT = CLIENT / "dist" / "incrowd.js"
 PACKAGED = ROOT / "src" / "incrowd" / "collection" / "page" / "static" / "incrowd-sdk.js"
-MOST_BYTES = 13_000
+MOST_BYTES = 13_500
 NAMED = ("package.json", "tsconfig.json")
 STALE = "clients/js/dist is stale: run `npm run build` in clients/js"
 
@@ -42,7 +42,7 @@ def test_building_again_gives_the_same_bytes(tmp_path):
     assert again.read_bytes() == BUILT.read_bytes(), STALE
 
 
-def test_it_has_at_most_13_kilobytes_with_its_dependency():
+def test_it_has_at_most_13_and_a_half_kilobytes_with_its_dependency():
     """With a module more it would be found: its own sources again, in the clear."""
     data = BUILT.read_bytes()
     assert len(gzip.compress(data, 9)) <= MOST_BYTES

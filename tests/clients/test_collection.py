@@ -20,6 +20,7 @@ from incrowd.collection.wire.sealed import unseal
 from incrowd.collection.wire.upload import code_field, parse_upload
 from incrowd.encoding.people import People
 from incrowd.survey import Survey
+from incrowd.tally.tally import count
 from tests.clients.conftest import Javascript
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
@@ -28,30 +29,45 @@ OPTIONS, EDGES = "abcd", [0, 20]
 WITHIN, BELOW = 8.5, -5  # hours of 90% and 10%: rounded up with chance 0.425, and moved to 0
 TRUTH = {"smokes": [0.7, 0.3], "region": [0.5, 0.3, 0.15, 0.05], "hours": [0.6175, 0.3825]}
 MEAN, MEAN_OF_NEAREST = 0.9 * WITHIN, 0
+CROSSED = "tools", "weekly"
+# Shares of the cells of tools x weekly: hammer, saw, file with no and yes; then anything with them.
+CELLS = [0.3, 0.2, 0.3, 0.0, 0.0, 0.2, 0.6, 0.4]
 
 
 def survey(people):
-    """A yes or no, options whose set bits travel unlinked, and numbers that chance rounds."""
+    """A yes or no, cells of one question and of two, and numbers that chance rounds."""
     smokes = {"id": "smokes", "type": "yesno"}
-    region = {"id": "region", "type": "choice", "options": list(OPTIONS), "apart": True}
+    region = {"id": "region", "type": "choice", "options": list(OPTIONS)}
     hours = {"id": "hours", "type": "amount", "edges": EDGES}
+    tools = {"id": "tools", "type": "multi", "options": ["hammer", "saw", "file"], "at_most": 2}
+    weekly = {"id": "weekly", "type": "yesno"}
     return {
         "name": "Two kinds of clients",
         "crowd": rehearsal.crowd_of(2 * people),
-        "privacy": {"epsilon": 4.0, "delta": 1e-6},
-        "question": [smokes, region, hours],
-        "message": [{"questions": [id]} for id in TRUTH],
+        "privacy": {"epsilon": 5.0, "delta": 1e-6},
+        "question": [smokes, region, hours, tools, weekly],
+        "message": [
+            {"questions": ["smokes"]},
+            {"questions": ["region"], "cells": True},
+            {"questions": ["hours"]},
+            {"questions": list(CROSSED), "cells": True},
+        ],
     }
 
 
 def answers(number):
     """Exactly the true shares, for a number of people that 20 divides."""
+    crossed = (
+        3 * [("hammer;saw", "no")] + 2 * [("hammer", "yes"), ("file", "yes")] + 3 * [("", "no")]
+    )
     ends = np.cumsum(np.array(TRUTH["region"]) * 20)
     regions = np.searchsorted(ends, np.arange(number) * 7 % 20, "right")
     return {
         "smokes": [("no", "yes")[i % 10 >= 7] for i in range(number)],
         "region": [OPTIONS[each] for each in regions],
         "hours": [WITHIN if i % 10 else BELOW for i in range(number)],
+        "tools": [crossed[i % 10][0] or "none" for i in range(number)],
+        "weekly": [crossed[i % 10][1] for i in range(number)],
     }
 
 
@@ -122,7 +138,8 @@ def apart(one, other, bundle):
 
 
 def people_for_node(said, codes):
-    given = said | {"smokes": [each == "yes" for each in said["smokes"]]}
+    given = said | {id: [each == "yes" for each in said[id]] for id in ("smokes", "weekly")}
+    given["tools"] = [each.split(";") if each != "none" else [] for each in said["tools"]]
     rows = zip(*given.values(), strict=True)
     answers = [dict(zip(given, row, strict=True)) for row in rows]
     return [{"answers": a, "code": code} for a, code in zip(answers, codes, strict=True)]
@@ -194,10 +211,24 @@ def test_every_upload_of_both_is_counted(collected):
 def test_the_estimates_cover_the_truth(collected):
     """All shares are within 5 standard errors (false alarms 3.4e-6); others are not."""
     plan = collected.bundle.plan
-    estimates = incrowd.estimate(plan, incrowd.load_reports(collected.opened))
+    reports = incrowd.load_reports(collected.opened)
+    estimates = incrowd.estimate(plan, reports, tables=[[id] for id in TRUTH])
     for table, truth in zip(estimates.tables, TRUTH.values(), strict=True):
         errors = [np.abs(table.estimate - t) / table.standard_error for t in (truth, truth[::-1])]
         assert max(errors[0]) < 5 < max(errors[1])
+
+
+def test_the_cells_of_two_questions_are_counted(collected):
+    """All within 5 standard errors of the noise (false alarms 4.6e-6); as "any" of nobody, not."""
+    plan, people = collected.bundle.plan, 2 * collected.people
+    counted = count(plan, incrowd.load_reports(collected.opened), [CROSSED])
+    declared, *reports = counted.messages[3].tables[CROSSED]
+    assert declared == people
+    q = plan.messages[3].noise_numerator / 2**32
+    cells = (np.array(reports) - people * q) / (1 - 2 * q)
+    error = np.sqrt(people * q * (1 - q)) / (1 - 2 * q)
+    distances = [np.abs(cells - people * np.array(t)).max() for t in (CELLS, [*CELLS[:6], 0, 0])]
+    assert distances[0] < 5 * error < distances[1]
 
 
 def test_the_mean_of_numbers_is_kept(collected):
@@ -230,9 +261,15 @@ WRONG = {
     "no random order": ("client.ts", "order.map((at) => made[at])", "made", "slot 0"),
     "an eighth of the noise": (
         "reports.ts",
-        "bernoulli(lanes, message.noise_numerator!, draw)",
-        "bernoulli(lanes, message.noise_numerator! >> 3, draw)",
+        "bernoulli(size, noise, draw)",
+        "bernoulli(size, noise >> 3, draw)",
         "dummies of a person",
+    ),
+    "no cell for whoever chose none of the options": (
+        "cells.ts",
+        "return [...numbers(questions), ...any]",
+        "return numbers(questions)",
+        "message 3",
     ),
     "numbers rounded to the nearest edge": (
         "amounts.ts",

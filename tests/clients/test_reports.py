@@ -11,7 +11,7 @@ import pytest
 import incrowd
 from incrowd.encoding.people import People
 from incrowd.errors import PrivacyError
-from incrowd.plans import UnlinkedBits
+from incrowd.plans import Cells
 from incrowd.sampling.memory import remembering
 from incrowd.workflow.amounts import rounded
 from incrowd.workflow.randomize import randomize_message
@@ -75,7 +75,7 @@ def cases(plan, key, number):
         table = pa.table({id: [value] for id, value in answers.items()})
         people, memory = People.of(plan.survey, table), remembering(plan, 1, None, key)
         for at, message in enumerate(plan.messages):
-            if isinstance(message, UnlinkedBits) and not message.question.memoised:
+            if isinstance(message, Cells) and not message.memoised:
                 continue
             stream = Recorded(f"replayed {person}/{at}")
             made = randomize_message(plan, message, rounded(people, stream), stream, memory)

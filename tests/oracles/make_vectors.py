@@ -20,11 +20,12 @@ from incrowd.collection.wire.plaintext import filled
 from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
-from incrowd.plans import Plan, UnlinkedBits
+from incrowd.plans import Cells, Plan
 from incrowd.plans.digests import canonical, digest_of
 from incrowd.plans.slots import slots
 from incrowd.workflow.randomize import randomize_message
 from tests.oracles import strata, wire
+from tests.oracles.cell_vectors import cells, cells_case
 from tests.oracles.device_vectors import devices
 from tests.oracles.permanent_vectors import permanent
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
@@ -90,14 +91,11 @@ def person(number):
 
 def message_case(message, people, name):
     stream = Recorded(name)
-    record = pack(message.questions, people.encoded, 1)[0].tobytes()
     reports = [each.tobytes() for each in randomize_message(PLAN, message, people, stream)]
-    case = {"record": record.hex(), "reports": [each.hex() for each in reports]}
-    if isinstance(message, UnlinkedBits):
-        sent = {int.from_bytes(each, "little") for each in reports}
-        chosen = {bit for bit in range(message.record_bits) if record[bit // 8] >> bit % 8 & 1}
-        return case | {"flipped": sorted(sent ^ chosen)}
-    return case | {"words": stream.text}
+    if isinstance(message, Cells):
+        return cells_case(message, people, reports)
+    record = pack(message.questions, people.encoded, 1)[0].tobytes()
+    return {"record": record.hex(), "reports": hexed(reports), "words": stream.text}
 
 
 def reports():
@@ -340,6 +338,7 @@ def problems():
 
 MADE = {
     "reports": reports,
+    "cells": cells,
     "devices": devices,
     "permanent": permanent,
     "keys": keys,

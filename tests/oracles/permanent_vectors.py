@@ -1,9 +1,9 @@
-"""Vectors of questions whose planned noise is drawn once: joint reports, and set bits unlinked."""
+"""Vectors of questions whose planned noise is drawn once: in joint reports, and in cells."""
 
 import pyarrow as pa
 
 from incrowd.encoding.people import People
-from incrowd.encoding.records import pack
+from incrowd.encoding.records import pack, set_cells
 from incrowd.plans import Plan
 from incrowd.plans.rounds import series
 from incrowd.plans.slots import slots
@@ -45,8 +45,8 @@ def people(answers):
 def messages(number, person):
     places = zip(PERMANENT_PLAN.messages, slots(PERMANENT_PLAN), strict=True)
     return [
-        unlinked_case(message, person, most)
-        if message.unlinked
+        cells_case(message, person, most)
+        if message.cells
         else joint_case(message, person, f"permanent {number}/{at}")
         for at, (message, most) in enumerate(places)
     ]
@@ -75,10 +75,10 @@ def joint_case(message, person, name):
     }
 
 
-def unlinked_case(message, person, most):
+def cells_case(message, person, most):
     """With the slots of the plan, and with fewer, as if the first draws did not fit."""
-    chosen = person.encoded[message.question.id].places.tolist()
-    said = named(message, message.noise), message.question.id, chosen, message.record_bits
+    chosen = set_cells(message.questions, person.encoded, 1)[1].tolist()
+    said = named(message, message.noise), message.ids, chosen, message.record_bits
 
     def drawn(places):
         attempt, _ = wire.permanent_set(

@@ -109,13 +109,33 @@ def convolved(one, other):
     return found, np.bincount(place, np.multiply.outer(one[1], other[1]).ravel())
 
 
+def allows_several(question):
+    return question["type"] == "multi" and question["at_most"] > 1
+
+
+def cells_of(questions, answer):
+    """The cells that an answer to some questions is in, each by what it says.
+
+    One question with two answers has a cell for the second alone: how many gave the first follows
+    from who took part.
+    """
+    pairs = list(zip(questions, answer, strict=True))
+    others = tuple(record for question, record in pairs if not allows_several(question))
+    chosen = next((record for question, record in pairs if allows_several(question)), None)
+    if chosen is None:
+        two = answers(questions[0]) if len(questions) == 1 else ()
+        return [] if len(two) == 2 and others[0] == two[0] else [others]
+    options = [(option, *others) for option, bit in enumerate(chosen) if bit]
+    return options + [("any", *others)] * bool(others)
+
+
 class Message:
     """One message of a plan: the law of its collection, given what everybody answered."""
 
     def __init__(self, plan, message, crowd):
         self.questions = [q for q in plan["survey"]["question"] if q["id"] in message["questions"]]
         self.ids = [q["id"] for q in self.questions]
-        self.apart, self.copies = message["apart"], message["copies"]
+        self.cells, self.copies = message["cells"], message["copies"]
         self.noise = (message["noise_numerator"] or 0) / WHOLE
         self.base = crowd * self.copies + 1
         self.rounds = plan["survey"].get("rounds", 1)
@@ -125,18 +145,26 @@ class Message:
         self.kinds = {kind: i for i, kind in enumerate(self._kinds(every))}
 
     def _kinds(self, every):
-        if self.apart:
-            return range(len(answers(self.questions[0])[0]))
+        if self.cells:
+            return dict.fromkeys(c for answer in every for c in cells_of(self.questions, answer))
         return dict.fromkeys(report for answer in every for report in self._reports(answer))
 
+    def _record(self, answer):
+        """The bits of the cells, as the record of one question."""
+        held = cells_of(self.questions, answer)
+        return (tuple(int(cell in held) for cell in self.kinds),)
+
     def _reports(self, answer):
+        if self.cells:
+            law = sent_bits(self._record(answer)[0], (self.noise, 1 - self.noise))
+            return {(bits,): likely for bits, likely in law.items()}
         pairs = zip(self.questions, answer, strict=True)
         return together([one_report(question, record, self.noise) for question, record in pairs])
 
     def size(self, crowd):
         """How many collections there can be."""
         once = math.comb(crowd * self.copies + len(self.kinds) - 1, len(self.kinds) - 1)
-        return (self.of_a_round if self.apart else once) ** self.rounds
+        return (self.of_a_round if self.cells else once) ** self.rounds
 
     @property
     def largest(self):
@@ -151,8 +179,11 @@ class Message:
     def _as_counts(self, law):
         keys = {}
         for report, chance in law.items():
-            shown = [i for i, bit in enumerate(report[0]) if bit] if self.apart else [report]
-            key = sum(self.base ** self.kinds[kind] for kind in shown)
+            if self.cells:
+                shown = [place for place, bit in enumerate(report[0]) if bit]
+            else:
+                shown = [self.kinds[report]]
+            key = sum(self.base**place for place in shown)
             keys[key] = keys.get(key, 0.0) + chance
         return np.array(list(keys), dtype=np.int64), np.array(list(keys.values()))
 
@@ -163,6 +194,8 @@ class Message:
             return self._repeated(self._reports(answer))
         assert all(memoised)
         stages = [bit_chances(question, self.noise) for question in self.questions]
+        if self.cells:
+            answer, stages = self._record(answer), [[(self.noise, 1 - self.noise)]]
         permanent = together([sent_bits(r, s[0]) for r, s in zip(answer, stages, strict=True)])
         found = {}
         for kept, chance in permanent.items():

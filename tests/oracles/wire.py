@@ -7,7 +7,9 @@ something like this file. JSON is compared as text that was canonical when it wa
 
 import hashlib
 import hmac
+import itertools
 import json
+import math
 import struct
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -19,24 +21,24 @@ KEM_SUITE = b"KEM" + struct.pack(">H", 0x20)
 HPKE_SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
 
 
-# --- permanent responses of set bits that travel unlinked ----------------------------------------
+# --- permanent responses of cells ----------------------------------------------------------------
 
 
 def framed(*parts):
     return b"".join(struct.pack(">Q", len(part)) + part for part in parts)
 
 
-def permanent_set(secret, series, question, chosen, bits, noise, slots):
-    """Of the first draw that fits: its number, and the numbers of the bits that are set."""
+def permanent_set(secret, series, ids, chosen, cells, noise, slots):
+    """Of the first draw that fits: its number, and the numbers of the cells that are set."""
     attempt = 0
     while True:
         answer = ",".join(str(number) for number in sorted(chosen))
-        said = ("incrowd permanent set 1", series, question, answer, str(attempt))
+        said = ("incrowd permanent set 1", series, ",".join(ids), answer, str(attempt))
         name = framed(*[part.encode() for part in said])
         key = hmac.new(secret, name, hashlib.sha256).digest()
         aes = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-        numbers = struct.unpack(f">{bits}I", aes.update(bytes(4 * bits)))
-        found = [i for i in range(bits) if (i in chosen) != (numbers[i] < noise)]
+        numbers = struct.unpack(f">{cells}I", aes.update(bytes(4 * cells)))
+        found = [i for i in range(cells) if (i in chosen) != (numbers[i] < noise)]
         if len(found) <= slots:
             return attempt, found
         attempt += 1
@@ -133,10 +135,7 @@ def upload(digest, code, stratum, sealed):
 def read_bundle(data):
     """The content of a bundle's bytes, with what follows from it."""
     content = json.loads(data)
-    sent = [
-        max(1, (bits - 1).bit_length()) if message["apart"] else bits
-        for message, bits in zip(content["plan"]["messages"], record_bits(content), strict=True)
-    ]
+    sent = [sent_bits(content, message) for message in content["plan"]["messages"]]
     length = 3 + max(-(-bits // 8) for bits in sent)
     places = sum(content["slots"])
     return {
@@ -152,9 +151,13 @@ def read_bundle(data):
     }
 
 
-def record_bits(content):
-    bits = {each["id"]: question_bits(each) for each in content["plan"]["survey"]["question"]}
-    return [sum(bits[id] for id in each["questions"]) for each in content["plan"]["messages"]]
+def sent_bits(content, message):
+    """The bits of one report of a message."""
+    known = {each["id"]: each for each in content["plan"]["survey"]["question"]}
+    questions = [known[id] for id in message["questions"]]
+    if message["cells"]:
+        return len(f"{cell_count(questions) - 1:b}")
+    return sum(map(question_bits, questions))
 
 
 def question_bits(question):
@@ -235,6 +238,69 @@ def amount(edges, optional, answer, word):
     below, up = chance(edges, answer)
     at = below + ((word >> 32) < up)
     return at if len(edges) == 2 and not optional else 1 << at
+
+
+# --- cells ---------------------------------------------------------------------------------------
+
+
+def axis(question):
+    """The answers to a question, as the protocol lists them for its cells."""
+    edges = [f"{edge:.12g}" for edge in question.get("edges", ())]
+    if question["type"] == "number":
+        ends = [f" to <{edge}" for edge in edges[1:]] + [" or more"]
+        edges = [edge + end for edge, end in zip(edges, ends, strict=True)]
+    given = question.get("options", edges or ["no", "yes"])
+    single = question["type"] == "multi" and question["at_most"] == 1
+    return [*given, *["no answer"] * question["optional"], *["none chosen"] * single]
+
+
+def chosen(question, answer):
+    """The answers along the axis that somebody gave, from how a file of answers writes them."""
+    if answer is None:
+        return ["no answer"]
+    if question["type"] == "multi":
+        none = ["none chosen"] if question["at_most"] == 1 else []
+        return none if answer == "none" else answer.split(";")
+    if question["type"] == "number":
+        return [axis(question)[sum(edge <= answer for edge in question["edges"]) - 1]]
+    return [f"{answer:.12g}" if question["type"] == "amount" else answer]
+
+
+def crossed(questions):
+    """The tables of cells, one behind the other: each the questions that it crosses."""
+    one_answer = [q for q in questions if q["type"] != "multi" or q["at_most"] == 1]
+    any_of_them = 0 < len(one_answer) < len(questions)
+    return [questions, one_answer] if any_of_them else [questions]
+
+
+def is_bit(questions):
+    """Whether one question has two answers, of which one is the only cell."""
+    (question, *more) = questions
+    several = question["type"] == "multi" and question["at_most"] > 1
+    return not more and not several and len(axis(question)) == 2
+
+
+def cell_count(questions):
+    if is_bit(questions):
+        return 1
+    return sum(math.prod(len(axis(q)) for q in table) for table in crossed(questions))
+
+
+def cells(questions, answers):
+    """The cells that a person is in: by number, the answers that it says."""
+    if is_bit(questions):
+        [question] = questions
+        yes = chosen(question, answers[question["id"]])[0] == axis(question)[1]
+        return {0: {question["id"]: axis(question)[1]}} if yes else {}
+    found, before = {}, 0
+    for table in crossed(questions):
+        for said in itertools.product(*(chosen(q, answers[q["id"]]) for q in table)):
+            number = 0
+            for question, answer in zip(table, said, strict=True):
+                number = number * len(axis(question)) + axis(question).index(answer)
+            found[before + number] = {q["id"]: a for q, a in zip(table, said, strict=True)}
+        before += math.prod(len(axis(q)) for q in table)
+    return found
 
 
 # --- strata --------------------------------------------------------------------------------------

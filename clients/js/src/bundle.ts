@@ -1,9 +1,10 @@
 import { isHex, sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
+import { cellCount, mostCells } from "./cells.js"
 import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
 import { isAddress } from "./link.js"
-import { bitsOf, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
+import { checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
 import { isUsable, OVERHEAD } from "./seal.js"
 import { fewestSlots } from "./slots.js"
 
@@ -130,13 +131,12 @@ const timeOf = (text: string): number => {
 }
 
 function areSlots(plan: Plan, slots: readonly number[]): boolean {
-  const chance = 1e-9 / (plan.survey.crowd * plan.messages.filter(({ apart }) => apart).length)
+  const chance = 1e-9 / (plan.survey.crowd * plan.messages.filter(({ cells }) => cells).length)
   const right = plan.messages.every((message, i) => {
-    if (!message.apart) return slots[i] === message.copies
-    const [question] = questionsOf(plan, message)
-    const most = question.type === "multi" ? question.at_most : 1
+    if (!message.cells) return slots[i] === message.copies
+    const questions = questionsOf(plan, message)
     const noise = message.noise_numerator! / 2 ** 32
-    return isCount(slots[i], 1) && fewestSlots(slots[i], most, bitsOf(question), message.copies, noise, chance)
+    return isCount(slots[i], 1) && fewestSlots(slots[i], mostCells(questions), cellCount(questions), noise, chance)
   })
   return right && total(slots) <= MOST
 }

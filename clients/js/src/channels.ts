@@ -1,5 +1,5 @@
 import { refuse } from "./errors.js"
-import type { Randomizer } from "./plan.js"
+import type { Randomizer } from "./questions.js"
 
 const WHOLE = 2 ** 32
 const ROUNDING = 2 ** -50 // of a logarithm of a ratio, towards more privacy

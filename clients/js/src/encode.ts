@@ -1,8 +1,9 @@
 import { between, rounded, type Rounding } from "./amounts.js"
 import { IncrowdError } from "./errors.js"
+import type { Plan } from "./plan.js"
 import {
-  answersOf, bitsOf, cohortBits, type Amount, type Multi, type NumberQuestion, type Plan, type Question, type Text,
-} from "./plan.js"
+  answersOf, bitsOf, cohortBits, type Amount, type Multi, type NumberQuestion, type Question, type Text,
+} from "./questions.js"
 import type { Draw } from "./random.js"
 import { normalize, placesOfWord } from "./words.js"
 

@@ -1,7 +1,9 @@
 import type { Survey } from "./bundle.js"
+import { cellsOf, saidByCell } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
 import { keptKey } from "./permanent.js"
-import { answersOf, bitsOf, cohortBits, questionsOf, type Question } from "./plan.js"
+import { questionsOf } from "./plan.js"
+import { answersOf, bitsOf, cohortBits, type Question } from "./questions.js"
 import { systemWords } from "./random.js"
 import { reportsOf } from "./reports.js"
 
@@ -9,29 +11,32 @@ import { reportsOf } from "./reports.js"
 export interface Said {
   readonly question: string
   readonly answers: readonly string[]
+  /** Of a cell: whether chance alone sent it, and no answer of this person. */
+  readonly invented?: boolean
 }
 
 /**
- * What could be sent for these answers: of each report what it says of its questions. It is drawn anew every time,
- * with a key for permanent responses that is thrown away, and nothing of it is ever sent: only so may it be shown and
- * drawn again, since who looks before sending chooses.
+ * What could be sent for these answers: of each message its reports, and of each report what it says of its questions.
+ * It is drawn anew every time, with a key for permanent responses that is thrown away, and nothing of it is ever sent:
+ * only so may it be shown and drawn again, since who looks before sending chooses.
  */
-export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Said[][]> {
+export async function drawExample({ bundle: { plan } }: Survey, answers: Answers): Promise<Said[][][]> {
   const encoded = encodeAll(plan, answers, systemWords)
   const key = await keptKey(async (fresh) => fresh)
-  const shown: Said[][] = []
+  const shown: Said[][][] = []
   for (const message of plan.messages) {
     const questions = questionsOf(plan, message)
-    for (const report of await reportsOf(plan, message, encoded, systemWords, key))
-      shown.push(message.apart ? [numberSaid(questions[0], report)] : saidBy(questions, report))
+    const reports = await reportsOf(plan, message, encoded, systemWords, key)
+    const chosen = message.cells ? cellsOf(questions, encoded) : []
+    shown.push(reports.map((report) => (message.cells ? pieceSaid(questions, chosen, report) : saidBy(questions, report))))
   }
   return shown
 }
 
-const numberSaid = (question: Question, report: Uint8Array): Said => ({
-  question: question.id,
-  answers: [answersOf(question)[report.reduceRight((number, byte) => number * 256 + byte, 0)]],
-})
+function pieceSaid(questions: Question[], chosen: number[], report: Uint8Array): Said[] {
+  const cell = report.reduceRight((number, byte) => number * 256 + byte, 0)
+  return saidByCell(questions, cell).map((said) => ({ ...said, invented: !chosen.includes(cell) }))
+}
 
 function saidBy(questions: Question[], report: Uint8Array): Said[] {
   let start = 0

@@ -1,6 +1,8 @@
 import { concat, toHex, utf8, type Bytes } from "./bytes.js"
 import { channelOf } from "./channels.js"
-import { answersOf, bitsOf, type Message, type Plan, type Question, questionsOf } from "./plan.js"
+import { inParts } from "./cells.js"
+import { questionsOf, type Message, type Plan } from "./plan.js"
+import { answersOf, bitsOf, type Question } from "./questions.js"
 import { eightBytes, framed } from "./words.js"
 
 const DOMAIN = utf8("incrowd permanent response 1")
@@ -59,23 +61,25 @@ export const permanentNoise = (message: Message, question: Question): number =>
     ? channelOf(question.randomizer, bitsOf(question), question.id).permanent!.flip
     : message.noise_numerator!
 
-/** Which bits of an answer, of which those in `chosen` are 1, a draw flips; attempt: how many draws did not fit. */
+/** Which of so many cells a draw flips for a person who is in those of `chosen`; attempt: how many draws did not fit. */
 export async function permanentFlips(
   key: CryptoKey,
   series: string,
-  question: Question,
+  message: Message,
+  cells: number,
   chosen: number[],
-  numerator: number,
   attempt: number,
 ): Promise<number[]> {
   const answer = [...chosen].sort((a, b) => a - b).join()
-  const name = framed(...[SET, series, question.id, answer, `${attempt}`].map(utf8))
+  const name = framed(...[SET, series, message.questions.join(), answer, `${attempt}`].map(utf8))
   const secret = await crypto.subtle.sign("HMAC", key, name)
   const cipher = await crypto.subtle.importKey("raw", secret, "AES-CTR", false, ["encrypt"])
-  const algorithm = { name: "AES-CTR", counter: new Uint8Array(16), length: 64 }
-  const stream = new DataView(await crypto.subtle.encrypt(algorithm, cipher, new Uint8Array(4 * bitsOf(question))))
-  const numbers = Array.from({ length: bitsOf(question) }, (_, i) => stream.getUint32(4 * i))
-  return numbers.flatMap((number, i) => (number < numerator ? [i] : []))
+  return inParts(cells, async (first, size) => {
+    const algorithm = { name: "AES-CTR", counter: concat(eightBytes(0), eightBytes(first / 4)), length: 64 }
+    const stream = new DataView(await crypto.subtle.encrypt(algorithm, cipher, new Uint8Array(4 * size)))
+    const numbers = Array.from({ length: size }, (_, i) => stream.getUint32(4 * i))
+    return numbers.flatMap((number, i) => (number < message.noise_numerator! ? [i] : []))
+  })
 }
 
 /** The bits of an answer, each flipped with probability numerator / 2^32, alike whenever the rest is. */

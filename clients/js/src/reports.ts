@@ -1,8 +1,10 @@
 import { concat, twoBytes, type Bytes } from "./bytes.js"
+import { cellCount, cellsOf, inParts } from "./cells.js"
 import { bitsFor, encodeAll, type Answers, type Encoded } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
 import { permanentBits, permanentFlips, permanentNoise, seriesOf } from "./permanent.js"
-import { isMemoised, plaintextBytes, questionsOf, recordBits, reportBits, type Message, type Plan } from "./plan.js"
+import { plaintextBytes, questionsOf, reportBits, type Message, type Plan } from "./plan.js"
+import { isMemoised } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
 
@@ -40,12 +42,7 @@ export async function reportsOf(
   slots = Infinity,
 ): Promise<Bytes[]> {
   const questions = questionsOf(plan, message)
-  if (message.apart) {
-    const lanes = recordBits(plan, message) * message.copies
-    const chosen = encoded.get(questions[0].id) as number[]
-    if (isMemoised(questions[0])) return permanentlyUnlinked(plan, message, chosen, key!, slots)
-    return unlinked(plan, message, chosen, lanesOf(bernoulli(lanes, message.noise_numerator!, draw)))
-  }
+  if (message.cells) return reportsOfCells(plan, message, encoded, draw, key, slots)
   const copies = Array.from({ length: message.copies })
   if (questions.every(({ type }) => type !== "text")) {
     const row = await record(plan, message, encoded, draw, key)
@@ -80,25 +77,39 @@ async function record(
   return (await Promise.all(parts)).flat()
 }
 
-/** The same numbers whenever a device gives an answer: of the first draw that has room. */
-async function permanentlyUnlinked(plan: Plan, message: Message, chosen: number[], key: CryptoKey, slots: number) {
-  const [question] = questionsOf(plan, message)
-  const noise = permanentNoise(message, question)
-  const series = seriesOf(plan, message, noise)
+/** The reports of cells: the numbers of those that are set after the noise. */
+async function reportsOfCells(
+  plan: Plan,
+  message: Message,
+  encoded: ReadonlyMap<string, Encoded>,
+  draw: Draw,
+  key: CryptoKey | null,
+  slots: number,
+): Promise<Bytes[]> {
+  const questions = questionsOf(plan, message)
+  const chosen = cellsOf(questions, encoded)
+  const noise = message.noise_numerator!
+  if (isMemoised(questions[0])) return permanentCells(plan, message, chosen, key!, slots)
+  const flips = await inParts(cellCount(questions), (_, size) => lanesOf(bernoulli(size, noise, draw)))
+  return asReports(plan, message, chosen, flips)
+}
+
+/** The same numbers whenever a device gives these answers: of the first draw that has room. */
+async function permanentCells(plan: Plan, message: Message, chosen: number[], key: CryptoKey, slots: number) {
+  const series = seriesOf(plan, message, message.noise_numerator!)
+  const cells = cellCount(questionsOf(plan, message))
   for (let attempt = 0; ; attempt++) {
-    const flips = await permanentFlips(key, series, question, chosen, noise, attempt)
-    const reports = unlinked(plan, message, chosen, flips)
+    const reports = asReports(plan, message, chosen, await permanentFlips(key, series, message, cells, chosen, attempt))
     if (reports.length <= slots) return reports
   }
 }
 
-/** The numbers of the bits that are set after flipping, copy after copy. chosen: set before; flips: of all copies. */
-export function unlinked(plan: Plan, message: Message, chosen: number[], flips: number[]): Bytes[] {
-  const bits = recordBits(plan, message)
+/** The numbers of the cells that are set after flipping, rising. chosen: set before. */
+export function asReports(plan: Plan, message: Message, chosen: number[], flips: number[]): Bytes[] {
   const length = Math.ceil(reportBits(plan, message) / 8)
-  const set = new Set(Array.from({ length: message.copies }, (_, copy) => chosen.map((i) => copy * bits + i)).flat())
+  const set = new Set(chosen)
   for (const flip of flips) set.delete(flip) || set.add(flip)
-  return [...set].sort((a, b) => a - b).map((lane) => lowestFirst(lane % bits, length))
+  return [...set].sort((a, b) => a - b).map((cell) => lowestFirst(cell, length))
 }
 
 /** Bit i stands in byte i // 8 at place i % 8, counted from the lowest. */
@@ -108,8 +119,9 @@ export function packed(bits: boolean[]): Bytes {
   return bytes
 }
 
+/** By division: shifts would wrap at four bytes, and there may be more cells. A byte takes the remainder by itself. */
 const lowestFirst = (number: number, length: number): Bytes =>
-  Uint8Array.from({ length }, (_, i) => (number >>> (8 * i)) & 255)
+  Uint8Array.from({ length }, (_, i) => Math.floor(number / 256 ** i))
 
 /** Reports of each message as plaintexts, and dummies behind them up to the slots of the message. */
 export function padded(plan: Plan, slots: readonly number[], reports: Bytes[][]): Bytes[] {

@@ -1,6 +1,7 @@
 import { channelOf, type Channel, type Staged } from "./channels.js"
 import { bernoulli, bitOf } from "./flip.js"
-import { bitsOf, cohortBits, isMemoised, type Message, type Question } from "./plan.js"
+import type { Message } from "./plan.js"
+import { bitsOf, cohortBits, isMemoised, type Question } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 
 /** Bits of a record that go through one channel. */

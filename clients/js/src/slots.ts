@@ -28,12 +28,12 @@ function tailOfSum(x: Law, y: Law, n: number): number {
 }
 
 /**
- * Whether `slots` is the fewest that `most` set bits of `bits` overflow with probability at most `chance`, in
- * `copies` flips with noise q. A relative 1e-6 is left for other ways to add the same numbers.
+ * Whether `slots` is the fewest that a person in `most` of so many cells overflows with probability at most `chance`,
+ * with noise q. A relative 1e-6 is left for other ways to add the same numbers.
  */
-export function fewestSlots(slots: number, most: number, bits: number, copies: number, q: number, chance: number) {
-  const set = binomial(copies * most, 1 - q)
-  const unset = binomial(copies * (bits - most), q)
+export function fewestSlots(slots: number, most: number, cells: number, q: number, chance: number) {
+  const set = binomial(most, 1 - q)
+  const unset = binomial(cells - most, q)
   const enough = tailOfSum(set, unset, slots) <= chance * (1 + 1e-6)
   return enough && tailOfSum(set, unset, slots - 1) > chance * (1 - 1e-6)
 }

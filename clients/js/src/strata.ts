@@ -1,5 +1,6 @@
 import { encode, type Answers } from "./encode.js"
-import { answersOf, bitsOf, type Plan } from "./plan.js"
+import type { Plan } from "./plan.js"
+import { answersOf, bitsOf } from "./questions.js"
 
 /**
  * The name of a person's stratum, by her answers to open questions (docs/protocol.md, "Strata"); empty without such

@@ -1,5 +1,5 @@
 import { concat, sha256, utf8, type Bytes } from "./bytes.js"
-import type { Text } from "./plan.js"
+import type { Text } from "./questions.js"
 
 const DOMAIN = utf8("incrowd word 1")
 

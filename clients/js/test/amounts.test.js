@@ -15,7 +15,7 @@ const HOURS = { id: "q", type: "amount", edges: [0, 20, 40, 80], optional: false
 const planOf = (...question) => ({
   format: "incrowd plan 2",
   survey: { name: "Hours", crowd: 500, question },
-  messages: question.map(({ id }) => ({ questions: [id], apart: false, copies: 1, noise_numerator: 1 })),
+  messages: question.map(({ id }) => ({ questions: [id], cells: false, copies: 1, noise_numerator: 1 })),
 })
 
 /** What an answer becomes, by these words. */
@@ -105,6 +105,6 @@ test("an amount is memoised in no survey, and open in none", () => {
 test("the example names edges, and rounds anew every time", async () => {
   const survey = { bundle: { plan: planOf(HOURS, { ...HOURS, id: "two", edges: [0, 1.5] }) } }
   const shown = await Promise.all(Array.from({ length: 100 }, () => drawExample(survey, { q: 30, two: 0.75 })))
-  const said = (at) => [...new Set(shown.map((reports) => reports[at][0].answers.join()))].sort()
+  const said = (at) => [...new Set(shown.map((messages) => messages[at][0][0].answers.join()))].sort()
   assert.deepEqual([said(0), said(1)], [["20", "40"], ["0", "1.5"]]) // 100 times one side: 2^-98; noise: 1e-7
 })

@@ -133,12 +133,13 @@ test("what does not fit is said before anything is drawn", async () => {
 test("an example says what could be sent, and is drawn anew", async () => {
   const { survey } = await shuffler()
   const drawn = await Promise.all(Array.from({ length: 30 }, () => drawExample(survey, answers)))
-  const [smokes, region] = drawn[0][0]
+  const [[[smokes, region]]] = drawn[0]
   assert.equal(smokes.question, "smokes")
   assert.ok(["yes", "no"].includes(smokes.answers[0]))
   assert.ok(region.answers.every((answer) => ["north", "east", "south", "west", "no answer"].includes(answer)))
-  assert.ok(drawn.every((reports) => reports.slice(3).every(([{ answers }]) => /^s\d\d$/.test(answers[0]))))
-  assert.ok(new Set(drawn.map((reports) => JSON.stringify(reports))).size > 25)
+  assert.ok(drawn.every((messages) => messages[2].every(([{ answers }]) => /^s\d\d$/.test(answers[0]))))
+  assert.ok(drawn.flatMap((messages) => messages[2]).every(([{ answers, invented }]) => invented === (answers[0] !== "s05")))
+  assert.ok(new Set(drawn.map((messages) => JSON.stringify(messages))).size > 25)
 })
 
 test("the example of the README runs as it stands", async () => {

@@ -2,9 +2,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { fromHex, toHex } from "../lib/bytes.js"
+import { cellsOf } from "../lib/cells.js"
 import { encode } from "../lib/encode.js"
 import { hmacKey, permanentBits, permanentNoise, seriesOf } from "../lib/permanent.js"
-import { bitsOf, checkPlan, questionsOf } from "../lib/plan.js"
+import { checkPlan, questionsOf } from "../lib/plan.js"
+import { bitsOf } from "../lib/questions.js"
 import { systemWords } from "../lib/random.js"
 import { packed, plaintexts, reportsOf } from "../lib/reports.js"
 import { drawFrom, typed, vectors } from "./vectors.js"
@@ -35,9 +37,9 @@ for (const [why, wrong] of Object.entries({
 given.people.forEach(({ answers, messages }, number) =>
   plan.messages.forEach((message, at) => {
     const { series, record, kept, words, reports, draws, chosen } = messages[at]
-    if (message.apart)
+    if (message.cells)
       test(`message ${at} of person ${number}: the first draw that has room`, async () => {
-        assert.deepEqual([...encodedBy(answers).get(message.questions[0])].sort((a, b) => a - b), chosen)
+        assert.deepEqual(cellsOf(questionsOf(plan, message), encodedBy(answers)).sort((a, b) => a - b), chosen)
         assert.equal(seriesOf(plan, message, message.noise_numerator), series)
         for (const { slots, reports } of draws)
           assert.deepEqual((await reportsOf(plan, message, encodedBy(answers), () => assert.fail(), key, slots)).map(toHex), reports)
@@ -71,10 +73,10 @@ test("what is drawn once stands in two uploads, and what is not does not", async
   assert.notDeepEqual(elsewhere.filter((text) => text[2] >= 2 && text[1] === 0).map(toHex), one)
 })
 
-test("50,000 options that are drawn once take no second", async () => {
+test("50,000 cells that are drawn once take no second", async () => {
   const options = Array.from({ length: 50000 }, (_, i) => `o${i}`)
   const question = { id: "q", type: "choice", options, optional: false, randomizer: null, memoised: true }
-  const message = { questions: ["q"], apart: true, copies: 1, noise_numerator: 2 ** 25 }
+  const message = { questions: ["q"], cells: true, copies: 1, noise_numerator: 2 ** 25 }
   const wide = { survey: { name: "wide", question: [question] }, messages: [message] }
   const begun = performance.now()
   const reports = await reportsOf(wide, message, new Map([["q", [49999]]]), () => assert.fail(), key)

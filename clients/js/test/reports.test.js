@@ -3,7 +3,7 @@ import { test } from "node:test"
 
 import { toHex } from "../lib/bytes.js"
 import { encode } from "../lib/encode.js"
-import { padded, reportsOf, unlinked } from "../lib/reports.js"
+import { asReports, padded, reportsOf } from "../lib/reports.js"
 import { drawFrom, typed, vectors } from "./vectors.js"
 
 const { plan } = vectors("plan")
@@ -14,10 +14,10 @@ people.forEach((person, number) =>
     const encoded = new Map(plan.survey.question.map((q) => [q.id, encode(q, typed(q, person.answers[q.id]))]))
     const reports = await Promise.all(
       plan.messages.map(async (message, i) => {
-        const { words, flipped, reports } = person.messages[i]
+        const { words, chosen, flipped, reports } = person.messages[i]
         const source = drawFrom(words ?? [])
         const own = flipped
-          ? unlinked(plan, message, encoded.get(message.questions[0]), flipped)
+          ? asReports(plan, message, chosen, flipped)
           : await reportsOf(plan, message, encoded, source.draw, null)
         assert.deepEqual(own.map(toHex), reports)
         assert.equal(source.left(), 0)

@@ -1,5 +1,6 @@
 """The vectors against the library, and against a reader that shares nothing with it."""
 
+import itertools
 import json
 import re
 from fractions import Fraction
@@ -104,16 +105,51 @@ def test_reports_are_the_records_with_their_flips(person):
     """From the drawn words by the other reader, one lane after the other."""
     plan = Plan.load(make_vectors.VECTORS / "plan.json")
     for message, given in zip(plan.messages, person["messages"], strict=True):
-        record = int.from_bytes(hexed(given["record"]), "little")
         reports = [int.from_bytes(hexed(each), "little") for each in given["reports"]]
         if isinstance(message, Cells):
-            chosen = {bit for bit in range(message.record_bits) if record >> bit & 1}
-            assert set(reports) == chosen ^ set(given["flipped"])
+            assert set(reports) == set(given["chosen"]) ^ set(given["flipped"])
             continue
+        record = int.from_bytes(hexed(given["record"]), "little")
         words = iter([int(word, 16) for word in given["words"]])
         noise = message.noise_numerator
         flips = wire.flips(noise, message.record_bits, message.copies, words)
         assert reports == [record ^ flip for flip in flips] and list(words) == []
+
+
+@pytest.mark.parametrize("person", parameters("cells", "people"))
+def test_cells(person):
+    """Which cells a person is in, by the other reader; what is sent is that with its flips."""
+    plan = Plan.load(make_vectors.VECTORS / "cells-plan.json").content
+    known = {question["id"]: question for question in plan["survey"]["question"]}
+    above = 0
+    for at, (message, given) in enumerate(zip(plan["messages"], person["messages"], strict=True)):
+        questions = [known[id] for id in message["questions"]]
+        assert wire.cell_count(questions) == vectors("cells")["counts"][at]
+        found = wire.cells(questions, person["answers"])
+        assert given["chosen"] == sorted(found)
+        assert given["says"] == [found[cell] for cell in given["chosen"]]
+        reports = [int.from_bytes(hexed(each), "little") for each in given["reports"]]
+        assert reports == sorted(set(given["chosen"]) ^ set(given["flipped"]))
+        above += max(reports, default=0) >= 2**31
+    assert above  # a shift by 32 bits would lose it
+
+
+def test_the_cells_of_the_other_reader_are_those_of_a_list():
+    """Every table that can be listed: the last question's answers run fastest."""
+    plan, listed = Plan.load(make_vectors.VECTORS / "cells-plan.json").content, 0
+    known = {question["id"]: question for question in plan["survey"]["question"]}
+    for message, count in zip(plan["messages"], vectors("cells")["counts"], strict=True):
+        questions = [known[id] for id in message["questions"]]
+        if count > 1000 or wire.is_bit(questions):
+            continue
+        tables = wire.crossed(questions)
+        rows = [row for t in tables for row in itertools.product(*map(wire.axis, t))]
+        assert len(rows) == count
+        for person in vectors("cells")["people"]:
+            for cell, says in wire.cells(questions, person["answers"]).items():
+                assert rows[cell] == tuple(says.values())
+                listed += 1
+    assert listed > 20
 
 
 @pytest.mark.parametrize("given", parameters("devices", "amounts", "right"))
@@ -148,7 +184,7 @@ def test_permanent_sets(person):
             found = wire.permanent_set(
                 secret,
                 given["series"],
-                message.ids[0],
+                message.ids,
                 given["chosen"],
                 message.record_bits,
                 message.noise_numerator,

@@ -1,0 +1,81 @@
+import type { Encoded } from "./encode.js"
+import { answersOf, bitsOf, isMemoised, type Multi, type Question } from "./questions.js"
+
+/** Of a question of which one option at most can be chosen. */
+export const NONE_CHOSEN = "none chosen"
+const MOST_CELLS = 2 ** 32
+const AT_ONCE = 2 ** 20
+
+/** Whether one person can give several answers at once. */
+const allowsSeveral = (question: Question): question is Multi => question.type === "multi" && question.at_most > 1
+
+const others = (questions: Question[]): Question[] => questions.filter((question) => !allowsSeveral(question))
+
+/** The answers along a question's axis of cells, in the order of their numbers. */
+function cellAnswers(question: Question): string[] {
+  const one = question.type === "multi" && question.at_most === 1
+  return [...answersOf(question), ...(one ? [NONE_CHOSEN] : [])]
+}
+
+/** How many combinations of answers there are; one of no questions. */
+const combinations = (questions: Question[]): number =>
+  questions.reduce((cells, question) => cells * cellAnswers(question).length, 1)
+
+/** Whether one question with two answers is a single bit, set for the second. */
+const isSingle = (questions: Question[]): boolean =>
+  questions.length === 1 && !allowsSeveral(questions[0]) && cellAnswers(questions[0]).length === 2
+
+/** Whether there are cells "any" behind those of the options: a person can choose none, and others are asked as well. */
+const hasAny = (questions: Question[]): boolean => questions.length > 1 && questions.some(allowsSeveral)
+
+/** Whether some questions have cells that this client can send. */
+export const haveCells = (questions: Question[]): boolean =>
+  questions.every((question) => question.type !== "text" && !question.randomizer && !question.open) &&
+  questions.every((question) => isMemoised(question) === isMemoised(questions[0])) &&
+  questions.filter(allowsSeveral).length < 2 &&
+  combinations(questions) <= MOST_CELLS
+
+export const cellCount = (questions: Question[]): number =>
+  isSingle(questions) ? 1 : combinations(questions) + (hasAny(questions) ? combinations(others(questions)) : 0)
+
+/** How many cells one person is in at most. */
+export const mostCells = (questions: Question[]): number =>
+  (questions.find(allowsSeveral)?.at_most ?? 1) + Number(hasAny(questions))
+
+/** The numbers of the cells that a person is in: of the answers, the last question's run fastest. */
+export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>): number[] {
+  const places = (question: Question): number[] => {
+    const set = encoded.get(question.id) as number[]
+    if (allowsSeveral(question)) return set
+    return [bitsOf(question) === 1 ? set.length : (set[0] ?? cellAnswers(question).length - 1)]
+  }
+  if (isSingle(questions)) return places(questions[0])[0] ? [0] : []
+  const numbers = (axes: Question[]): number[] =>
+    axes.reduce(
+      (found, question) => found.flatMap((cell) => places(question).map((at) => cell * cellAnswers(question).length + at)),
+      [0],
+    )
+  const any = hasAny(questions) ? numbers(others(questions)).map((cell) => combinations(questions) + cell) : []
+  return [...numbers(questions), ...any]
+}
+
+/** What a cell says: an answer to each of its questions. A cell "any" has none to the one that allows several. */
+export function saidByCell(questions: Question[], cell: number): { question: string; answers: [string] }[] {
+  if (isSingle(questions)) return [{ question: questions[0].id, answers: [cellAnswers(questions[0])[1]] }]
+  const options = combinations(questions)
+  let rest = cell % options
+  return (cell < options ? questions : others(questions)).reduceRight<{ question: string; answers: [string] }[]>((said, question) => {
+    const answers = cellAnswers(question)
+    const at = rest % answers.length
+    rest = (rest - at) / answers.length
+    return [{ question: question.id, answers: [answers[at]] }, ...said]
+  }, [])
+}
+
+/** The cells below `count` for which `flips` says so, asked for a part of them at a time: there may be 2^32 and more. */
+export async function inParts(count: number, flips: (first: number, size: number) => number[] | Promise<number[]>): Promise<number[]> {
+  const found: number[] = []
+  for (let first = 0; first < count; first += AT_ONCE)
+    for (const at of await flips(first, Math.min(AT_ONCE, count - first))) found.push(first + at)
+  return found
+}
