@@ -3,6 +3,7 @@ import { fieldOf, Wrong } from "./fields.js"
 import * as sdk from "./incrowd-sdk.js"
 import { arrive } from "./arriving.js"
 import { Outbox } from "./outbox.js"
+import { areMixed } from "./pieces.js"
 import { promise, whoCouldCheat } from "./promise.js"
 import { review } from "./review.js"
 import { firstLanguage, Words } from "./words.js"
@@ -201,14 +202,15 @@ async function drawReview(answers) {
   const { survey } = arrived
   const section = document.getElementById("review")
   section.hidden = false
-  const table = el("div", { class: "scroll" }, review(survey, answers, await outbox.example(answers), words))
+  const drawn = async () => review(survey, answers, await outbox.example(answers), areMixed(config, survey.bundle), words)
+  const table = el("div", { class: "scroll" }, await drawn())
   const redraw = async () => {
-    table.replaceChildren(review(survey, answers, await outbox.example(answers), words))
+    table.replaceChildren(await drawn())
     status.textContent = words.say("drawn_again")
   }
   section.replaceChildren(
     el("h2", { id: "review-title" }, words.say("before")),
-    el("p", {}, words.say("example_is")),
+    el("p", {}, words.say(survey.bundle.plan.messages.some(({ cells }) => cells) ? "example_pieces" : "example_is")),
     table,
     el("p", {}, el("button", { type: "button", onclick: redraw }, words.say("draw_again"))),
     el("p", { class: "quiet" }, words.say("real_draw")),

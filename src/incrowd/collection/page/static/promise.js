@@ -1,4 +1,5 @@
 import { el } from "./dom.js"
+import { areMixed, inventedPieces } from "./pieces.js"
 
 const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
 
@@ -17,12 +18,21 @@ export function promise(config, bundle, words) {
       "section",
       { class: "promise", "aria-labelledby": "promise-title" },
       el("h2", { id: "promise-title" }, words.say("promised")),
-      el("p", { class: "claim" }, words.say("noise")),
+      claims(config, bundle, words).map((text) => el("p", { class: "claim" }, text)),
       el("p", {}, words.say(key, values)),
       about,
       config.promise.permanent ? el("p", {}, words.say("permanent", { local: figure(config.promise.local_factor, words) })) : null,
     ),
   ]
+}
+
+/** What hides an answer: the noise in a joint report, and of cells above all what they are mixed with. */
+function claims(config, { local_only, plan }, words) {
+  const cells = plan.messages.filter((message) => message.cells)
+  if (!cells.length) return [words.say("noise")]
+  const values = { crowd: config.promise.crowd, invented: Math.min(...cells.map((message) => inventedPieces(plan, message))) }
+  const travels = words.say(areMixed(config, { local_only }) ? "pieces" : "pieces_local", values)
+  return cells.length < plan.messages.length ? [travels, words.say("noise_rest")] : [travels]
 }
 
 /** Who could break the promise, and how: this page's own host among them. */
@@ -33,7 +43,8 @@ export function whoCouldCheat(config, bundle, short, pinned, words) {
     host: location.host,
     factor: figure(config.promise.local_factor, words),
   }
-  const kinds = ["cheat_shuffler", "cheat_both", "cheat_host", bundle.codes ? "cheat_codes" : "cheat_open"]
+  const both = bundle.plan.messages.some(({ cells }) => cells) ? "cheat_both_pieces" : "cheat_both"
+  const kinds = ["cheat_shuffler", both, "cheat_host", bundle.codes ? "cheat_codes" : "cheat_open"]
   return [
     el(
       "section",

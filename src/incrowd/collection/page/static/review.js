@@ -1,19 +1,17 @@
 import { el, said } from "./dom.js"
 import { toldOf } from "./fields.js"
+import { pieces } from "./pieces.js"
 
-const MOST_SHOWN = 5 // of the numbers that are reports of their own
-
-/** What a person answered, beside an example of what could be sent. */
-export function review(survey, answers, example, words) {
-  const { question: questions } = survey.bundle.plan.survey
+/** What a person answered, beside an example of what could be sent. mixed: with what others send. */
+export function review({ bundle: { plan } }, answers, example, mixed, words) {
   const heads = ["question", "your_answer", "example"].map((key) => el("th", { scope: "col" }, words.say(key)))
-  const rows = questions.map((question) =>
+  const rows = plan.survey.question.map((question) =>
     el(
       "tr",
       {},
       said("th", words.question(question), { scope: "row" }),
       el("td", { "data-head": words.say("your_answer") }, answered(question, answers[question.id], words)),
-      el("td", { "data-head": words.say("example") }, couldBeSent(survey.bundle.plan, question, example, words)),
+      el("td", { "data-head": words.say("example") }, couldBeSent(plan, question, { answer: answers[question.id], example, mixed }, words)),
     ),
   )
   return el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))
@@ -30,18 +28,29 @@ function answered(question, answer, words) {
   return question.type === "text" ? answer : listed(question, [answer], words)
 }
 
-function couldBeSent(plan, question, example, words) {
-  const found = example.flat().filter((one) => one.question === question.id)
-  const { cells, copies } = plan.messages.find((message) => message.questions.includes(question.id))
-  if (cells) {
-    const shown = found.slice(0, MOST_SHOWN).flatMap((one) => one.answers)
-    const rest = found.length - shown.length
-    return found.length
-      ? [listed(question, shown, words), rest ? ` ${words.say("more_numbers", { rest })}` : ""]
-      : words.say("nothing_sent")
-  }
-  const more = copies > 1 ? ` ${words.say("more_copies", { rest: copies - 1 })}` : ""
-  return [ticked(question, found[0].answers, words), more].flat()
+/** Of every message of cells beside the first of its questions; a joint report is told once. */
+function couldBeSent(plan, question, { answer, example, mixed }, words) {
+  const holding = plan.messages.flatMap((message, at) => (message.questions.includes(question.id) ? [{ message, reports: example[at] }] : []))
+  if (!holding.length) return answered(question, answer, words) // open
+  const joint = holding.find(({ message }) => !message.cells)
+  const cells = holding.filter(({ message }) => message.cells)
+  return [
+    joint ? inReport(question, joint, words) : null,
+    cells.map(({ message, reports }) =>
+      message.questions[0] === question.id ? pieces(plan, message, reports, mixed, words) : beside(plan, message, words),
+    ),
+  ]
+}
+
+function inReport(question, { message: { copies }, reports: [first] }, words) {
+  const { answers } = first.find((one) => one.question === question.id)
+  return [ticked(question, answers, words), copies > 1 ? ` ${words.say("more_copies", { rest: copies - 1 })}` : ""]
+}
+
+/** Where the pieces of a message stand. */
+function beside(plan, { questions }, words) {
+  const first = plan.survey.question.find(({ id }) => id === questions[0])
+  return el("div", { class: "quiet" }, words.say("together_with"), " ", said("span", words.question(first)))
 }
 
 function ticked(question, answers, words) {

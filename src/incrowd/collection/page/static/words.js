@@ -47,7 +47,7 @@ export class Words {
 
   answer({ type, labels }, answer) {
     if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
-    const own = { yes: "yes", no: "no", "no answer": "no_answer" }[answer]
+    const own = { yes: "yes", no: "no", "no answer": "no_answer", ...(type === "multi" && { "none chosen": "none" }) }[answer]
     if (own) return { text: this.say(own), lang: null }
     return type === "amount" ? { text: this.number(Number(answer)), lang: null } : this.#of(this.#range(answer))
   }
