@@ -1,0 +1,342 @@
+"""Which questions to cross: a search for the messages of cells with the smallest inflation.
+
+The inflation of a table is its variance over that of sampling alone: the people over the effective
+sample size.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations, compress
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.planner.covers import Cost, cheapest_cover, without_contained
+from incrowd.planner.effects import (
+    Effects,
+    Ids,
+    Variable,
+    crossable,
+    excess_alone,
+    footprint,
+    indicators,
+    size,
+)
+from incrowd.planner.leak_shares import (
+    STEPS,
+    Limits,
+    Use,
+    Vector,
+    local_prices,
+    scaled,
+    smallest_excess,
+)
+
+LARGE = 1000  # cells; a table of more gets one equal share of the leak
+CLOSE_ENOUGH = 1.02  # times the smallest inflation: within it the fewest reports decide
+GAIN = 1e-4  # the least relative gain for which a search goes on
+ROUGH = 60  # steps of an evaluation while searching: half a percent of the excess
+REPRICINGS = 2  # of leaks by what they add to the local epsilon
+MOVES = 32  # tried in one step, those that change the cost least
+MOST_MERGERS = 4000  # of two messages each, that are looked at in one step
+WORK = 6e7  # terms times messages of all evaluations together
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Wanted tables, as sets of places of variables, and what all messages may use.
+
+    mean: make the mean of the tables' inflations small, else the largest. Every table has to be
+    `crossable`.
+    """
+
+    variables: tuple[Variable, ...]
+    tables: tuple[Ids, ...]
+    limits: Limits
+    mean: bool = False
+
+    def among(self, ids: Ids) -> list[Variable]:
+        """The variables at these places."""
+        return [self.variables[i] for i in sorted(ids)]
+
+    def is_large(self, ids: Ids) -> bool:
+        """Whether a message has so many cells that it would starve the others."""
+        return size(self.among(ids)) > LARGE
+
+    @cached_property
+    def small(self) -> tuple[Ids, ...]:
+        """The tables whose inflation is made small, without those that lie in another one."""
+        return without_contained([t for t in self.tables if not self.is_large(t)])
+
+    @cached_property
+    def large(self) -> tuple[Ids, ...]:
+        """The others, which get an equal share of the leak each."""
+        return without_contained([t for t in self.tables if self.is_large(t)])
+
+    @cached_property
+    def effects(self) -> Effects:
+        """The terms of the small tables."""
+        return Effects.of(self.variables, self.small)
+
+
+class Candidate(NamedTuple):
+    """Some messages, the small ones first, each with the leak 1 / v per bit that can change.
+
+    excess: how much the inflation of the small tables, the largest or the mean, is above 1.
+    volume: reports or slots over what is allowed.
+    """
+
+    messages: tuple[Ids, ...]
+    leaks: tuple[float, ...]
+    excess: float
+    use: Use
+    volume: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether a person sends no more than is allowed."""
+        return self.volume <= 1 + ROUNDING
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What a search makes small: first the volume that is too much, then the inflation."""
+        return (1.0 if self.fits else self.volume), self.excess
+
+
+RANK = attrgetter("rank")
+
+
+def search(problem: Problem) -> tuple[Candidate, ...]:
+    """The messages worth certifying: the cheapest of those close to the best, then the best.
+
+    They keep the limits in the limit of a large crowd; none, if nothing that was tried does. The
+    search starts from a message for each table and from the cheapest cover without least squares
+    (`incrowd.planner.covers`); then it merges messages and takes tables out of them as long as
+    the inflation falls, after least squares over all messages. Cheap is what sends few reports.
+    """
+    trials = _Trials(problem, {}, [0.0])
+    starts = [trials.of(problem.small)]
+    if problem.small:
+        starts.append(trials.of(_cover(problem, None)))
+    best = min(starts, key=RANK)
+    if problem.small and _capped(problem, best):
+        starts.append(trials.of(_cover(problem, best)))
+    for start in sorted(starts, key=RANK):
+        _descend(trials, start)
+    fitting = sorted((c for c in trials.seen.values() if c.fits), key=RANK)
+    near = [c for c in fitting if 1 + c.excess <= CLOSE_ENOUGH * (1 + fitting[0].excess)]
+    cheapest = sorted(near, key=lambda candidate: candidate.use.reports)[:1]
+    chosen = dict.fromkeys(_small(problem, c) for c in (*cheapest, *fitting[:1]))
+    return tuple(evaluate(problem, messages) for messages in chosen)
+
+
+def inflations(problem: Problem, messages: Sequence[Ids], leaks: Sequence[float]) -> list[float]:
+    """The inflation of every wanted table, after least squares over all messages.
+
+    Of a table with more than 1,000 cells: by its own message alone.
+    """
+    effects = Effects.of(problem.variables, [t for t in problem.tables if not problem.is_large(t)])
+    excess = iter(effects.weights @ (1 / (effects.precisions(messages) @ np.array(leaks))))
+    pairs = list(zip(messages, leaks, strict=True))
+    return [
+        1 + min(excess_alone(problem.among(m)) / leak for m, leak in pairs if table <= m)
+        if problem.is_large(table)
+        else 1 + float(next(excess))
+        for table in problem.tables
+    ]
+
+
+def evaluate(
+    problem: Problem, small: Sequence[Ids], steps: int = STEPS, useful: float = math.inf
+) -> Candidate:
+    """The best leaks of messages that hold all small tables, beside those of the large ones.
+
+    steps: at most, towards the best leaks. useful: above which it may be any larger one instead.
+    """
+    messages = (*small, *problem.large)
+    footprints = [footprint(problem.among(message)) for message in messages]
+    changed = np.array([each.changed for each in footprints], float)
+    equal = 1 / (changed * len(messages))
+    if not small:
+        return _candidate(problem, messages, equal, 0.0)
+    precisions = problem.effects.precisions(small)
+    start = np.array([excess_alone(problem.among(message)) for message in small])
+    part, priced_by_leak = len(small) / len(messages), changed[: len(small)]
+
+    def priced(prices: Vector, useful: float = math.inf) -> Candidate:
+        leaks, excess = smallest_excess(
+            precisions,
+            problem.effects.weights,
+            prices,
+            mean=problem.mean,
+            start=start,
+            steps=steps,
+            useful=useful,
+        )
+        share = part / float(priced_by_leak @ leaks)
+        shared = np.append(share * leaks, equal[len(small) :])
+        return _candidate(problem, messages, shared, excess / share)
+
+    best = priced(priced_by_leak, useful * part * problem.limits.leak)
+    if best.excess < useful and _locally_capped(problem, best):
+        for _ in range(REPRICINGS):
+            prices = local_prices(footprints, np.array(best.leaks))
+            best = min(best, priced(prices[: len(small)]), key=RANK)
+    return best
+
+
+def _candidate(
+    problem: Problem, messages: tuple[Ids, ...], leaks: Vector, excess: float
+) -> Candidate:
+    """Leaks in these proportions, as large as the limits allow. excess: at these leaks."""
+    footprints = [footprint(problem.among(message)) for message in messages]
+    scale = scaled(footprints, leaks, problem.limits)
+    use = Use.of(footprints, scale * leaks, problem.limits.tail)
+    volume = use.volume(problem.limits)
+    return Candidate(messages, tuple((scale * leaks).tolist()), excess / scale, use, volume)
+
+
+def _small(problem: Problem, candidate: Candidate) -> tuple[Ids, ...]:
+    return candidate.messages[: len(candidate.messages) - len(problem.large)]
+
+
+def _locally_capped(problem: Problem, candidate: Candidate) -> bool:
+    return candidate.use.leak < problem.limits.leak * (1 - GAIN)
+
+
+def _capped(problem: Problem, candidate: Candidate) -> bool:
+    """Whether more than the leak limits some messages, so that crossing more may help."""
+    return _locally_capped(problem, candidate) or not candidate.fits
+
+
+class _Trials(NamedTuple):
+    """Sets of messages that were evaluated, and the work that it took."""
+
+    problem: Problem
+    seen: dict[frozenset[Ids], Candidate]
+    work: list[float]
+
+    def of(self, messages: Sequence[Ids], useful: float = math.inf) -> Candidate:
+        """Of messages that lie in others nothing is left. useful: as `evaluate` has it."""
+        key = frozenset(without_contained(messages))
+        if key not in self.seen:
+            self.work[0] += len(self.problem.effects.members) * len(key)
+            self.seen[key] = evaluate(self.problem, sorted(key, key=sorted), ROUGH, useful)
+        return self.seen[key]
+
+
+class _Move(NamedTuple):
+    """Messages that others take the place of. cost: of the new ones, less that of the old."""
+
+    removed: frozenset[Ids]
+    added: tuple[Ids, ...]
+    cost: float
+
+    def on(self, messages: Sequence[Ids]) -> tuple[Ids, ...]:
+        """All messages after the move."""
+        return (*(m for m in messages if m not in self.removed), *self.added)
+
+
+def _descend(trials: _Trials, current: Candidate) -> None:
+    """Moves to better messages, until there are none or it was work enough.
+
+    All moves that help and do not meet are made at once, if that is better than the best of them.
+    """
+    problem = trials.problem
+    while trials.work[0] < WORK:
+        here = _small(problem, current)
+        moves = heapq.nsmallest(MOVES, _moves(problem, current), key=attrgetter("cost"))
+        useful = current.excess if current.fits else math.inf
+        after = [trials.of(move.on(here), useful) for move in moves]
+        tried = sorted((each.rank, i) for i, each in enumerate(after))
+        helpful = [moves[i] for rank, i in tried if _better(rank, current)]
+        if not helpful:
+            return
+        together, gone = here, set[Ids]()
+        for move in helpful:
+            if gone.isdisjoint(move.removed):
+                together, gone = move.on(together), gone | move.removed
+        held = (*together, *problem.small)  # two moves can each rely on the other's message
+        current = min(trials.of(helpful[0].on(here)), trials.of(held), key=RANK)
+
+
+def _better(rank: tuple[float, float], current: Candidate) -> bool:
+    volume, excess = current.rank
+    return rank[0] < volume * (1 - GAIN) or (rank[0] <= volume and rank[1] < excess * (1 - GAIN))
+
+
+def _moves(problem: Problem, candidate: Candidate) -> Iterator[_Move]:
+    """All steps from some messages, with what they cost without least squares."""
+    capped = _capped(problem, candidate)
+    cost = _cost(problem, candidate if capped else None)
+    messages = _small(problem, candidate)
+    yield from _mergers(problem, messages, cost, disjoint=capped)
+    for message in messages:
+        others = [m for m in messages if m != message]
+        for added in _divisions(problem, message, others):
+            saved = cost(message) + sum(cost(m) for m in others if any(m <= a for a in added))
+            yield _Move(frozenset({message}), added, sum(map(cost, added)) - saved)
+
+
+def _mergers(
+    problem: Problem, messages: Sequence[Ids], cost: Cost, *, disjoint: bool
+) -> Iterator[_Move]:
+    """Two messages become one, which takes the place of all others inside as well."""
+    pairs = combinations(messages, 2)
+    possible = {one | other for one, other in pairs if disjoint or one & other}
+    unions = heapq.nsmallest(MOST_MERGERS, (u for u in possible if cost(u) < math.inf), key=cost)
+    outside = 1 - indicators(unions, len(problem.variables))
+    contained = outside @ indicators(messages, len(problem.variables)).T == 0
+    costs = np.array(list(map(cost, messages)))
+    for union, inside in zip(unions, contained, strict=True):
+        removed = frozenset(compress(messages, inside))
+        yield _Move(removed, (union,), cost(union) - float(costs[inside].sum()))
+
+
+def _divisions(problem: Problem, message: Ids, others: Sequence[Ids]) -> Iterator[tuple[Ids, ...]]:
+    """What can take the place of a message: its tables one by one, or one of them beside the
+    union of the rest, or in another message."""
+    tables = [t for t in problem.small if t <= message and not any(t <= m for m in others)]
+    if frozenset(tables) == {message}:
+        return
+    yield tuple(tables)
+    for table in tables:
+        rest = frozenset(i for t in tables if t != table for i in t)
+        if rest and rest != message:
+            yield table, rest
+            for other in others:
+                if other & table and crossable(problem.among(other | table)):
+                    yield other | table, rest
+
+
+def _cost(problem: Problem, candidate: Candidate | None) -> Cost:
+    """What a message costs if all tables are to have the same inflation, without least squares.
+
+    Its leak, times the excess of the inflation; if some messages are given, the sum of the shares
+    of all limits that are used up at their inflation.
+    """
+    limits = problem.limits
+
+    def cost(ids: Ids) -> float:
+        variables = problem.among(ids)
+        if not crossable(variables) or size(variables) > LARGE:
+            return math.inf
+        sent, needed = footprint(variables), excess_alone(variables)
+        if candidate is None:
+            return sent.changed * needed
+        use = Use.of([sent], np.array([needed / candidate.excess]), limits.tail)
+        return sum(used / most for used, most in zip(use, limits, strict=False))
+
+    return lru_cache(maxsize=None)(cost)
+
+
+def _cover(problem: Problem, candidate: Candidate | None) -> tuple[Ids, ...]:
+    """The messages that hold all small tables and cost least."""
+    return cheapest_cover(problem.small, _cost(problem, candidate), disjoint=candidate is not None)

@@ -1,0 +1,142 @@
+"""How messages of cells share what may leak: the smallest inflation of their tables.
+
+In the large-N limit a message whose bits have the noise variance v leaks 1 / v per bit that can
+change (docs/mathematics.md#large-crowds). The inflation of a table, its variance over that of
+sampling, exceeds 1 by a convex function of the leaks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import lambertw
+
+from incrowd.planner.effects import Footprint
+
+Vector = np.ndarray
+CLOSE = 1e-4  # relative error of the excess, of which a lower bound is known
+STEPS = 2000
+
+
+class Limits(NamedTuple):
+    """What all messages of one person together may use.
+
+    leak: the sum over bits that can change of 1 / v; mu^2 N of the promise. local_epsilon: the sum
+    of ln(p / q) over the same bits. reports: expected, of who sets as many bits as can be. slots:
+    places in an upload; the chance that a person's reports exceed those of some message is `tail`.
+    """
+
+    leak: float
+    local_epsilon: float = math.inf
+    reports: float = math.inf
+    slots: float = math.inf
+    tail: float = 1e-14
+
+
+class Use(NamedTuple):
+    """What messages use of the limits, all per person."""
+
+    leak: float
+    local_epsilon: float
+    reports: float
+    slots: float
+
+    @classmethod
+    def of(cls, footprints: Sequence[Footprint], leaks: Vector, tail: float) -> Use:
+        """leaks: of each bit that can change, for every message."""
+        bits, changed, ones, _ = map(np.array, zip(*footprints, strict=True))
+        flips = 1 / (1 + np.exp(log_odds(leaks)))
+        return cls(
+            float(changed @ leaks),
+            float(changed @ log_odds(leaks)),
+            float(np.sum(ones + bits * flips)),
+            float(np.minimum(ones + _most_flips(bits * flips, tail / len(bits)), bits).sum()),
+        )
+
+    def volume(self, limits: Limits) -> float:
+        """Reports or slots over what is allowed, whichever is more: at most 1 if they fit."""
+        return max(self.reports / limits.reports, self.slots / limits.slots)
+
+
+def log_odds(leaks: Vector) -> Vector:
+    """ln(p / q) of bits with the leak 1 / v = (p - q)^2 / (p q) = 4 sinh(ln(p / q) / 2)^2."""
+    return np.asarray(2 * np.arcsinh(np.sqrt(leaks) / 2))
+
+
+def smallest_excess(
+    precisions: Vector,
+    weights: Vector,
+    prices: Vector,
+    *,
+    mean: bool,
+    start: Vector,
+    steps: int = STEPS,
+    useful: float = math.inf,
+) -> tuple[Vector, float]:
+    """The leaks at which tables have the smallest inflation, and how much that is above 1.
+
+    precisions: of each term by each message at leak 1, shape (terms, messages). weights: of each
+    term in each table, shape (tables, terms). prices: of a unit of leak, shape (messages,); all
+    messages together cost 1. mean: the mean of all tables' inflations is made small, else the
+    largest. The excess is within the relative error `close` of the smallest, unless that is above
+    `useful` or takes more than 2,000 steps.
+
+    Steps are multiplicative. With multipliers m of the tables, f = sum of m times their excess and
+    g its derivatives, no leaks that cost 1 make f smaller than f^2 / max(-g / prices): f is a sum
+    of k / (a linear form), so that Cauchy's inequality bounds it.
+    Proof: docs/mathematics.md#inflation.
+    """
+    leaks = start / (prices @ start)
+    best, best_leaks, bound = math.inf, leaks, 0.0
+    multipliers = np.full(len(weights), 1 / len(weights))
+    for step in range(steps):
+        precision = precisions @ leaks
+        excess = weights @ (1 / precision)
+        if not mean:
+            multipliers = multipliers * excess if step else excess
+            multipliers = multipliers / multipliers.sum()
+        weighted = float(multipliers @ excess)
+        reached = weighted if mean else float(excess.max())
+        if reached < best:
+            best, best_leaks = reached, leaks
+        slopes = (multipliers @ weights / precision**2) @ precisions / prices
+        bound = max(bound, weighted**2 / float(slopes.max()))
+        if best <= bound * (1 + CLOSE) or bound > useful:
+            break
+        leaks = leaks * np.sqrt(slopes)
+        leaks = leaks / (prices @ leaks)
+    return best_leaks, best
+
+
+def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: Limits) -> float:
+    """By what these leaks can be multiplied until the leak or the local epsilon is reached."""
+    changed = np.array([each.changed for each in footprints], float)
+    most = limits.leak / float(changed @ leaks)
+
+    def beyond(scale: float) -> float:
+        return float(changed @ log_odds(scale * leaks)) - limits.local_epsilon
+
+    if beyond(most) <= 0:
+        return most
+    return float(brentq(beyond, 0.0, most, rtol=1e-12))
+
+
+def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
+    """What a little more leak adds to the local epsilon: the derivative of ln(p / q)."""
+    changed = np.array([each.changed for each in footprints], float)
+    return np.asarray(changed / np.sqrt(leaks * (leaks + 4)))
+
+
+def _most_flips(mean: Vector, tail: float) -> Vector:
+    """Whole numbers that sums of independent bits exceed with at most that chance each.
+
+    Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(1 + u)
+    that is the tail where u exp(u) = (-ln(tail) / m - 1) / e.
+    """
+    mean = np.maximum(mean, 1e-300)
+    needed = lambertw((-math.log(tail) / mean - 1) / math.e).real
+    return np.asarray(np.ceil(mean * np.exp(1 + needed)))
