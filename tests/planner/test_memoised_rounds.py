@@ -8,9 +8,9 @@ import incrowd
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.errors import PlanError
-from incrowd.planner.groups import ways
 from incrowd.planner.sent import sent_by
 from incrowd.planner.spending import check_left, spent
+from incrowd.planner.ways import ways
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import repeats
 from tests.oracles.published import Published

@@ -9,7 +9,7 @@ import pytest
 import incrowd
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.expectation import Axis, guessed_error
+from incrowd.planner.expectation import Axis, guessed_excess
 from incrowd.planner.planner import recertify
 from incrowd.planner.precision import expected_error, plan_error
 from incrowd.workflow.forecast import forecast
@@ -18,7 +18,7 @@ from tests.planner.conftest import pairs_survey, yes_no_survey
 
 def guessed(made):
     """What the planner makes small: the error if all answers are equally common."""
-    return guessed_error(made.survey, made.messages)
+    return guessed_excess(made.survey, made.messages)
 
 
 def simulated_error(made, share, trials, seed):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from incrowd.sampling.unlinked import as_reports, set_bits
 from scipy.stats import chi2
 
 import incrowd
@@ -16,7 +17,6 @@ from incrowd.encoding.people import People
 from incrowd.errors import TableError
 from incrowd.sampling import unlinked
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.unlinked import as_reports, set_bits
 from incrowd.workflow.randomize import randomize_message
 from tests.conftest import unlinked_survey
 
