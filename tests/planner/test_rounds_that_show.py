@@ -39,7 +39,7 @@ NAMED = "as if they carried names"
 
 def asked(*questions, crowd=200, rounds=52, epsilon=1.0, delta=1e-6, by="shuffle", **more):
     privacy = {"epsilon": epsilon, "delta": delta, "analysis": by}
-    raw = {"name": "P1", "crowd": crowd, "rounds": rounds, "privacy": privacy}
+    raw = {"name": "P1", "crowd": crowd, "rounds": rounds, "privacy": privacy, "tables": "any"}
     return incrowd.Survey.of(raw | {"question": list(questions)} | more)
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.planner.cell_search import LARGE
 from incrowd.planner.expectation import Axis, relative_noise
 
 LEAST_V, MOST_V = 1e-7, 1e8
@@ -44,6 +45,18 @@ class Load(NamedTuple):
     copies: tuple[int, ...]
     tables: tuple[tuple[Axis, ...], ...]
     most_v: float = math.inf
+
+    @property
+    def large(self) -> bool:
+        """Whether all its tables have more than 1,000 cells."""
+        sizes = [math.prod(axis.cells for axis in axes) for axes in self.tables]
+        return bool(sizes) and min(sizes) > LARGE
+
+    def with_leak(self, leak: float) -> Load:
+        """The same message for no table, with one copy that leaks so much."""
+        exponent = (math.log1p(leak / self.times) - self.fixed) / max(self.distance, 1)
+        v = min(self.most_v, 1 / math.expm1(exponent)) if exponent > 0 else self.most_v
+        return self._replace(copies=self.copies[:1], tables=(), most_v=v)
 
 
 class Share(NamedTuple):

@@ -122,12 +122,12 @@ def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
     """
     tables = weighed(survey)
     precision = precision_by_cells(survey, messages, tables)
-    for message in messages:
-        if not message.cells:
-            held = np.array([message.holds(ids) for ids in tables])
+    joint = [message for message in messages if not message.cells]
+    for i, ids in enumerate(tables):
+        for message in (each for each in joint if each.holds(ids)):
             v = 0.0 if message.noise is None else 1 / message.noise.excess
-            noise = [float(relative_noise(table_axes(survey, ids), v)) for ids in tables]
-            precision = precision + held * message.independent_copies / np.array(noise)
+            noise = float(relative_noise(table_axes(survey, ids), v))
+            precision[i] += message.independent_copies / noise
     small = np.array([not too_large(survey, ids) for ids in tables])
     excess = 1 / precision[small if small.any() else slice(None)]
     return float(excess.max() if survey.objective == "largest" else excess.mean())

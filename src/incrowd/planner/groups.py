@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
 from operator import attrgetter
 from typing import NamedTuple
@@ -86,6 +86,7 @@ class Search(NamedTuple):
         loads = {
             group: self.load(group, homes[group], copies, self._wide(group)) for group in groups
         }
+        loads = dict(zip(loads, self._sharing(loads.values()), strict=True))
         ordered = sorted(loads.values(), key=repr)
         key = frozenset(Counter(ordered).items())
         if key not in self.seen:
@@ -124,7 +125,8 @@ class Search(NamedTuple):
             self.load(i, homes[i], (k,), as_cells)
             for i, k, as_cells in zip(ids, copies, cells, strict=True)
         ]
-        found = allocate(loads, self.limits._replace(budget=sum(copies), points=FINE))
+        limits = self.limits._replace(budget=sum(copies), points=FINE)
+        found = allocate(self._sharing(loads), limits)
         equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
         return Grouping(tuple(groups), tuple(cells), found or equal)
 
@@ -154,6 +156,17 @@ class Search(NamedTuple):
         if any(q.asked_memoised for q in questions):
             copies = copies[:1]  # more buy nothing if all are the same
         return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
+
+    def _sharing(self, loads: Collection[Load]) -> list[Load]:
+        """The same, but that messages of too many cells alone get an equal part of what may leak.
+
+        They stand outside of the inflation, which would starve all others for them.
+        """
+        large = [load.large for load in loads]
+        if all(large):
+            return list(loads)
+        part = self.limits.signal / len(loads)
+        return [load.with_leak(part) if load.large else load for load in loads]
 
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
