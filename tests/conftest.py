@@ -98,10 +98,9 @@ KINDS = {
         ],
         "message": [{"questions": ["a"], "copies": 2}, {"questions": ["b"]}],
     },
-    "apart": {
-        "question": [
-            {"id": "b", "type": "choice", "options": ["x", "y", "z"], "apart": True},
-        ],
+    "cells": {
+        "question": [{"id": "b", "type": "choice", "options": ["x", "y", "z"]}],
+        "message": [{"questions": ["b"], "cells": True}],
     },
     "k-ary": {
         "question": [
@@ -147,7 +146,7 @@ RAPPOR = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75, "
 def local_plan(*questions, name="Trust nobody", **rest):
     """A plan that is quick to make."""
     raw = {"name": name, "crowd": 5000, "privacy": {"epsilon": 2.0, "analysis": "local"}}
-    return make_plan(Survey.of(raw | {"question": list(questions)} | rest))
+    return make_plan(Survey.of(raw | grouped(questions) | rest))
 
 
 def yes_no_question(id, **rest):
@@ -211,12 +210,36 @@ def drinking(rows=ASKED, seed=1):
 MEMOISED = 'kind = "rappor", f = 0.8, memoised = true'
 
 
-def unlinked_survey(options, crowd=2000, epsilon=2.0, delta=1e-4, **question):
-    """A survey of one question, the set bits of which travel unlinked."""
-    said = {"id": "home", "type": "choice", "options": options, "apart": True} | question
+def grouped(questions):
+    """The keys `question` and `message` of a survey.
+
+    Each question with "cells": True, which is not a key of a survey, is sent as cells in a message
+    of its own. The others share a joint report; those that are memoised another one.
+    """
+    asked = [{k: v for k, v in question.items() if k != "cells"} for question in questions]
+    cells = [question["id"] for question in questions if question.get("cells")]
+    if not cells:
+        return {"question": asked}
+    joint = {False: [], True: []}
+    for question in asked:
+        if question["id"] not in cells and not question.get("open"):
+            device = question.get("randomizer") or {}
+            joint["memoised" in question or device.get("memoised", False)].append(question["id"])
+    messages = [{"questions": ids} for ids in joint.values() if ids]
+    messages += [{"questions": [id], "cells": True} for id in cells]
+    return {"question": asked, "message": messages}
+
+
+def choice_survey(options, crowd=2000, epsilon=2.0, delta=1e-4, **question):
+    """A survey of one question; cells=True: which is sent as cells."""
+    asked = [{"id": "home", "type": "choice", "options": options} | question]
     privacy = {"epsilon": epsilon, "delta": delta}
-    raw = {"name": "apart", "crowd": crowd, "privacy": privacy, "question": [said]}
-    return incrowd.Survey.of(raw)
+    return incrowd.Survey.of({"name": "homes", "crowd": crowd, "privacy": privacy} | grouped(asked))
+
+
+def cells_survey(options, *rest, **more):
+    """A survey of one question, which is sent as cells."""
+    return choice_survey(options, *rest, cells=True, **more)
 
 
 @pytest.fixture(scope="session")
@@ -236,7 +259,7 @@ PLAIN = [
     {"id": "a", "type": "yesno"},
     {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
 ]
-APART = [{"id": "home", "type": "choice", "options": list("abcdefghijkl"), "apart": True}]
+HOME = [{"id": "home", "type": "choice", "options": list("abcdefghijkl"), "cells": True}]
 
 ANSWERS = {
     "a": [True, False] * (PEOPLE // 2),
@@ -251,7 +274,7 @@ ANSWERS = {
 
 def planned(questions, tables=(), crowd=PEOPLE, **more):
     privacy = {"epsilon": 3.0, "delta": 1e-3}
-    raw = {"name": "x", "crowd": crowd, "privacy": privacy, "question": questions}
+    raw = {"name": "x", "crowd": crowd, "privacy": privacy, **grouped(questions)}
     return incrowd.plan(
         incrowd.Survey.of(raw | {"table": [{"questions": t} for t in tables]} | more)
     )
@@ -268,8 +291,8 @@ def plain_plan():
 
 
 @pytest.fixture(scope="module")
-def unlinked_plan():
-    return planned(APART)
+def cells_plan():
+    return planned(HOME)
 
 
 def rewritten(path, drop=(), rows=None, **changes):
@@ -286,7 +309,7 @@ NEW = ("format", "digest", "sha256", "reports")
 
 
 @pytest.fixture
-def saved_reports(unlinked_plan, tmp_path):
-    incrowd.save_reports(reports_of(unlinked_plan), tmp_path / "r.parquet")
-    (tmp_path / "plan.json").write_text(unlinked_plan.dumps())
+def saved_reports(cells_plan, tmp_path):
+    incrowd.save_reports(reports_of(cells_plan), tmp_path / "r.parquet")
+    (tmp_path / "plan.json").write_text(cells_plan.dumps())
     return tmp_path / "r.parquet"

@@ -134,7 +134,7 @@ def compare(number, first):
         truth = published.delta(promise.epsilon)
         seen.update(q["type"] for q in published.questions)
         seen.update((q.get("randomizer") or {}).get("kind", "planned") for q in published.questions)
-        seen["apart"] += any(message.unlinked for message in plan.messages)
+        seen["apart"] += any(message.cells for message in plan.messages)
         seen["copies"] += sent.copies > len(plan.messages)
         found["plan"] += below(promise.certified_delta, truth)
         found["promise"] += below(promise.delta, truth)

@@ -16,7 +16,7 @@ from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.wire.release import Signed
 from incrowd.encoding.people import People
-from tests.conftest import run, unlinked_survey
+from tests.conftest import cells_survey, run
 
 PEOPLE = 120
 
@@ -84,10 +84,10 @@ def test_a_code_in_a_file_would_be_found(tmp_path):
     assert rehearsal._readable([code, b"G" * 16], tmp_path) == 1
 
 
-def test_answers_that_travel_unlinked_arrive_with_dummies(tmp_path):
+def test_cells_arrive_with_dummies(tmp_path):
     """A random number of reports, one length of all uploads; the estimate is within 5 errors."""
     options = list("abcd")
-    plan = incrowd.plan(unlinked_survey(options, crowd=180, epsilon=4.0, delta=1e-3))
+    plan = incrowd.plan(cells_survey(options, crowd=180, epsilon=4.0, delta=1e-3))
     said = np.repeat(options, [120, 40, 25, 15])
     people = People.of(plan.survey, pa.table({"home": said}))
     ticks = []

@@ -15,7 +15,7 @@ import pytest
 import incrowd
 from incrowd.plans.slots import slots
 from incrowd.presentation.shown import quality
-from tests.conftest import unlinked_survey
+from tests.conftest import cells_survey
 
 PEOPLE = 40
 
@@ -51,9 +51,9 @@ def test_all_rows_of_one_person_count(rows, copies):
     assert 1 <= float(points) / (100 * table.influence) < 1.1  # rounded up
 
 
-def test_unlinked_reports_of_one_sender_fill_all_slots_of_an_upload():
+def test_cells_of_one_sender_fill_all_slots_of_an_upload():
     """One person may send as many reports as an upload has slots, all of them of one answer."""
-    plan = incrowd.plan(unlinked_survey(list("abcdef"), 500, 1.0, 1e-5))
+    plan = incrowd.plan(cells_survey(list("abcdef"), 500, 1.0, 1e-5))
     answers = pd.DataFrame({"home": np.random.default_rng(2).choice(list("abcdef"), 500)})
     (reports,) = incrowd.randomize(plan, answers, simulation_seed=1)
     honest = incrowd.estimate(plan, reports).tables[0]

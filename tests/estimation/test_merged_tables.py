@@ -10,6 +10,7 @@ import pytest
 
 import incrowd
 from incrowd.survey import Survey
+from tests.conftest import grouped
 
 OPTIONS = ["a", "b", "c", "d"]
 GROUPS = {"q": {"bd": ["b", "d"]}}
@@ -134,14 +135,14 @@ def only_town(reports):
     return reports
 
 
-def test_unlinked_bits_are_summed_with_independent_noise():
+def test_cells_are_summed_with_independent_noise():
     """Each bit is a report of its own. The oracle: the variances of the bits, added; the count of
     two bits that nobody set is binomial in twice as many trials."""
     from scipy.stats import binom
 
     raw = {"name": "u", "crowd": 300, "privacy": {"epsilon": 4.0, "analysis": "local"}}
-    asked = {"id": "q", "type": "choice", "options": OPTIONS, "apart": True}
-    plan = incrowd.plan(Survey.of(raw | {"question": [asked]}))
+    asked = {"id": "q", "type": "choice", "options": OPTIONS, "cells": True}
+    plan = incrowd.plan(Survey.of(raw | grouped([asked])))
     answers = pa.table({"q": ["a"] * 500 + ["b"] * 400 + ["c"] * 100})
     reports = incrowd.randomize(plan, answers, simulation_seed=3)
     (plain,), (merged,) = (

@@ -19,6 +19,7 @@ from incrowd.reports.collection import write_reports
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
 from incrowd.workflow.forecast import people_needed
+from tests.conftest import grouped
 from tests.messages.shared import YESNO, question, survey
 from tests.oracles.terms import stated
 
@@ -35,8 +36,10 @@ def opened(**changed):
 
 @cache
 def plan(rule="delete"):
-    apart = DRINKS | {"apart": True}
-    return incrowd.plan(survey(SICK, apart, FACULTY, crowd=100, small_strata=rule))
+    asked = grouped([SICK, DRINKS | {"cells": True}, FACULTY])
+    return incrowd.plan(
+        survey(*asked["question"], message=asked["message"], crowd=100, small_strata=rule)
+    )
 
 
 def answers(law=150, arts=120):

@@ -4,7 +4,7 @@ import incrowd
 from tests.messages.shared import YESNO, file, options, question, survey
 
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
-UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "apart": True}
+UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "cells": True}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
 ONCE = YESNO | {"id": "o", "memoised": True}
 REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}

@@ -13,9 +13,10 @@ from incrowd.planner.spending import check_left, spent
 from incrowd.planner.ways import ways
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import repeats
+from tests.conftest import grouped
 from tests.oracles.published import Published
 
-WIDE = {"id": "m", "type": "choice", "options": list("abc"), "apart": True, "memoised": True}
+WIDE = {"id": "m", "type": "choice", "options": list("abc"), "cells": True, "memoised": True}
 TWO = WIDE | {"options": list("ab")}
 FEW = WIDE | {"type": "multi", "at_most": 2}
 JOINT = {"id": "m", "type": "choice", "options": list("ab"), "memoised": True}
@@ -27,11 +28,11 @@ FRESH = {"id": "a", "type": "yesno"}
 def asked(*questions, rounds=1, crowd=3, epsilon=1.5, delta=0.2, by="shuffle", **more):
     privacy = {"epsilon": epsilon, "delta": delta, "analysis": by}
     raw = {"name": "weekly", "crowd": crowd, "rounds": rounds, "privacy": privacy}
-    return incrowd.Survey.of(raw | {"question": list(questions)} | more)
+    return incrowd.Survey.of(raw | grouped(questions) | more)
 
 
 def one_bit(message):
-    """What a crowd counts on in one bit of a message of yes/no questions, or of unlinked bits."""
+    """What a crowd counts on in one bit of a message of yes/no questions, or in one cell."""
     return Schema.of([Part(FREE_BIT, message.noise)])
 
 
@@ -115,7 +116,7 @@ def test_it_stands_by_itself_and_is_sent_once():
 
 
 def test_a_plan_that_was_edited_to_send_copies_of_it_is_refused():
-    plan = incrowd.plan(asked(WIDE, by="local", reports_per_person=9))
+    plan = incrowd.plan(asked(JOINT, by="local", reports_per_person=9))
     content = plan.content
     content["messages"][0]["copies"] = 2
     with pytest.raises(ValueError, match="in copies, which would be the same"):

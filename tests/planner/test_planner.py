@@ -179,7 +179,7 @@ def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
     assert np.ptp(cells, axis=0).max() == pytest.approx(found[0].influence)
 
 
-def apart_beside(**changes):
+def wide_beside(**changes):
     """A yes/no question, of which sampling is nearly all the error, beside 5,000 options."""
     options = [f"o{i}" for i in range(5000)]
     questions = [
@@ -189,10 +189,10 @@ def apart_beside(**changes):
     return yes_no_survey(1, crowd=100_000, question=questions, **changes)
 
 
-def test_set_bits_that_travel_apart_keep_to_the_budget():
+def test_cells_keep_to_the_budget():
     """Counted by hand: one set bit, and each of 5,000 is flipped with probability q."""
     privacy = {"epsilon": 1.0, "delta": 1e-8}
-    made = incrowd.plan(apart_beside(privacy=privacy, reports_per_person=50))
+    made = incrowd.plan(wide_beside(privacy=privacy, reports_per_person=50))
     a, site = made.messages
     assert a.copies + 1 + 5000 * site.noise.q <= 50
     assert site.reports_each == pytest.approx(1 + 5000 * site.noise.q)
@@ -200,8 +200,8 @@ def test_set_bits_that_travel_apart_keep_to_the_budget():
 
 
 def test_a_table_of_many_cells_gets_an_equal_part_of_the_leak():
-    """5,000 options stand outside of the inflation: their two bits leak as much as the other one."""
-    made = incrowd.plan(apart_beside(privacy={"epsilon": 1.0, "delta": 1e-8}))
+    """5,000 options stand outside of the inflation: their two bits leak as much as the other."""
+    made = incrowd.plan(wide_beside(privacy={"epsilon": 1.0, "delta": 1e-8}))
     a, site = made.messages
     assert 2 * site.noise.excess == pytest.approx(a.noise.excess, rel=0.02)
     assert guessed(made) == pytest.approx(4 / a.noise.excess)

@@ -27,20 +27,22 @@ from incrowd.plans.plan import Collected
 from incrowd.plans.rounds import repeats
 from incrowd.plans.strata import releases
 from incrowd.presentation.terminal_tables import ledger_lines
-from tests.conftest import RECEIPT
+from tests.conftest import RECEIPT, grouped
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
 ILL = {"id": "ill", "type": "yesno", "memoised": True}
 RAPPOR = ILL | {"memoised": False, "randomizer": {"kind": "rappor", "f": 0.4, "memoised": True}}
-BITS = {"id": "ill", "type": "choice", "options": list("abc"), "apart": True, "memoised": True}
+BITS = {"id": "ill", "type": "choice", "options": list("abc"), "cells": True, "memoised": True}
 MOOD = {"id": "mood", "type": "yesno"}
 NAMED = "as if they carried names"
 
 
 def asked(*questions, crowd=200, rounds=52, epsilon=1.0, delta=1e-6, by="shuffle", **more):
     privacy = {"epsilon": epsilon, "delta": delta, "analysis": by}
-    raw = {"name": "P1", "crowd": crowd, "rounds": rounds, "privacy": privacy, "tables": "any"}
-    return incrowd.Survey.of(raw | {"question": list(questions)} | more)
+    raw = {"name": "P1", "crowd": crowd, "rounds": rounds, "privacy": privacy}
+    sent = grouped(questions)
+    joint = {} if "message" in sent else {"tables": "any"}
+    return incrowd.Survey.of(raw | joint | sent | more)
 
 
 def excess(one, other, epsilon):

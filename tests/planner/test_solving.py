@@ -50,7 +50,7 @@ def test_no_number_of_people_has_an_error_that_is_none(error):
 
 
 def test_infeasible_wishes_say_why():
-    wide = {"id": "site", "type": "choice", "apart": True, "options": list("abcde")}
+    wide = {"id": "site", "type": "choice", "options": [f"o{i}" for i in range(1001)]}
     raw = {"name": "x", "crowd": 1000, "privacy": {"epsilon": 1.0}, "reports_per_person": 1}
     questions = [{"id": "q0", "type": "yesno"}, wide]
     with pytest.raises(PrivacyError, match="allow 2"):

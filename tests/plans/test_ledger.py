@@ -25,6 +25,7 @@ from incrowd.errors import (
 from incrowd.planner.planner import guarantee_for, recertify
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
+from tests.conftest import cells_survey
 
 
 def one_bit(name, epsilon, crowd=5000, delta=1e-6, **more):
@@ -140,10 +141,9 @@ def test_of_several_messages_the_smallest_counts(path):
     assert noted.asked[0].crowd == 50  # 101 reports are those of 50 people who sent two
 
 
-def test_set_bits_apart_count_the_people_who_took_part(path):
+def test_cells_count_the_people_who_took_part(path):
     options = [f"o{i}" for i in range(12)]
-    question = {"id": "home", "type": "choice", "options": options, "apart": True}
-    made = incrowd.plan(one_bit("x", 2.0, 2000, 1e-4, question=question))
+    made = incrowd.plan(cells_survey(options))
     assert incrowd.note(path, made, of_people(made, 700)).asked[0].crowd == 700
 
 
@@ -316,7 +316,7 @@ def test_a_plan_with_a_message_of_unknown_questions_is_refused(first):
     made = incrowd.plan(one_bit("x", 2.0, reports_per_person=3))
     data = json.loads(made.dumps())
     for questions in (["b"], ["a", "a"], [["a"]], [2**63], []):
-        more = {"questions": questions, "noise_numerator": 2**30, "copies": 1, "apart": False}
+        more = {"questions": questions, "noise_numerator": 2**30, "copies": 1, "cells": False}
         data["plan"]["messages"] = [*made.content["messages"], more]
         with pytest.raises(PlanError):
             incrowd.Plan.loads(json.dumps(data))

@@ -1,7 +1,7 @@
-"""The two kinds of message: what each knows of its questions, and that files stay as they were."""
+"""The two kinds of message: what each knows of its questions, and what a file says of them."""
 
 import json
-from pathlib import Path
+from functools import cache
 
 import pytest
 from pydantic import ValidationError
@@ -10,10 +10,10 @@ import incrowd
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import PlanError
-from incrowd.plans import JointReport, UnlinkedBits
+from incrowd.plans import Cells, JointReport
 from incrowd.survey import Choice, Multi, Text, YesNo
+from tests.conftest import planned
 
-OLD = Path(__file__).parents[1] / "data" / "format-1"
 HALF = 2**31
 
 SMOKES = YesNo(id="smokes")
@@ -21,31 +21,41 @@ REGION = Choice(id="region", options=("north", "east", "south"))
 WORD = Text(id="word", block=4, hashes=2, cohorts=8)
 OWN = Choice(id="own", options=("a", "b"), randomizer={"kind": "k-ary", "keep": 0.75})
 KEPT = YesNo(id="kept", randomizer={"kind": "rappor", "f": 0.5, "memoised": True})
-SITE = Multi(id="site", options=tuple("abcde"), at_most=2, apart=True)
+SITE = Multi(id="site", options=tuple("abcde"), at_most=2)
 
 
 def joint(*questions, **more):
     return JointReport(questions=questions, **more)
 
 
-def unlinked(*questions, **more):
-    return UnlinkedBits(questions=questions, **{"noise_numerator": 2**30} | more)
+def cells(*questions, **more):
+    return Cells(questions=questions, **{"noise_numerator": 2**30} | more)
 
 
-class TestOldFiles:
-    def test_a_plan_is_read_as_both_kinds_and_written_byte_for_byte(self):
-        text = (OLD / "plan.json").read_text()
-        plan = incrowd.Plan.loads(text)
-        assert [type(message) for message in plan.messages] == [JointReport, UnlinkedBits]
-        assert plan.dumps() == text and plan.digest == json.loads(text)["digest"]
+@cache
+def plan():
+    """A joint report, and the cells of a question."""
+    asked = [
+        {"id": "smokes", "type": "yesno"},
+        {"id": "region", "type": "choice", "options": list(REGION.options)},
+        {"id": "site", "type": "multi", "options": list("abcde"), "at_most": 2, "cells": True},
+    ]
+    return planned(asked)
+
+
+def test_a_file_is_read_as_both_kinds_and_written_byte_for_byte():
+    text = plan().dumps()
+    again = incrowd.Plan.loads(text)
+    assert [type(message) for message in again.messages] == [JointReport, Cells]
+    assert again.dumps() == text and again.digest == json.loads(text)["digest"]
 
 
 NOT_OF_IT = "it does not follow from the survey"
 
 
 def changed(number, key, value):
-    """The old plan's text with one value of a message replaced."""
-    data = json.loads((OLD / "plan.json").read_text())
+    """The plan's text with one value of a message replaced."""
+    data = json.loads(plan().dumps())
     data["plan"]["messages"][number][key] = value
     return json.dumps(data)
 
@@ -61,9 +71,10 @@ def changed(number, key, value):
             None,
             f"{NOT_OF_IT}: messages.noise_numerator",
         ),
-        (0, "apart", True, f"{NOT_OF_IT}: messages.apart"),
-        (1, "apart", False, f"{NOT_OF_IT}: messages.apart"),
-        (1, "apart", "maybe", "plan.messages.1"),
+        (0, "cells", True, f"{NOT_OF_IT}: the messages are not those of the survey"),
+        (1, "cells", False, f"{NOT_OF_IT}: the messages are not those of the survey"),
+        (1, "cells", "maybe", "plan.messages.1"),
+        (1, "copies", 2, "plan.messages.1.copies: got 2; should be 1"),
         (0, "copies", 0, "plan.messages.0.copies: got 0; should be at least 1"),
         (0, "questions", ["smokes", "unknown"], "a message names an unknown question"),
         (0, "questions", "smokes", "plan.messages.0.questions"),
@@ -109,45 +120,60 @@ class TestJointReport:
 PARTS = [(1, 0, 1), (3, 1, 1), (4, 1, 1), (4, 1, 1)]  # of a bit, three options, two blocks
 
 
-class TestUnlinkedBits:
-    def test_a_report_is_the_number_of_a_bit(self):
-        message = unlinked(SITE, copies=2)
-        assert (message.record_bits, message.bits) == (5, 3)
-        two = Choice(id="two", options=("a", "b"), apart=True)
-        assert unlinked(two).bits == 1
+class TestCells:
+    def test_a_report_is_the_number_of_a_cell(self):
+        """The fewest bits that hold every number from 0 on; two answers have a single cell."""
+        assert (cells(SITE).record_bits, cells(SITE).bits) == (5, 3)
+        crossed = cells(REGION, SMOKES)
+        assert (crossed.record_bits, crossed.bits) == (6, 3)
+        with_any = cells(REGION, SITE)  # 15 cells, and "any" of each region
+        assert (with_any.record_bits, with_any.bits) == (18, 5)
+        for two in (Choice(id="two", options=("a", "b")), SMOKES):
+            assert (cells(two).record_bits, cells(two).bits) == (1, 1)
 
-    def test_about_so_many_reports_as_bits_are_set(self):
-        """At most 2 of 5 options: 2 answers, and 5 flips of chance 1/4; twice."""
-        assert unlinked(SITE, copies=2).reports_each == 2 * (2 + 5 / 4)
+    def test_about_so_many_reports_as_cells_are_set(self):
+        """At most 2 of 5 options: 2 answers, and 5 flips of chance 1/4. Crossed, "any" as well."""
+        assert cells(SITE).reports_each == 2 + 5 / 4
+        assert cells(REGION, SMOKES).reports_each == 1 + 6 / 4
+        assert cells(REGION, SITE).reports_each == 3 + 18 / 4
 
-    def test_each_differing_bit_is_a_collection(self):
-        """Two answers of two options each differ in four bits."""
-        message = unlinked(SITE, copies=2)
-        assert message.parts == [((1, 0, 1), BitFlip(2**30))] and message.repeats == 8
+    def test_each_differing_cell_is_a_collection(self):
+        """Two answers of two options each differ in four cells; the regions of two people may
+        differ as well, so that their cells "any" are two others."""
+        for message, differing in (
+            (cells(SITE), 4),
+            (cells(SMOKES), 1),
+            (cells(REGION), 2),
+            (cells(REGION, SMOKES), 2),
+            (cells(REGION, SITE), 6),
+        ):
+            assert message.parts == [((1, 0, 1), BitFlip(2**30))] and message.repeats == differing
+
+    def test_they_are_sent_once(self):
+        with pytest.raises(ValidationError):
+            cells(SITE, copies=2)
 
     def test_people_are_declared(self):
-        message = unlinked(SITE)
+        message = cells(SITE)
         assert message.people(accepted=11, declared=4) == 4
         assert message.declared(people=5) == 5
 
     def test_there_is_noise(self):
         with pytest.raises(ValidationError):
-            unlinked(SITE, noise_numerator=None)
+            cells(SITE, noise_numerator=None)
 
 
 @pytest.mark.parametrize("numerator", [0, HALF])
 def test_noise_is_below_a_half(numerator):
-    for kind in (joint, unlinked):
+    for kind in (joint, cells):
         with pytest.raises(ValidationError):
             kind(SITE, noise_numerator=numerator)
 
 
 def test_a_message_of_another_surveys_questions_is_refused():
     """The same ids, but one more option: bits and noise would be another's."""
-    plan = incrowd.Plan.load(OLD / "plan.json")
     other = REGION.model_copy(update={"options": ("north", "east", "south", "west")})
-    wrong = plan.messages[0].model_copy(update={"questions": (SMOKES, other)})
+    joint_report, sites = plan().messages
+    wrong = joint_report.model_copy(update={"questions": (SMOKES, other)})
     with pytest.raises(ValidationError, match="a message names an unknown question"):
-        incrowd.Plan(
-            survey=plan.survey, messages=(wrong, plan.messages[1]), guarantee=plan.guarantee
-        )
+        incrowd.Plan(survey=plan().survey, messages=(wrong, sites), guarantee=plan().guarantee)

@@ -4,7 +4,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
-from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
+from tests.conftest import choice_toml, load_survey, survey_toml, yes_no_toml
 
 WRONG = {
     "a spinner without a number": (yes_no_toml('kind = "warner"'), "spinner, or epsilon"),
@@ -40,10 +40,6 @@ WRONG = {
     "memory without a permanent response": (
         yes_no_toml('kind = "warner", spinner = 0.7, memoised = true'),
         "only the kind 'rappor'",
-    ),
-    "a device on what travels apart": (
-        f"{choice_toml(MEMOISED)}\napart = true",
-        "leave out the randomizer",
     ),
 }
 

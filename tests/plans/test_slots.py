@@ -8,28 +8,26 @@ import mpmath
 import numpy as np
 import pytest
 
-import incrowd
 from incrowd.accounting.redraws import redrawn
 from incrowd.errors import PrivacyError
 from incrowd.numerics.binomial import at_least
 from incrowd.plans.slots import TAIL, slots, tail
-from tests.conftest import plan_of
+from tests.conftest import plan_of, planned
 
 
-def unlinked(options, crowd=1000, copies=1, **more):
-    question = {"id": "q", "type": "choice", "options": options, "apart": True} | more
-    privacy = {"epsilon": 3.0, "delta": 1e-3}
-    raw = {"name": "s", "crowd": crowd, "copies": copies, "privacy": privacy}
-    return incrowd.plan(incrowd.Survey.of(raw | {"question": [question]}))
+def as_cells(*questions, crowd=1000):
+    """The plan of one message of cells."""
+    message = {"questions": [question["id"] for question in questions], "cells": True}
+    return planned(list(questions), crowd=crowd, message=[message])
 
 
-def exact_tail(message, chosen, places):
-    """P[reports > places] if so many bits are chosen in each copy: one bit after the other."""
+def exact_tail(message, cells, chosen, places):
+    """P[reports > places] if so many of the cells are chosen: one cell after the other."""
     with mpmath.workdps(50):
         q = mpmath.mpf(message.noise_numerator) / 2**32
         law = [mpmath.mpf(1)]
-        for bit in range(message.record_bits * message.copies):
-            one = 1 - q if bit < chosen * message.copies else q
+        for cell in range(cells):
+            one = 1 - q if cell < chosen else q
             law = [
                 (law[n] * (1 - one) if n < len(law) else 0) + (law[n - 1] * one if n else 0)
                 for n in range(len(law) + 1)
@@ -37,25 +35,30 @@ def exact_tail(message, chosen, places):
         return mpmath.fsum(law[places + 1 :])
 
 
-CASES = [
-    (unlinked(list("abcde")), 1),
-    (unlinked(list("abcdefgh"), copies=3), 1),
-    (unlinked(list("abcdefghijkl"), type="multi", at_most=4), 4),
-]
+FIVE = {"id": "five", "type": "choice", "options": list("abcde")}
+SICK = {"id": "sick", "type": "yesno", "optional": True}
+TOOLS = {"id": "tools", "type": "multi", "options": list("abcdefghijkl"), "at_most": 4}
+CASES = {  # cells, and how many of them a person is in at most
+    "one": (as_cells(FIVE), 5, 1),
+    "yes or no": (as_cells({"id": "old", "type": "yesno"}), 1, 1),
+    "crossed": (as_cells(FIVE, SICK), 15, 1),
+    "multi": (as_cells(TOOLS), 12, 4),
+    "multi crossed": (as_cells(TOOLS, SICK), 36 + 3, 5),
+}
 
 
-@pytest.mark.parametrize(("plan", "most"), CASES, ids=["one", "copies", "multi"])
-def test_the_tail_is_exact_and_the_slots_are_the_fewest(plan, most):
-    """By adding bit after bit in fifty digits; who chooses fewer options sends fewer reports."""
+@pytest.mark.parametrize(("plan", "cells", "most"), CASES.values(), ids=CASES)
+def test_the_tail_is_exact_and_the_slots_are_the_fewest(plan, cells, most):
+    """By adding cell after cell in fifty digits; who chooses fewer options sends fewer reports."""
     (message,), (places,) = plan.messages, slots(plan)
     for n in range(places + 1):
-        wanted = exact_tail(message, most, n)
+        wanted = exact_tail(message, cells, most, n)
         assert tail(plan, (n,)) == pytest.approx(float(wanted), rel=1e-9, abs=1e-300)
-        assert all(exact_tail(message, fewer, n) <= wanted for fewer in range(most))
+        assert all(exact_tail(message, cells, fewer, n) <= wanted for fewer in range(most))
     crowd = plan.survey.crowd
-    assert crowd * exact_tail(message, most, places) <= TAIL
-    assert crowd * exact_tail(message, most, places - 1) > TAIL
-    assert tail(plan, (message.record_bits * message.copies,)) == 0
+    assert crowd * exact_tail(message, cells, most, places) <= TAIL
+    assert crowd * exact_tail(message, cells, most, places - 1) > TAIL
+    assert tail(plan, (cells,)) == 0
 
 
 def test_answers_that_travel_together_have_as_many_slots_as_copies():
@@ -65,10 +68,9 @@ def test_answers_that_travel_together_have_as_many_slots_as_copies():
 
 def test_several_messages_share_the_tail():
     asked = [
-        {"id": id, "type": "choice", "options": list("abcdefghij"), "apart": True} for id in "uvw"
+        {"id": id, "type": "choice", "options": list("abcdefghij"), "cells": True} for id in "uvw"
     ]
-    raw = {"name": "s", "crowd": 500, "privacy": {"epsilon": 4.0, "delta": 1e-3}}
-    plan = incrowd.plan(incrowd.Survey.of(raw | {"question": asked}))
+    plan = planned(asked, crowd=500)
     assert 0 < 500 * tail(plan, slots(plan)) <= TAIL
 
 

@@ -138,11 +138,11 @@ def test_the_card_says_what_a_shuffler_could_infer():
 
 def test_the_card_says_what_is_drawn_once():
     kinds = {"type": "choice", "options": list("abc"), "memoised": True}
-    plan = local_plan({"id": "site", "apart": True, **kinds}, {"id": "day", **kinds})
+    plan = local_plan({"id": "site", "cells": True, **kinds}, {"id": "day", **kinds})
     text = texts(card(plan))
     assert text.count("drawn once and kept") == 2
     assert "site, day: the device draws the response once" in text
-    again = local_plan({"id": "site", "apart": True, "type": "choice", "options": list("abc")})
+    again = local_plan({"id": "site", "cells": True, "type": "choice", "options": list("abc")})
     assert "drawn once" not in texts(card(again))
 
 

@@ -47,14 +47,14 @@ def test_every_edit_of_a_files_metadata_is_seen(saved_reports, changes):
             read(saved_reports)
 
 
-def test_reports_that_were_edited_are_seen_by_verify(unlinked_plan, saved_reports):
+def test_reports_that_were_edited_are_seen_by_verify(cells_plan, saved_reports):
     (reports,) = incrowd.load_reports(saved_reports)
     content = saved_reports.read_bytes()
     at = content.index(reports.packed.tobytes()[:64])
     saved_reports.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     read_all(saved_reports)
     with pytest.raises(ReportsError, match="edited or damaged"):
-        incrowd.verify(unlinked_plan, incrowd.stream_reports(saved_reports, check=True))
+        incrowd.verify(cells_plan, incrowd.stream_reports(saved_reports, check=True))
 
 
 def test_the_digest_does_not_depend_on_how_the_reports_came(plain_plan, tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_the_digest_does_not_depend_on_how_the_reports_came(plain_plan, tmp_path
     assert (np.concatenate([part.packed for part in parts]) == reports.packed).all()
 
 
-def test_older_files_are_read_and_said_to_have_no_digest(unlinked_plan, saved_reports):
+def test_older_files_are_read_and_said_to_have_no_digest(cells_plan, saved_reports):
     rewritten(saved_reports, drop=NEW)
     with pytest.warns(IncrowdWarning, match=r"r\.parquet is of an older format, without a digest"):
         (reports,) = incrowd.load_reports(saved_reports)
@@ -77,13 +77,13 @@ def test_older_files_are_read_and_said_to_have_no_digest(unlinked_plan, saved_re
 
 
 @OLD
-def test_edits_of_older_files_have_to_be_possible(unlinked_plan, saved_reports):
+def test_edits_of_older_files_have_to_be_possible(cells_plan, saved_reports):
     rewritten(saved_reports, drop=NEW, people="900")
-    assert incrowd.verify(unlinked_plan, incrowd.stream_reports(saved_reports)).impossible_people
+    assert incrowd.verify(cells_plan, incrowd.stream_reports(saved_reports)).impossible_people
     with pytest.raises(ReportsError, match="900 people send at least"):
-        incrowd.estimate(unlinked_plan, incrowd.load_reports(saved_reports))
+        incrowd.estimate(cells_plan, incrowd.load_reports(saved_reports))
     for name, value in [("people", "-5"), ("simulation_seed", "-1"), ("persons", "all")]:
-        incrowd.save_reports(reports_of(unlinked_plan), saved_reports)
+        incrowd.save_reports(reports_of(cells_plan), saved_reports)
         rewritten(saved_reports, drop=NEW, **{name: value})
         with pytest.raises(ReportsError, match=name):
             read_all(saved_reports)

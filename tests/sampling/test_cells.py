@@ -1,4 +1,4 @@
-"""Set bits that travel unlinked: the law of what is sent, and what is told of it."""
+"""Messages of cells: the law of what is sent, and what is told of it."""
 
 import itertools
 import math
@@ -15,10 +15,11 @@ import incrowd
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.encoding.people import People
 from incrowd.errors import TableError
-from incrowd.sampling import unlinked
+from incrowd.sampling import cells
+from incrowd.sampling.cells import as_reports, set_bits
 from incrowd.sampling.keystream import Keystream
 from incrowd.workflow.randomize import randomize_message
-from tests.conftest import unlinked_survey
+from tests.conftest import cells_survey, planned
 
 RARE = 1e-6  # false alarms
 
@@ -83,8 +84,8 @@ def test_people_come_one_after_the_other_with_their_own_bits():
 @pytest.mark.parametrize(("flips", "bits"), [(3, 1 << 60), (1 << 22, 40), (1 << 22, 1 << 60)])
 def test_batches_neither_lose_nor_repeat_a_person(flips, bits, monkeypatch):
     """With next to no noise exactly the given bits come out, in order, however they are cut."""
-    monkeypatch.setattr(unlinked, "BATCH_FLIPS", flips)
-    monkeypatch.setattr(unlinked, "BATCH_BITS", bits)
+    monkeypatch.setattr(cells, "BATCH_FLIPS", flips)
+    monkeypatch.setattr(cells, "BATCH_BITS", bits)
     rows, places = np.repeat(np.arange(30), 2), np.tile([2, 17], 30)
     found = set_bits(rows, places, (30, 20), BitFlip(1), Keystream.for_simulation(3))
     assert np.array_equal(found, places)
@@ -92,7 +93,7 @@ def test_batches_neither_lose_nor_repeat_a_person(flips, bits, monkeypatch):
 
 def test_batches_have_the_same_law(monkeypatch):
     """40 people in batches of three: the share of set bits, 5 standard errors."""
-    monkeypatch.setattr(unlinked, "BATCH_BITS", 3 * 500)
+    monkeypatch.setattr(cells, "BATCH_BITS", 3 * 500)
     stream = Keystream.for_simulation(4)
     found = set_bits(np.zeros(0, int), np.zeros(0, int), (40, 500), BitFlip.at_least(0.2), stream)
     assert abs(len(found) / 20_000 - 0.2) < 5 * math.sqrt(0.16 / 20_000)
@@ -113,7 +114,7 @@ def test_reports_have_one_length_and_hold_the_number(bits):
 
 @pytest.fixture(scope="module")
 def small():
-    plan = incrowd.plan(unlinked_survey(list("abcdefghij")))
+    plan = incrowd.plan(cells_survey(list("abcdefghij")))
     generator = np.random.default_rng(5)
     table = pa.table({"home": generator.choice(list("abc"), 2000, p=[0.6, 0.3, 0.1])})
     return plan, table, incrowd.randomize(plan, table, simulation_seed=6)
@@ -123,7 +124,7 @@ def test_the_number_of_people_is_told_and_kept(small, tmp_path):
     """No zero travels, so that the number of reports tells nothing of how many took part."""
     plan, _, reports = small
     (message,) = plan.messages
-    assert (message.unlinked, message.copies, message.bits, message.record_bits) == (
+    assert (message.cells, message.copies, message.bits, message.record_bits) == (
         *(True, 1, 4, 10),
     )
     assert reports[0].people == 2000 and len(reports[0]) > 2000
@@ -175,24 +176,26 @@ def test_the_order_of_the_reports_is_lost(small):
 # --- wrong use -------------------------------------------------------------------------------
 
 
-def test_what_travels_apart_has_a_one_way_table_only(small):
+def test_cells_have_no_errors_together(small):
     plan, _, reports = small
     plainly = incrowd.estimate(plan, reports)
     together = incrowd.estimate(plan, reports, covariance=True, simultaneous="bonferroni")
     assert together.covariances == together.simultaneous == (None,)
     np.testing.assert_array_equal(together.tables[0].estimate, plainly.tables[0].estimate)
     for method in ("likelihood", "simplex", "consistent"):
-        with pytest.raises(TableError, match=r"home.*has unlinked bits"):
+        with pytest.raises(TableError, match=r"home.*comes from cells"):
             incrowd.postprocess(plan, reports, tables=[("home",)], method=method)
 
 
 def test_a_table_with_another_question_is_refused():
-    raw = unlinked_survey(list("abc")).model_dump(by_alias=True)
-    raw["question"] = [*raw["question"], {"id": "old", "type": "yesno"}]
-    plan = incrowd.plan(incrowd.Survey.of(raw))
+    questions = [
+        {"id": "home", "type": "choice", "options": list("abc"), "cells": True},
+        {"id": "old", "type": "yesno"},
+    ]
+    plan = planned(questions, crowd=2000)
     table = pa.table({"home": ["a", "b"] * 1000, "old": [True, False] * 1000})
     reports = incrowd.randomize(plan, table, simulation_seed=12)
-    assert [message.unlinked for message in plan.messages] == [False, True]
+    assert [message.cells for message in plan.messages] == [False, True]
     for use in (
         lambda: incrowd.estimate(plan, reports, tables=[("home", "old")]),
         lambda: incrowd.compare(plan, reports, "home", "old"),

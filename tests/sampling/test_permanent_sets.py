@@ -1,4 +1,4 @@
-"""Permanent responses of set bits that travel unlinked: their law, and what repeats them."""
+"""Permanent responses of cells: their law, and what repeats them."""
 
 import hashlib
 import itertools
@@ -16,6 +16,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import remembering
 from incrowd.sampling.permanent import DeviceKey, permanent_set
 from incrowd.workflow.randomize import randomize_message
+from tests.conftest import grouped
 from tests.oracles import wire
 from tests.sampling.conftest import FALSE_ALARM
 
@@ -116,10 +117,10 @@ def test_where_there_is_no_room_the_law_is_that_of_the_sets_which_fit():
 
 
 def survey(crowd=300, **changes):
-    said = {"type": "multi", "at_most": 2, "options": OPTIONS, "apart": True, "memoised": True}
-    fresh = {"id": "a", "type": "choice", "options": OPTIONS, "apart": True}
+    said = {"type": "multi", "at_most": 2, "options": OPTIONS, "cells": True, "memoised": True}
+    fresh = {"id": "a", "type": "choice", "options": OPTIONS, "cells": True}
     raw = {"name": "weekly", "crowd": crowd, "privacy": {"epsilon": 12.0, "analysis": "local"}}
-    return incrowd.Survey.of(raw | {"question": [{"id": "m", **said}, fresh]} | changes)
+    return incrowd.Survey.of(raw | grouped([{"id": "m", **said}, fresh]) | changes)
 
 
 def answers(rows, first=0):
@@ -199,9 +200,9 @@ def errors(reports, noise, true):
 def test_the_second_round_is_estimated_without_bias_and_with_its_errors(monkeypatch):
     """40 crowds of 300 with devices of their own: the mean errors and their sum of squares, false
     alarms 1e-6. Wrong: all devices with one secret, whose noise is the same."""
-    said = {"type": "choice", "options": list("abc"), "apart": True, "memoised": True}
+    said = {"type": "choice", "options": list("abc"), "cells": True, "memoised": True}
     privacy = {"epsilon": 4.0, "analysis": "local"}
-    plan = incrowd.plan(survey(question=[{"id": "m", **said}], privacy=privacy))
+    plan = incrowd.plan(survey(**grouped([{"id": "m", **said}]), privacy=privacy))
     true = np.array([150, 100, 50]) / 300
     said = np.repeat(["a", "b", "c"], [150, 100, 50])
     table = pa.table({"id": [str(i) for i in range(300)], "m": said})

@@ -54,8 +54,8 @@ def test_every_kind_of_message_keeps_its_law(plans, small_batches, answers_file,
     assert written.reports == tuple(map(len, reports))
     for message, one in zip(made.messages, reports, strict=True):
         assert (one.plan, one.bits, one.seed) == (made.digest, message.bits, 11)
-        assert one.people == (ROWS if message.unlinked else None)
-        assert message.unlinked or len(one) == ROWS * message.copies
+        assert one.people == (ROWS if message.cells else None)
+        assert message.cells or len(one) == ROWS * message.copies
     words = {"t": ["oslo", "paris"]} if kind == "text" else None
     found = incrowd.estimate(made, reports, candidates=words, accept_smaller_crowd=True)
     assert found.rejected == 0 and found.crowd == ROWS

@@ -9,7 +9,7 @@ import pytest
 
 import incrowd
 from incrowd.presentation.shown import shown
-from tests.conftest import unlinked_survey
+from tests.conftest import cells_survey, choice_survey
 
 WORDS = tuple(f"w{i}" for i in range(50_000))
 
@@ -28,7 +28,7 @@ class Many:
 @pytest.fixture(scope="module")
 def many():
     """50,000 words, 20,000 people, of whom one half has one of ten words."""
-    plan = incrowd.plan(unlinked_survey(WORDS, 20_000, 4.0, 1e-4, apart=None))
+    plan = incrowd.plan(choice_survey(WORDS, 20_000, 4.0, 1e-4))
     generator = np.random.default_rng(9)
     places = np.where(
         generator.random(20_000) < 0.5,
@@ -70,7 +70,7 @@ def test_the_page_of_many_options_is_written(many, tmp_path):
 
 
 def test_a_page_where_nothing_rises_above_the_noise_is_written(tmp_path):
-    plan = incrowd.plan(unlinked_survey(WORDS[:300], 2000, 0.2, 1e-6))
+    plan = incrowd.plan(cells_survey(WORDS[:300], 2000, 0.2, 1e-6))
     table = pa.table({"home": np.resize(WORDS[:300], 2000)})
     estimates = incrowd.estimate(plan, incrowd.randomize(plan, table, simulation_seed=11))
     assert not estimates.tables[0].above_noise().any()

@@ -16,6 +16,7 @@ from scipy.special import expit
 import incrowd
 from incrowd.errors import IncrowdError
 from incrowd.survey import Survey
+from tests.conftest import grouped
 
 LEVELS = ["a", "b", "c", "d"]
 TOWNS = ["x", "y", "z"]
@@ -146,8 +147,8 @@ def test_what_cannot_go_together_is_refused_with_a_reason():
                 *(plan, reports),
                 **({"outcome": "ill", "on": ["q"], "merge": {"q": [["a", "b"]]}} | changed),
             )
-    apart = {"id": "u", "type": "choice", "options": LEVELS, "apart": True}
+    cells = {"id": "u", "type": "choice", "options": LEVELS, "cells": True}
     raw = {"name": "u", "crowd": 100, "privacy": {"epsilon": 4.0, "analysis": "local"}}
-    unlinked = incrowd.plan(Survey.of(raw | {"question": [{"id": "ill", "type": "yesno"}, apart]}))
-    with pytest.raises(IncrowdError, match="unlinked"):
-        incrowd.forecast_regression(unlinked, outcome="ill", on=["score(u)"])
+    alone = incrowd.plan(Survey.of(raw | grouped([{"id": "ill", "type": "yesno"}, cells])))
+    with pytest.raises(IncrowdError, match="XXX"):
+        incrowd.forecast_regression(alone, outcome="ill", on=["score(u)"])

@@ -16,7 +16,7 @@ from incrowd.planner.open_tables import joint_table
 from incrowd.presentation.page import page
 from incrowd.tally.files import as_text, of_text
 from incrowd.workflow import randomize as randomizing
-from tests.conftest import rewritten
+from tests.conftest import grouped, rewritten
 
 FACULTIES = ["law", "arts", "science", "music"]
 RATES = {"law": 0.3, "arts": 0.1, "science": 0.55, "music": 0.8}
@@ -33,7 +33,7 @@ SIZES = (2600, 1900, 1500, 300)
 
 def plan(rule="delete", questions=QUESTIONS, tables=TABLES, crowd=1000, **more):
     raw = {"name": "F", "crowd": crowd, "privacy": {"epsilon": 3.0, "delta": 1e-4}}
-    raw |= {"question": list(questions), "table": list(tables), "small_strata": rule}
+    raw |= {**grouped(questions), "table": list(tables), "small_strata": rule}
     return incrowd.plan(incrowd.Survey.of(raw | more))
 
 
@@ -245,16 +245,17 @@ def test_files_in_many_batches_hold_the_same_strata(tmp_path, monkeypatch, rule)
     assert distance(made, [each for each in loaded if len(each.strata) == 1], known) > 1e-4
 
 
-def test_several_messages_copies_and_unlinked_bits(tmp_path):
-    """Every way of sending has its strata: 2 messages, one of them of set bits alone, 2 copies."""
+def test_several_messages_copies_and_cells(tmp_path):
+    """Every way of sending has its strata: 2 copies of one message, and cells."""
     questions = [
         FACULTY,
         {"id": "sick", "type": "yesno"},
-        {"id": "drinks", "type": "choice", "options": ["x", "y", "z"], "apart": True},
+        {"id": "drinks", "type": "choice", "options": ["x", "y", "z"]},
     ]
     local = {"epsilon": 12.0, "analysis": "local"}
     tables = [{"questions": ["faculty", "sick"]}]
-    made = plan(questions=questions, tables=tables, copies=2, privacy=local)
+    sent = [{"questions": ["sick"], "copies": 2}, {"questions": ["drinks"], "cells": True}]
+    made = plan(questions=questions, tables=tables, message=sent, privacy=local)
     known = answers()
     with pytest.warns(IncrowdWarning):
         written = incrowd.randomize(made, known, simulation_seed=3)

@@ -1,4 +1,4 @@
-"""Weights for what there is beside shares: amounts, strata, words, unlinked bits, comparisons.
+"""Weights for what there is beside shares: amounts, strata, words, cells, comparisons.
 
 With next to no noise figures are those of the answers, weighted person by person with factors that
 are found here. Coverage is of people who are drawn anew, with noise: 4 standard errors, and what is
@@ -20,6 +20,7 @@ from incrowd.planner.weighted_alone import release_shares
 from incrowd.presentation.amounts import note
 from incrowd.presentation.shown import present_note
 from incrowd.tally.files import load_tally
+from tests.conftest import grouped
 
 FACULTIES = ("law", "arts", "music")
 QUESTIONS = [
@@ -27,7 +28,7 @@ QUESTIONS = [
     {"id": "sex", "type": "choice", "options": ["f", "m"]},
     {"id": "cost", "type": "amount", "edges": [0, 10, 50], "optional": True},
     {"id": "visits", "type": "number", "edges": [0, 2, 5, 9]},
-    {"id": "drink", "type": "choice", "options": ["x", "y", "z"], "apart": True},
+    {"id": "drink", "type": "choice", "options": ["x", "y", "z"], "cells": True},
     {"id": "home", "type": "text", "block": 64, "cohorts": 1, "hashes": 3},
 ]
 OPEN = {"faculty": {"law": 200, "arts": 500, "music": 300}}
@@ -40,7 +41,7 @@ PEOPLE = 5000
 @cache
 def plan(epsilon=250.0):
     raw = {"name": "F", "crowd": 300, "privacy": {"epsilon": epsilon, "analysis": "local"}}
-    return incrowd.plan(incrowd.Survey.of(raw | {"question": QUESTIONS}))
+    return incrowd.plan(incrowd.Survey.of(raw | grouped(QUESTIONS)))
 
 
 @cache
@@ -230,10 +231,10 @@ def test_a_survey_without_open_questions_has_no_strata():
     assert incrowd.regress(made, sent, **weighted).estimable
 
 
-# --- words and unlinked bits ---------------------------------------------------------------------
+# --- words and cells -----------------------------------------------------------------------------
 
 
-def test_unlinked_bits_are_averaged_over_strata_with_known_shares():
+def test_cells_are_averaged_over_strata_with_known_shares():
     """sum of P_s share_s, with the variance sum of P_s^2 Var_s; of the noise alone as well."""
     for noise_only in (False, True):
         found = estimate(OPEN, epsilon=14.0, tables=[["drink"]], noise_only=noise_only).tables[0]

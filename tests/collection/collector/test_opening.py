@@ -154,7 +154,7 @@ def test_one_device_that_fills_every_slot_is_bounded_and_said(opened, plain):
     assert sent // copies > PEOPLE
     for alone, told in zip(estimates[0].tables, estimates[1].tables, strict=True):
         (message,) = (m for m in PLAN.messages if m.holds(alone.questions))
-        each = INVITED.places if message.unlinked else message.copies
+        each = INVITED.places if message.cells else message.copies
         assert told.influence == pytest.approx(alone.influence * INVITED.places / each)
 
 

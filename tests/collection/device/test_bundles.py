@@ -20,7 +20,7 @@ from incrowd.collection.wire.sealed import KeyConfiguration
 from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
-from tests.conftest import second_round, unlinked_survey, with_less_noise
+from tests.conftest import cells_survey, second_round, with_less_noise
 from tests.oracles import make_vectors, wire
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, travelling
 
@@ -119,7 +119,7 @@ def incrowd_device(found, home, shuffler):
 
 
 def test_a_plan_with_too_little_noise_is_refused(home):
-    plan = incrowd.plan(unlinked_survey(list("abcdefgh")))
+    plan = incrowd.plan(cells_survey(list("abcdefgh")))
     assert promised(bundle_of(plan)).guarantee.proved
     with pytest.raises(PlanError, match="does not keep its promise"):
         device(Shuffler(bundle_of(with_less_noise(plan))), home)
@@ -127,7 +127,7 @@ def test_a_plan_with_too_little_noise_is_refused(home):
 
 def test_noise_that_is_drawn_again_is_in_the_promise():
     """By the closed form, with the tail of the slots; without such messages nothing changes."""
-    plan = incrowd.plan(unlinked_survey(list("abcdefgh"), crowd=2000))
+    plan = incrowd.plan(cells_survey(list("abcdefgh"), crowd=2000))
     found = promised(bundle_of(plan))
     crowd, chance = plan.guarantee.crowd, tail(plan, slots(plan))
     assert 0 < chance <= 1e-9 / 2000 and found.tail == chance

@@ -23,18 +23,18 @@ SURVEYS = KINDS | {
             {"id": "c", "type": "multi", "options": ["u", "v", "w"], "at_most": 3},
             {"id": "d", "type": "number", "edges": [0, 1, 3.5], "optional": True},
             {"id": "t", "type": "text", "block": 64, "hashes": 2},
-            {"id": "site", "type": "choice", "options": list("abcdefgh"), "apart": True},
-            {"id": "e", "type": "multi", "options": list("klmnop"), "at_most": 6, "apart": True},
+            {"id": "site", "type": "choice", "options": list("abcdefgh")},
+            {"id": "e", "type": "multi", "options": list("klmnop"), "at_most": 6},
         ],
         "message": [
             {"questions": ["a", "c", "d"], "copies": 2},
             {"questions": ["t"]},
-            {"questions": ["site"], "copies": 2},
-            {"questions": ["e"]},
+            {"questions": ["site", "a"], "cells": True},
+            {"questions": ["e"], "cells": True},
         ],
     }
 }
-RANDOM = {"apart", "everything"}  # numbers of reports
+RANDOM = {"cells", "everything"}  # numbers of reports
 TIMES = 25  # draws of each
 LETTERS = "abcßüxyz"
 

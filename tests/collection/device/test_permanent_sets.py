@@ -12,6 +12,7 @@ from incrowd.encoding.people import People
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import remembering
+from tests.conftest import grouped
 from tests.oracles import make_vectors, permanent_vectors
 
 OPTIONS = [f"o{i:02}" for i in range(20)]
@@ -73,13 +74,13 @@ class Tight:
 
 
 def weekly(**changes):
-    asked = {"type": "choice", "options": OPTIONS, "apart": True, "memoised": True}
+    asked = {"type": "choice", "options": OPTIONS, "cells": True, "memoised": True}
     raw = {
         "name": "w",
         "crowd": 200,
         "privacy": {"epsilon": 2.0, "delta": 0.05, "analysis": "blanket"},
     }
-    return incrowd.plan(incrowd.Survey.of(raw | {"question": [{"id": "m", **asked}]} | changes))
+    return incrowd.plan(incrowd.Survey.of(raw | grouped([{"id": "m", **asked}]) | changes))
 
 
 def test_from_the_second_round_on_the_local_guarantee_alone_is_promised(tmp_path):

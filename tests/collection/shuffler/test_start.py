@@ -35,16 +35,16 @@ def loaded(folder, bundle):
 
 
 def linked():
-    """A bundle without unlinked bits."""
+    """A bundle without a message of cells."""
     plan = local_plan({"id": "smokes", "type": "yesno"})
     words = {"language": "en", "title": "One", "questions": {"smokes": "Do you smoke?"}}
     changes = {"plan": plan, "wording": words, "slots": slots(plan), "colluding": 0}
     return make_vectors.bundle(**changes, reserve=50)
 
 
-@pytest.mark.parametrize("unlinked", [False, True])
-def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, unlinked):
-    """Where bits travel unlinked a check of the bundle's slots needs one function of scipy."""
-    bundle = make_vectors.INVITED if unlinked else linked()
-    needed = {"scipy"} if unlinked else set()
+@pytest.mark.parametrize("cells", [False, True])
+def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
+    """For cells a check of the bundle's slots needs one function of scipy."""
+    bundle = make_vectors.INVITED if cells else linked()
+    needed = {"scipy"} if cells else set()
     assert loaded(tmp_path / "shuffler", bundle) & SLOW <= needed

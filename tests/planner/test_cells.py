@@ -1,4 +1,4 @@
-"""Set bits that travel unlinked: what the plan's noise hides."""
+"""Messages of cells: what the plan's noise hides."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from scipy.stats import binom
 import incrowd
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.sent import sent_by
-from tests.conftest import unlinked_survey
+from tests.conftest import cells_survey, choice_survey
 
 WORDS = tuple(f"w{i}" for i in range(50_000))
 
@@ -63,7 +63,7 @@ def composed_blanket(q, people, epsilon):
 
 
 def of_a_million(analysis):
-    survey = unlinked_survey(WORDS[:2000], 1_000_000, 1.0, 1e-6, apart=None)
+    survey = choice_survey(WORDS[:2000], 1_000_000, 1.0, 1e-6)
     privacy = {**survey.privacy.model_dump(), "analysis": analysis}
     return incrowd.plan(incrowd.Survey.of(survey.model_dump(by_alias=True) | {"privacy": privacy}))
 
@@ -113,7 +113,7 @@ def one_bit(noise, times=1):
 )
 def test_two_answers_differ_in_so_many_collections(question, times):
     """m of c options against m others: 2m bits, or all of them."""
-    plan = incrowd.plan(unlinked_survey(list("abcdefghij"), **question))
+    plan = incrowd.plan(cells_survey(list("abcdefghij"), **question))
     assert sent_by(plan) == one_bit(plan.messages[0].noise, times)
     found = incrowd.certify("shuffle", one_bit(plan.messages[0].noise, times), 2000, 2.0)
     assert plan.guarantee.certified_delta == pytest.approx(found.delta.upper, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Set bits that travel unlinked: estimates and their errors, at the level of counts."""
+"""Messages of cells: estimates and their errors, at the level of counts."""
 
 import math
 
