@@ -178,10 +178,6 @@ def test_p_and_q_come_from_channels_only():
 # Proved and tested, and wired into the analyses by a later change.
 NOT_YET_USED = {
     "estimation.interactions.CombinedTable",  # covariance_with: comparisons across tables
-    "planner.cell_search",
-    "planner.covers",
-    "planner.effects",
-    "planner.leak_shares",
     "accounting.seat",
     "accounting.seat_classes",
     "accounting.one_bit_worst",

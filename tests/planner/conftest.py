@@ -12,7 +12,8 @@ def yes_no_survey(count, **changes):
         "privacy": {"epsilon": 2.0, "delta": 1e-8},
         "question": [{"id": f"q{i}", "type": "yesno"} for i in range(count)],
     }
-    return incrowd.Survey.of(raw | changes)
+    joint = {} if "message" in changes else {"tables": "any"}
+    return incrowd.Survey.of(raw | joint | changes)
 
 
 def pairs_survey(count, **changes):

@@ -66,7 +66,7 @@ def test_changed_bits_are_those_of_the_worst_pair_of_records(variables):
     sent = footprint(variables)
     assert sent.changed == max(len(a ^ b) for a in every for b in every)
     assert sent.bits == len(frozenset().union(*every))
-    assert sent.most_set == max(map(len, every))
+    assert sent.ones == max(map(len, every))
 
 
 def test_a_lone_yes_no_is_one_bit():
@@ -370,16 +370,16 @@ def test_fewer_reports_are_sent_if_fewer_are_allowed():
 
 def test_the_slots_are_enough():
     """The chance of more reports than slots, by convolution of the bits that are sent."""
-    sent = [footprint([TWO, FOUR]), footprint([FIVE]), footprint([TWO])]
-    leaks = np.array([2.0, 4.0, 9.0])
-    slots = Use.of(sent, leaks, 1e-9).slots
-    law = np.ones(1)
-    for each, q in zip(sent, 1 / (1 + np.exp(log_odds(leaks))), strict=True):
-        for bit in range(each.bits):
-            one = q if bit >= each.most_set else 1 - q
+    for variables, leak in [([TWO, FOUR], 2.0), ([FIVE], 4.0), ([Variable(300)], 0.5)]:
+        sent, law = footprint(variables), np.ones(1)
+        use = Use.of([sent], np.array([leak]), 1e-9)
+        q = 1 / (1 + math.exp(log_odds(np.array(leak))))
+        for bit in range(sent.bits):
+            one = q if bit >= sent.ones else 1 - q
             law = np.convolve(law, [1 - one, one])
-    assert law[int(slots) + 1 :].sum() <= 1e-9
-    assert law[int(slots) // 2 :].sum() > 1e-9  # and not many times too many
+        assert law[int(use.slots) + 1 :].sum() <= 1e-9
+        assert law[int(use.slots * 0.7) - 3 :].sum() > 1e-9  # and not many times too many
+        assert use.reports == pytest.approx(law @ np.arange(len(law)) + 2 * q * sent.ones)
 
 
 def test_leak_is_the_inverse_of_the_noise_variance():

@@ -40,7 +40,9 @@ NAMED = "as if they carried names"
 def asked(*questions, crowd=200, rounds=52, epsilon=1.0, delta=1e-6, by="shuffle", **more):
     privacy = {"epsilon": epsilon, "delta": delta, "analysis": by}
     raw = {"name": "P1", "crowd": crowd, "rounds": rounds, "privacy": privacy}
-    return incrowd.Survey.of(raw | grouped(questions) | more)
+    sent = grouped(questions)
+    joint = {} if "message" in sent else {"tables": "any"}
+    return incrowd.Survey.of(raw | joint | sent | more)
 
 
 def excess(one, other, epsilon):

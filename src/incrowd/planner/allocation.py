@@ -3,8 +3,8 @@
 k reports of a message of distance d leak mu^2 = k (phi^d - 1) / N, and with v = 1 / (phi - 1) the
 noise of a table falls with k and grows with v (docs/mathematics.md#large-crowds). Here all
 messages together leak a given sum, nobody sends more than a given number of reports, and the
-largest standard error of the wanted tables, or their mean, is as small as can be. What is
-certified comes later.
+largest inflation of the wanted tables, or their mean, is as small as can be: what the noise adds
+to their variance, over that by sampling. What is certified comes later.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.planner.expectation import Axis, noise_variance, sampling_variance
+from incrowd.planner.cell_search import LARGE
+from incrowd.planner.expectation import Axis, relative_noise
 
 LEAST_V, MOST_V = 1e-7, 1e8
 COARSE, FINE = 300, 4000  # values of v to try: steps of 12 percent for a search, one in the end
-# Between which the price lies: of the largest error it is the error itself.
-PRICES = {"largest": (1e-8, 1e4), "mean": (1e-20, 1e12)}
+# Between which the price lies: of the largest excess it is the excess itself.
+PRICES = {"largest": (1e-15, 1e15), "mean": (1e-20, 1e20)}
 TOLLS = (1e-20, 1e20)
-STEPS = 32
-SLACK = 1.01  # of the largest error
+STEPS = 40
+SLACK = 1.01  # of the largest excess
 
 
 class Load(NamedTuple):
@@ -45,6 +46,18 @@ class Load(NamedTuple):
     tables: tuple[tuple[Axis, ...], ...]
     most_v: float = math.inf
 
+    @property
+    def large(self) -> bool:
+        """Whether all its tables have more than 1,000 cells."""
+        sizes = [math.prod(axis.cells for axis in axes) for axes in self.tables]
+        return bool(sizes) and min(sizes) > LARGE
+
+    def with_leak(self, leak: float) -> Load:
+        """The same message for no table, with one copy that leaks so much."""
+        exponent = (math.log1p(leak / self.times) - self.fixed) / max(self.distance, 1)
+        v = min(self.most_v, 1 / math.expm1(exponent)) if exponent > 0 else self.most_v
+        return self._replace(copies=self.copies[:1], tables=(), most_v=v)
+
 
 class Share(NamedTuple):
     """What one message gets: copies, and v = p q / (p - q)^2 of its noise."""
@@ -54,22 +67,21 @@ class Share(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """What each message gets, and the standard error that is reached (largest, or mean)."""
+    """What each message gets, and how much inflation is above 1 (the largest, or the mean)."""
 
     shares: tuple[Share, ...]
-    error: float
+    excess: float
 
 
 class Limits(NamedTuple):
     """What all messages together may use.
 
     signal: mu^2 N, which all leaks together may reach. budget: reports that a person may send.
-    objective: whether the largest standard error is to be smallest, or their mean. points: values
-    of v to try.
+    objective: whether the largest inflation is to be smallest, or their mean. points: values of v
+    to try.
     """
 
     signal: float
-    crowd: int
     budget: int
     objective: str = "largest"
     points: int = COARSE
@@ -79,8 +91,8 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
     """The best copies and noise, or None if these messages leak too much or are too many.
 
     A price is put on the leak and, below it, a toll on copies; both are found by bisection. The
-    largest error may be such that only sampling counts: then the last percent of it would take
-    all that may leak. It is left to the other tables; in the end all leaks grow in proportion.
+    largest excess may come from a randomizer of a question's own: then the last percent of it would
+    take all that may leak. It is left to the other tables; in the end all leaks grow in proportion.
     """
     kinds = Counter(loads)
     if sum(min(load.copies) * count for load, count in kinds.items()) > limits.budget:
@@ -91,26 +103,26 @@ def allocate(loads: Sequence[Load], limits: Limits) -> Allocation | None:
         return None
     price = _least(lambda price: choices.leak_at(price) <= limits.signal, low, high)
     number, noise = choices.best(price)
-    error = choices.error[np.arange(len(number)), number, noise]
+    excess = choices.excess[np.arange(len(number)), number, noise]
     tables = choices.counts @ np.array([len(load.tables) for load in kinds])
-    mean = float(choices.counts @ error) / max(int(tables), 1)
+    mean = float(choices.counts @ excess) / max(int(tables), 1)
     if limits.objective == "mean":
         return Allocation(choices.shares(loads, price), mean)
-    return Allocation(choices.shares(loads, SLACK * price), float(error.max()))
+    return Allocation(choices.shares(loads, SLACK * price), float(excess.max()))
 
 
 class Choices(NamedTuple):
     """All choices of all kinds of messages as arrays.
 
-    counts: messages of each kind. copies: shape (kinds, choices of copies). leak, error: shape
-    (kinds, choices of copies, values of v); error is the largest of the tables, or their sum.
+    counts: messages of each kind. copies: shape (kinds, choices of copies). leak, excess: shape
+    (kinds, choices of copies, values of v); excess is the largest of the tables, or their sum.
     """
 
     limits: Limits
     counts: np.ndarray
     copies: np.ndarray
     leak: np.ndarray
-    error: np.ndarray
+    excess: np.ndarray
 
     @classmethod
     def of(cls, kinds: Mapping[Load, int], limits: Limits) -> Choices:
@@ -123,19 +135,19 @@ class Choices(NamedTuple):
             np.array(list(kinds.values())),
             np.array(copies),
             np.stack([leaks(load, limits.points) for load in same]),
-            np.stack([errors(load, limits) for load in same]),
+            np.stack([excesses(load, limits) for load in same]),
         )
 
     def best(self, price: float) -> tuple[np.ndarray, np.ndarray]:
         """The choice of copies, and of v, for each kind: the cheapest within the budget.
 
-        What a choice costs at a price: of the mean, the errors plus the price of what leaks; of
-        the largest error, the leak, if the error is at most the price, which stands for it.
+        What a choice costs at a price: of the mean, the excesses plus the price of what leaks; of
+        the largest excess, the leak, if the excess is at most the price, which stands for it.
         """
         if self.limits.objective == "largest":
-            cost = np.where(self.error <= price, self.leak, np.inf)
+            cost = np.where(self.excess <= price, self.leak, np.inf)
         else:
-            cost = self.error + price * self.leak
+            cost = self.excess + price * self.leak
         noise = np.argmin(cost, axis=2)
         number = self._within_budget(np.take_along_axis(cost, noise[:, :, None], axis=2)[:, :, 0])
         return number, noise[np.arange(len(noise)), number]
@@ -185,18 +197,17 @@ def leaks(load: Load, points: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=512)
-def errors(load: Load, limits: Limits) -> np.ndarray:
-    """Standard errors, noise plus sampling, of a load's tables: shape (copies, v).
+def excesses(load: Load, limits: Limits) -> np.ndarray:
+    """How much the inflations of a load's tables are above 1: shape (copies, v).
 
     The largest, or the sum, whose mean over all loads is wanted.
     """
     copies, v = np.array(load.copies)[:, None], grid(limits.points)
-    found = np.zeros((len(load.copies), len(v)))
+    total = np.zeros((len(load.copies), len(v)))
     for axes in load.tables:
-        noise = np.broadcast_to(noise_variance(axes, v), v.shape) / copies
-        error = np.sqrt((noise + sampling_variance(axes)) / limits.crowd)
-        found = np.maximum(found, error) if limits.objective == "largest" else found + error
-    return found
+        excess = np.broadcast_to(relative_noise(axes, v), v.shape) / copies
+        total = np.maximum(total, excess) if limits.objective == "largest" else total + excess
+    return total
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
-from incrowd.planner.groups import Grouping, Progress, Search, ways
+from incrowd.planner.groups import Grouping, Progress, Search
 from incrowd.planner.planner import certified_messages
 from incrowd.planner.precision import expected_error
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
+from incrowd.planner.ways import ways
 from incrowd.plans import Asked
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd

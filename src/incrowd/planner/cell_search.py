@@ -22,11 +22,11 @@ from incrowd.planner.effects import (
     Effects,
     Ids,
     Variable,
-    cells,
     crossable,
     excess_alone,
     footprint,
     indicators,
+    size,
 )
 from incrowd.planner.leak_shares import (
     STEPS,
@@ -68,7 +68,7 @@ class Problem:
 
     def is_large(self, ids: Ids) -> bool:
         """Whether a message has so many cells that it would starve the others."""
-        return cells(self.among(ids)) > LARGE
+        return size(self.among(ids)) > LARGE
 
     @cached_property
     def small(self) -> tuple[Ids, ...]:
@@ -326,7 +326,7 @@ def _cost(problem: Problem, candidate: Candidate | None) -> Cost:
 
     def cost(ids: Ids) -> float:
         variables = problem.among(ids)
-        if not crossable(variables) or cells(variables) > LARGE:
+        if not crossable(variables) or size(variables) > LARGE:
             return math.inf
         sent, needed = footprint(variables), excess_alone(variables)
         if candidate is None:

@@ -30,17 +30,16 @@ class Variable:
 
 
 class Footprint(NamedTuple):
-    """The bits of all combinations of some variables' answers.
+    """What a person sends of the combinations of some variables' answers.
 
-    bits: how many. changed: how many one person's change of answers can change. set_bits,
-    most_set: how many are 1, expected and at most. unit: 1 / 2 for a lone yes/no, whose single bit
-    has the noise variance of one of two cells, where their difference has half of it; else 1.
+    bits: one for each cell. changed: how many one person's change of answers can change. ones: how
+    many are 1 at most. unit: 1 / 2 for a lone yes/no, whose single bit has the noise variance of
+    one of two cells, where their half difference has half of it; else 1.
     """
 
     bits: int
     changed: int
-    set_bits: float
-    most_set: int
+    ones: int
     unit: float = 1.0
 
 
@@ -48,18 +47,18 @@ def footprint(variables: Sequence[Variable]) -> Footprint:
     """The bits of a message of cells. Of the variables one at most has several answers at once.
 
     Each option of that one has a bit for every combination of the other answers, and each
-    combination has one more, "any". What is expected: half of the answers that are allowed.
+    combination has one more, "any".
     """
     joint = cells(variables)
     several = next((v for v in variables if v.most is not None), None)
     if several is not None:
         most = min(several.most or 0, several.answers)
         if len(variables) == 1:
-            return Footprint(several.answers, min(2 * most, several.answers), most / 2, most)
-        return Footprint((several.answers + 1) * joint, 2 * most + 2, most / 2 + 1, most + 1)
+            return Footprint(several.answers, min(2 * most, several.answers), most)
+        return Footprint((several.answers + 1) * joint, 2 * most + 2, most + 1)
     if joint == 2:
-        return Footprint(1, 1, 0.5, 1, unit=0.5)
-    return Footprint(joint, 2, 1.0, 1)
+        return Footprint(1, 1, 1, unit=0.5)
+    return Footprint(joint, 2, 1)
 
 
 def crossable(variables: Sequence[Variable]) -> bool:
@@ -70,6 +69,11 @@ def crossable(variables: Sequence[Variable]) -> bool:
 def cells(variables: Sequence[Variable]) -> int:
     """The combinations of answers of the variables that have exactly one."""
     return math.prod(v.answers for v in variables if v.most is None)
+
+
+def size(variables: Sequence[Variable]) -> int:
+    """The combinations of all answers, of the options of several at once as well."""
+    return math.prod(v.answers for v in variables)
 
 
 def relative_variance(variables: Sequence[Variable]) -> float:

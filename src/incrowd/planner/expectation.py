@@ -17,10 +17,13 @@ import numpy as np
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
+from incrowd.planner.crossed import precision_by_cells, too_large
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, fixed_channel
 from incrowd.survey import AnyQuestion, Multi, Survey, Text
 from incrowd.survey.crossings import cell_answers
+
+RARE = 0.05  # the share of a word
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,11 @@ def noise_variance(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | 
     return math.prod(a.at(v) for a in axes) - math.prod(a.share for a in axes)
 
 
-def sampling_variance(axes: Sequence[Axis]) -> float:
-    """Variance by sampling of the largest cell, times the number of people."""
-    share = math.prod(a.share for a in axes)
-    return share * (1 - share)
+def relative_noise(axes: Sequence[Axis], v: np.ndarray | float) -> np.ndarray | float:
+    """How much the inflation of one report's table is above 1: the noise variance of its largest
+    expected cell over that by sampling. Of words: by sampling of one that is rare."""
+    share = math.prod(a.share for a in axes) or RARE
+    return noise_variance(axes, v) / (share * (1 - share))
 
 
 def table_axes(survey: Survey, ids: Iterable[str]) -> list[Axis]:
@@ -109,14 +113,21 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     return message.independent_copies / float(noise_variance(axes, v))
 
 
-def guessed_error(survey: Survey, messages: Sequence[Message]) -> float:
-    """The standard error that the planner makes small: of the guessed cells of the wanted tables,
-    the largest or their mean, as the survey wishes. Messages are combined by inverse variance."""
+def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
+    """How much the inflation of the wanted tables is above 1, which the planner makes small: the
+    largest, or the mean, as the survey wishes, of guessed cells.
 
-    def error(ids: Sequence[str]) -> float:
-        weights = [weight(survey, message, ids) for message in messages if message.holds(ids)]
-        variance = 1 / sum(weights) + sampling_variance(table_axes(survey, ids))
-        return math.sqrt(variance / survey.crowd)
-
-    errors = list(map(error, weighed(survey)))
-    return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
+    Joint reports are combined by inverse variance, messages of cells by least squares. Tables of
+    too many cells count only if there are no others.
+    """
+    tables = weighed(survey)
+    precision = precision_by_cells(survey, messages, tables)
+    joint = [message for message in messages if not message.cells]
+    for i, ids in enumerate(tables):
+        for message in (each for each in joint if each.holds(ids)):
+            v = 0.0 if message.noise is None else 1 / message.noise.excess
+            noise = float(relative_noise(table_axes(survey, ids), v))
+            precision[i] += message.independent_copies / noise
+    small = np.array([not too_large(survey, ids) for ids in tables])
+    excess = 1 / precision[small if small.any() else slice(None)]
+    return float(excess.max() if survey.objective == "largest" else excess.mean())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
 from operator import attrgetter
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from incrowd.planner.expectation import Axis, axis, cells_axis
 from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
 from incrowd.plans.fixed_channels import crowd_channel
-from incrowd.plans.grouping import grouping, joint_groups, memoised, together, wide
-from incrowd.survey import AnyQuestion, Survey
+from incrowd.plans.grouping import joint_groups, memoised, together, wide
+from incrowd.survey import AnyQuestion, Group, Survey
 from incrowd.survey.crossings import Crossing, crossing
 
 Ids = frozenset[str]
@@ -30,7 +30,7 @@ COPY_POINTS = 48
 
 
 class Grouping(NamedTuple):
-    """Messages, what each of them gets, and the error that the large-N limit promises.
+    """Messages, what each of them gets, and the inflation that the large-N limit promises.
 
     cells: which of them are messages of cells; the others are joint reports.
     """
@@ -51,8 +51,8 @@ NONE = Allocation((), math.inf)
 class Search(NamedTuple):
     """What a search knows: the survey, and what all messages together may leak and send.
 
-    tables: those whose errors are made small. held: what has to be in one message: they, and the
-    questions of each regression.
+    tables: those whose inflation is made small. held: what has to be in one message: they, with
+    what they are weighted by, and the questions of each regression.
     """
 
     survey: Survey
@@ -68,13 +68,12 @@ class Search(NamedTuple):
 
         Raises PrivacyError if no plan can rest on the survey's analysis.
         """
-        privacy, crowd = survey.privacy, survey.honest
-        by = plannable(privacy.analysis)
-        signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, crowd)
+        privacy, by = survey.privacy, plannable(survey.privacy.analysis)
+        signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
         axes = {q.id: axis(q, fixed_channel(q)) for q in survey.randomized}
         tables = tuple(map(frozenset, weighed(survey)))
-        held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.regressed)]))
-        return cls(survey, Limits(signal, crowd, budget, survey.objective), axes, tables, held, {})
+        held = tuple(dict.fromkeys([*tables, *map(frozenset, survey.held)]))
+        return cls(survey, Limits(signal, budget, survey.objective), axes, tables, held, {})
 
     def try_groups(self, groups: Sequence[Ids], copies: Copies | None = None) -> Grouping:
         """The best copies and noise for some groups; those that look alike are tried once.
@@ -87,6 +86,7 @@ class Search(NamedTuple):
         loads = {
             group: self.load(group, homes[group], copies, self._wide(group)) for group in groups
         }
+        loads = dict(zip(loads, self._sharing(loads.values()), strict=True))
         ordered = sorted(loads.values(), key=repr)
         key = frozenset(Counter(ordered).items())
         if key not in self.seen:
@@ -125,7 +125,8 @@ class Search(NamedTuple):
             self.load(i, homes[i], (k,), as_cells)
             for i, k, as_cells in zip(ids, copies, cells, strict=True)
         ]
-        found = allocate(loads, self.limits._replace(budget=sum(copies), points=FINE))
+        limits = self.limits._replace(budget=sum(copies), points=FINE)
+        found = allocate(self._sharing(loads), limits)
         equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
         return Grouping(tuple(groups), tuple(cells), found or equal)
 
@@ -156,6 +157,17 @@ class Search(NamedTuple):
             copies = copies[:1]  # more buy nothing if all are the same
         return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
 
+    def _sharing(self, loads: Collection[Load]) -> list[Load]:
+        """The same, but that messages of too many cells alone get an equal part of what may leak.
+
+        They stand outside of the inflation, which would starve all others for them.
+        """
+        large = [load.large for load in loads]
+        if all(large):
+            return list(loads)
+        part = self.limits.signal / len(loads)
+        return [load.with_leak(part) if load.large else load for load in loads]
+
     def _in_order(self, group: Ids) -> tuple[str, ...]:
         return tuple(q.id for q in self.survey.questions if q.id in group)
 
@@ -182,29 +194,27 @@ def _most_v(survey: Survey, record: Crossing) -> float:
     return 1 / (BitFlip.at_least(min(flips / record.cells, 0.49)).excess)
 
 
-def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
-    """The survey's own messages, or those worth a try, the best in the large-N limit first.
+def fixed_way(survey: Survey, groups: Sequence[Group]) -> Grouping:
+    """The best noise for messages that are given.
 
-    None if none fits. Raises PrivacyError if no plan can rest on the survey's analysis.
+    Raises PrivacyError if no plan can rest on the survey's analysis.
     """
-    fixed = grouping(survey)
-    if fixed is None:
-        return _best_groups(survey, survey.reports_per_person or 1, progress)
-    copies = [group.copies for group in fixed]
+    copies = [group.copies for group in groups]
     search = Search.of(survey, sum(copies))
-    cells = [group.cells for group in fixed]
-    return [search.with_copies([group.questions for group in fixed], copies, cells)]
+    cells = [group.cells for group in groups]
+    return search.with_copies([group.questions for group in groups], copies, cells)
 
 
-def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
-    """Ways to cover the wanted tables.
+def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
+    """Ways to cover the wanted tables by joint reports, the best in the large-N limit first.
 
     Questions are put into blocks, first each alone; a message is the union of the blocks that a
     wanted table touches, so that blocks of one give a message a table, and one block gives one
-    joint report. Step by step the two blocks are merged that leave the smallest error, down to
-    one block. Questions with unlinked set bits stay alone. The limit flatters messages of many
-    bits, so the accountant has to choose: the best of all steps is followed by the finest that
-    fits, the joint report, both also with one copy, and the best of fewer and of more messages.
+    joint report. Step by step the two blocks are merged that leave the smallest inflation, down to
+    one block. Questions with too many answers are sent as cells, each alone. The limit flatters
+    messages of many bits, so the accountant has to choose: the best of all steps is followed by the
+    finest that fits, the joint report, both also with one copy, and the best of fewer and of more
+    messages.
     """
     search = Search.of(survey, budget)
     kept = memoised(survey)
@@ -222,7 +232,7 @@ def _best_groups(survey: Survey, budget: int, progress: Progress | None) -> list
             if look not in options:
                 merged = [b for b in blocks if b not in (one, other)] + [one | other]
                 found = tried(merged)
-                options[look] = ((found.allocation.error, len(found.groups)), merged)
+                options[look] = ((found.allocation.excess, len(found.groups)), merged)
         blocks = min(options.values(), key=lambda o: o[0])[1]
         steps.append(tried(blocks))
         if progress:
@@ -237,14 +247,14 @@ def _worth_certifying(
     possible = [way for way in steps if way.fits]
     if not possible:
         return []
-    error = attrgetter("allocation.error")
-    best = min(possible, key=error)
+    excess = attrgetter("allocation.excess")
+    best = min(possible, key=excess)
     fewer = [way for way in possible if 1 < len(way.groups) <= max(len(best.groups) // 2, 2)]
     more = [way for way in possible if len(way.groups) > len(best.groups)]
     chosen = [best, possible[0], possible[-1], *single]
-    chosen += [min(side, key=error) for side in (fewer, more) if side]
+    chosen += [min(side, key=excess) for side in (fewer, more) if side]
     kept = dict.fromkeys(way for way in chosen if way.fits)
-    return sorted(map(search.refined, kept), key=error)
+    return sorted(map(search.refined, kept), key=excess)
 
 
 def copy_points(most: int) -> Copies:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import lambertw
 
 from incrowd.planner.effects import Footprint
 
@@ -25,8 +26,8 @@ class Limits(NamedTuple):
     """What all messages of one person together may use.
 
     leak: the sum over bits that can change of 1 / v; mu^2 N of the promise. local_epsilon: the sum
-    of ln(p / q) over the same bits. reports: expected. slots: places in an upload, which a person
-    may exceed with chance `tail`.
+    of ln(p / q) over the same bits. reports: expected, of who sets as many bits as can be. slots:
+    places in an upload; the chance that a person's reports exceed those of some message is `tail`.
     """
 
     leak: float
@@ -47,13 +48,13 @@ class Use(NamedTuple):
     @classmethod
     def of(cls, footprints: Sequence[Footprint], leaks: Vector, tail: float) -> Use:
         """leaks: of each bit that can change, for every message."""
-        bits, changed, ones, most, _ = map(np.array, zip(*footprints, strict=True))
+        bits, changed, ones, _ = map(np.array, zip(*footprints, strict=True))
         flips = 1 / (1 + np.exp(log_odds(leaks)))
         return cls(
             float(changed @ leaks),
             float(changed @ log_odds(leaks)),
-            float(np.sum(ones + (bits - 2 * ones) * flips)),
-            float(np.sum(most)) + _most_flips(float((bits - most) @ flips), tail),
+            float(np.sum(ones + bits * flips)),
+            float(np.minimum(ones + _most_flips(bits * flips, tail / len(bits)), bits).sum()),
         )
 
     def volume(self, limits: Limits) -> float:
@@ -130,19 +131,12 @@ def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
     return np.asarray(changed / np.sqrt(leaks * (leaks + 4)))
 
 
-def _most_flips(mean: float, tail: float) -> float:
-    """A number that a sum of independent bits exceeds with at most that chance.
+def _most_flips(mean: Vector, tail: float) -> Vector:
+    """Whole numbers that sums of independent bits exceed with at most that chance each.
 
-    Chernoff: P[X >= k] <= exp(k - mean - k ln(k / mean)) for k above the mean.
+    Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(1 + u)
+    that is the tail where u exp(u) = (-ln(tail) / m - 1) / e.
     """
-    wanted = -math.log(tail)
-    if mean <= 0:
-        return 0.0
-
-    def short(count: float) -> float:
-        return count * math.log(count / mean) - count + mean - wanted
-
-    most = mean + wanted + math.sqrt(2 * mean * wanted) + 1
-    while short(most) < 0:
-        most *= 2
-    return float(math.ceil(brentq(short, mean, most)))
+    mean = np.maximum(mean, 1e-300)
+    needed = lambertw((-math.log(tail) / mean - 1) / math.e).real
+    return np.asarray(np.ceil(mean * np.exp(1 + needed)))

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import Part, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.channels.rounding import rounded_up
 from incrowd.errors import InWords, PlanFileError, PrivacyError
 from incrowd.planner.assumption import assumption
-from incrowd.planner.expectation import guessed_error
-from incrowd.planner.groups import Grouping, Progress, ways
+from incrowd.planner.expectation import guessed_excess
+from incrowd.planner.groups import Grouping, Progress
 from incrowd.planner.sent import sent, sent_before, sent_by
+from incrowd.planner.ways import ways
 from incrowd.plans import Asked, Cells, Guarantee, JointReport, Message, Plan
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.rounds import Rounds, all_rounds, rounds_before, rounds_planned
+from incrowd.plans.slots import TAIL, upload_bytes
 from incrowd.survey import AnyQuestion, Survey
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
@@ -41,19 +44,27 @@ def make_plan(
     crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
     messages: tuple[Message, ...] = ()
-    error = math.inf
+    excess = math.inf
     for way in _ways(survey, progress):
-        if messages and way.allocation.error * by.below_limit >= error:
+        if messages and way.allocation.excess * by.below_limit**2 >= excess:
             continue  # no noise makes it so much better than the limit says
         tried = certified_messages(survey, way, crowd, earlier, progress)
-        if not messages or guessed_error(survey, tried) < error:
-            messages, error = tried, guessed_error(survey, tried)
+        if _uploadable(survey, tried) and guessed_excess(survey, tried) < excess:
+            messages, excess = tried, guessed_excess(survey, tried)
+    if not messages:
+        allowed = "no messages are so small; allow more, or want fewer tables"
+        raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
     everything = sent(survey, messages, earlier)
     certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
     delta = by.promised_delta(survey.privacy.delta)
     plans = [*rounds_before(earlier), rounds_planned(survey, messages)]
     guarantee = _guarantee(plans, certificate, delta, crowd, everything.local_epsilon)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
+    most = survey.upload_bytes
+    return most is None or upload_bytes(survey, messages) <= most
 
 
 def _check_spent(survey: Survey, earlier: Sequence[Asked], crowd: int) -> None:
@@ -118,7 +129,7 @@ def certified_messages(
             failed = error
     if failed and not found:
         raise failed
-    return min(found, key=lambda messages: guessed_error(survey, messages))
+    return min(found, key=lambda messages: guessed_excess(survey, messages))
 
 
 def _with_smallest_noise(
@@ -131,7 +142,31 @@ def _with_smallest_noise(
 
     privacy = survey.privacy
     noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
+    if privacy.local_epsilon is not None:
+        noise = _least_local(everything, noise, privacy.local_epsilon - survey.rounds * TAIL)
     return _messages(survey, way, noise, kept)
+
+
+def _least_local(everything: Callable[[BitFlip], Sent], noise: BitFlip, cap: float) -> BitFlip:
+    """The smallest noise, and no less than that, which leaves at most `cap` without a shuffler.
+
+    Raises PrivacyError if no noise does.
+    """
+
+    def beyond(numerator: int) -> bool:
+        return everything(BitFlip(numerator)).local_epsilon > cap
+
+    low, high = noise.numerator, DENOMINATOR // 2 - 1
+    if beyond(high):
+        least = rounded_up(everything(BitFlip(high)).local_epsilon, 3)
+        allowed = f"what is fixed already leaves {least}; allow more than that"
+        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
+    if not beyond(low):
+        return noise
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if beyond(middle) else (low, middle)
+    return BitFlip(high)
 
 
 def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:

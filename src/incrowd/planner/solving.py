@@ -10,9 +10,10 @@ from scipy.optimize import brentq
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.groups import Progress, ways
+from incrowd.planner.groups import Progress
 from incrowd.planner.planner import limit_messages, make_plan
 from incrowd.planner.precision import expected_error, plan_error
+from incrowd.planner.ways import ways
 from incrowd.plans import Plan
 from incrowd.survey import Survey
 
@@ -102,14 +103,17 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float
 def limit_error(survey: Survey) -> float:
     """The error of the wanted tables that the large-N limit promises; infinite if there is none."""
     found = ways(survey)
-    if not found or found[0].allocation.error == math.inf:
+    if not found or found[0].allocation.excess == math.inf:
         return math.inf
     return expected_error(survey, limit_messages(survey, found[0]))
 
 
 def with_budget(survey: Survey, reports_per_person: int) -> Survey:
-    """The survey with its grouping left to the planner. Raises SurveyError for a wrong budget."""
-    raw = survey.model_dump(by_alias=True) | {"message": (), "copies": 1}
+    """The survey with joint reports that the planner groups.
+
+    Raises SurveyError for a wrong budget.
+    """
+    raw = survey.model_dump(by_alias=True) | {"message": (), "copies": 1, "tables": "any"}
     return Survey.of(raw | {"reports_per_person": reports_per_person})
 
 

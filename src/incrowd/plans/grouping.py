@@ -10,16 +10,21 @@ Ids = tuple[str, ...]
 
 
 def grouping(survey: Survey) -> tuple[Group, ...] | None:
-    """The messages that the survey fixes; None if it leaves them to the planner.
-
-    Without a word about messages one joint report holds all questions, except for those with too
-    many answers, each of which is sent as cells, and for those with memoised responses, which
-    share one: repeated in every round, they would link the other answers of a person.
-    """
+    """The messages that the survey fixes; None if it leaves them to the planner."""
     if survey.messages:
         return survey.messages
-    if survey.reports_per_person is not None:
+    if survey.reports_per_person is not None or not (survey.copies > 1 or survey.tables == "any"):
         return None
+    return default_groups(survey)
+
+
+def default_groups(survey: Survey) -> tuple[Group, ...]:
+    """One joint report of all questions, in the survey's copies.
+
+    Except for those with too many answers, each of which is sent as cells, and for those with
+    memoised responses, which share one: repeated in every round, they would link a person's other
+    answers.
+    """
     joint = [Group(questions=ids, copies=survey.copies) for ids in joint_groups(survey)]
     return (*joint, *(Group(questions=(id,), cells=True) for id in wide(survey)))
 
@@ -52,7 +57,7 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
     budget = survey.reports_per_person
     if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in (*survey.counted, *survey.regressed):
+    for ids in survey.held:
         if not any(set(ids) <= set(group.questions) for group in groups):
             yield f"no message holds the table {', '.join(ids)}"
     remembered = {q.id for q in survey.randomized if q.memoised}

@@ -6,14 +6,17 @@ Proof: docs/protocol.md, "Slots".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from incrowd.plans.message import Message
 from incrowd.plans.plan import Plan
+from incrowd.survey import Survey
 
 TAIL = 1e-9  # of all the crowd together: the chance that anybody's reports exceed the slots
+HEADER_BYTES = 50  # of an upload: the bundle's digest, the code, the stratum
+SEALED_BYTES = 58  # of a slot, besides the packed report
 
 
 def slots(plan: Plan) -> tuple[int, ...]:
@@ -22,9 +25,27 @@ def slots(plan: Plan) -> tuple[int, ...]:
     As many as there are copies of a joint report. Of cells the number of reports is random: the
     fewest places whose tail t keeps crowd * t <= 1e-9, the sum over such messages.
     """
-    random = sum(message.cells for message in plan.messages)
-    wanted = TAIL / (plan.survey.crowd * max(random, 1))
-    return tuple(_places(message, wanted) for message in plan.messages)
+    return slots_of(plan.survey, plan.messages)
+
+
+def slots_of(survey: Survey, messages: Sequence[Message]) -> tuple[int, ...]:
+    """The same for messages that are no plan yet."""
+    random = sum(message.cells for message in messages)
+    wanted = TAIL / (survey.crowd * max(random, 1))
+    return tuple(_places(message, wanted) for message in messages)
+
+
+def upload_bytes(survey: Survey, messages: Sequence[Message]) -> int:
+    """The bytes of one person's upload."""
+    packed = max(-(-message.bits // 8) for message in messages)
+    return HEADER_BYTES + sum(slots_of(survey, messages)) * (SEALED_BYTES + packed)
+
+
+def slots_within(survey: Survey) -> float:
+    """How many slots the upload may have, if a cell's number has two bytes; infinite if any."""
+    if survey.upload_bytes is None:
+        return math.inf
+    return (survey.upload_bytes - HEADER_BYTES) // (SEALED_BYTES + 2)
 
 
 def tail(plan: Plan, places: tuple[int, ...]) -> float:

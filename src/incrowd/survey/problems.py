@@ -39,6 +39,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _regression_problems(regressions, questions)
     yield from _copies_problems(raw, questions)
     yield from _rows_problems(raw, questions)
+    yield from _planning_problems(raw, ids, questions)
     closed = Counter(q["id"] for q in questions if not is_open(q))
     yield from _grouping_problems(raw, closed, [found.closed for found in regressions])
     messages = enumerate(_mappings(raw.get("message")), 1)
@@ -155,6 +156,31 @@ def _rows_problems(raw: Mapping[str, Any], questions: list[Mapping[str, Any]]) -
             "of whom each counts once; or leave memoised out"
         )
         yield Problem("rows_per_person", raw["rows_per_person"], allowed)
+
+
+def _planning_problems(
+    raw: Mapping[str, Any], ids: Counter[str], questions: list[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """Keys that say what the planner is to choose, where it has nothing to choose."""
+    fixed = [key for key in ("message", "copies") if raw.get(key) not in (None, (), [], 1)]
+    if raw.get("tables") == "any" and "message" in fixed:
+        allowed = "[[message]] says which tables can be made; keep one of them"
+        yield Problem("tables", "any", allowed)
+    if raw.get("explore") is not None and (fixed or raw.get("tables") == "any"):
+        reason = f"{fixed[0]} fixes what is sent" if fixed else 'tables = "any" sends joint reports'
+        yield Problem("explore", raw["explore"], f"{reason}; keep one of them")
+    names = _names({"questions": raw.get("weights")})
+    yield from _name_problems("weights", names, ids)
+    for question in questions:
+        if question["id"] in names and (question.get("type") == "text" or _remembered(question)):
+            why = "a text question" if question.get("type") == "text" else "memoised"
+            allowed = f"it is {why}, and cannot be crossed with all others; leave it out"
+            yield Problem("weights", question["id"], allowed)
+    privacy = raw.get("privacy")
+    privacy = privacy if isinstance(privacy, Mapping) else {}
+    if privacy.get("analysis") == "local" and privacy.get("local_epsilon") is not None:
+        allowed = 'the analysis "local" promises epsilon without a shuffler; leave it out'
+        yield Problem("privacy.local_epsilon", privacy["local_epsilon"], allowed)
 
 
 def _grouping_problems(

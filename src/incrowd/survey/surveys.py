@@ -6,6 +6,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,12 +37,16 @@ class Privacy(Frozen):
 
     `shuffle` is a guarantee for every collection in which enough honest people take part, by the
     least of all bounds that are proved; `blanket` and `seat` by one of them alone. `outlier` is the
-    papers' analysis, exact for homogeneous crowds and no guarantee.
+    papers' analysis, exact for homogeneous crowds and no guarantee. local_epsilon: the most
+    that may be left of the promise if nobody mixes the reports.
     """
 
     epsilon: FiniteFloat = Field(gt=0, strict=True)
     delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
     analysis: str = Field(default="shuffle", min_length=1, strict=True)
+    local_epsilon: FiniteFloat | None = Field(
+        default=None, gt=0, strict=True, exclude_if=lambda cap: cap is None
+    )
 
 
 class Table(Frozen):
@@ -64,9 +69,14 @@ class Survey(views.Notebook, Frozen):
     crowd: how many people take part; where questions are open, the people of the smallest stratum
     that is released. small_strata: what becomes of smaller ones: deleted, or merged.
     colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
-    copies: of one report that holds all questions. messages: or the grouping, fixed. Or
-    reports_per_person: the planner groups the questions, and nobody sends more reports than that,
-    so that the largest (or the mean) standard error of the wanted tables is smallest.
+    The planner chooses the messages so that the largest (or the mean) inflation of the wanted
+    tables is smallest: their variance over that of sampling. tables: "pairs" wants the tables of
+    all pairs of questions as well; "any" keeps all questions in joint reports, from which any table
+    can be made. explore: the share of the privacy that a joint report of all questions gets, for
+    tables that nobody wants yet. weights: questions that are crossed with every wanted table, so it
+    can be weighted by them. reports_per_person: expected, at most. upload_bytes: the most that one
+    person uploads. messages: or the grouping, fixed; or copies: of one report that holds all
+    questions.
     rows_per_person: how many rows of the answers may be one person's; all of them are protected.
     rounds: how often the same people are asked these questions; the promise covers all of them.
     language: of what stands in one language only, and where another is wanted and missing.
@@ -82,13 +92,23 @@ class Survey(views.Notebook, Frozen):
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
     rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS, strict=True, exclude_if=(1).__eq__)
+    upload_bytes: int | None = Field(
+        default=None, ge=1, strict=True, exclude_if=lambda most: most is None
+    )
     objective: Literal["largest", "mean"] = "largest"
+    tables: Literal["any", "pairs"] | None = Field(
+        default=None, exclude_if=lambda wanted: wanted is None
+    )
+    explore: FiniteFloat | None = Field(
+        default=None, gt=0, lt=1, strict=True, exclude_if=lambda share: share is None
+    )
+    weights: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
     small_strata: Literal["delete", "merge"] = Field(
         default="delete", exclude_if=lambda rule: rule == "delete"
     )
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
-    tables: tuple[Table, ...] = Field(alias="table", default=())
+    joint_tables: tuple[Table, ...] = Field(alias="table", default=())
     regressions: tuple[Formula, ...] = Field(
         alias="regression", default=(), exclude_if=lambda found: not found
     )
@@ -116,6 +136,10 @@ class Survey(views.Notebook, Frozen):
             for question in wide:
                 allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
                 yield Problem(f"{field}.questions", question.id, allowed)
+        for ids in self.held if self.messages else ():
+            if not any(set(ids) <= set(group.questions) for group in self.messages):
+                allowed = "no message holds this; put it in one, so that it can be counted"
+                yield Problem("message", ", ".join(ids), allowed)
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{q.id} ({len(q.answers):,})" for q in self.questions[:SHOWN])
@@ -246,8 +270,33 @@ class Survey(views.Notebook, Frozen):
     def wanted(self) -> tuple[tuple[str, ...], ...]:
         """The tables to show: one-way tables first, in the order of the questions."""
         one_way = tuple((q.id,) for q in self.questions)
-        more = dict.fromkeys(t.questions for t in self.tables if t.questions not in one_way)
-        return one_way + tuple(more)
+        more = dict.fromkeys(t.questions for t in self.joint_tables if t.questions not in one_way)
+        pairs = self._pairs if self.tables == "pairs" else ()
+        known = set(map(frozenset, more))
+        return (*one_way, *more, *(pair for pair in pairs if frozenset(pair) not in known))
+
+    @property
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        """All pairs of randomized questions that can be crossed."""
+        crossed = [q for q in self.randomized if not q.one_way_only]
+        return tuple(
+            (one.id, other.id)
+            for one, other in combinations(crossed, 2)
+            if one.memoised == other.memoised
+        )
+
+    @property
+    def held(self) -> tuple[tuple[str, ...], ...]:
+        """The questions that one message has to hold together: those of each wanted table, with
+        those that it is to be weighted by, and of each wanted regression."""
+        by = self.closed(self.weights)
+
+        def crossed(ids: tuple[str, ...]) -> tuple[str, ...]:
+            first = self.question(ids[0])
+            apart = first.one_way_only or first.memoised
+            return ids if apart else tuple(dict.fromkeys((*ids, *by)))
+
+        return tuple(dict.fromkeys((*map(crossed, self.counted), *self.regressed)))
 
 
 _PARTS: dict[str, type[Frozen]] = {

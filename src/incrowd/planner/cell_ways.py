@@ -1,0 +1,103 @@
+"""Ways to send a survey by cells, beside joint reports of what cannot be crossed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from incrowd.accounting.analyses import plannable
+from incrowd.planner.allocation import Allocation, Load, Share
+from incrowd.planner.cell_search import Candidate, Problem, search
+from incrowd.planner.crossed import crossable, names, places, variables
+from incrowd.planner.groups import Grouping, Search
+from incrowd.planner.leak_shares import Limits
+from incrowd.plans.grouping import together
+from incrowd.plans.slots import TAIL, slots_within
+from incrowd.survey import Survey
+
+Ids = frozenset[str]
+
+
+class _Joint(NamedTuple):
+    """A joint report beside the cells. part: of all that may leak; None for an equal part."""
+
+    ids: Ids
+    part: float | None = None
+
+
+def cell_ways(survey: Survey) -> list[Grouping]:
+    """The messages of cells with the smallest inflation, the cheapest of those close to it.
+
+    Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
+    questions of several answers each) and regressions are held by one joint report, or two with
+    permanent responses. Each of these gets an equal share of what may leak; with `explore` the
+    first holds all questions and gets that share. None if no table can be cells, if the analysis
+    trusts no shuffler, whom alone cells need, or if the survey's limits allow no messages.
+    """
+    by = plannable(survey.privacy.analysis)
+    tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
+    if not tables or not by.shuffled:
+        return []
+    privacy, joint = survey.privacy, _joint_reports(survey, tables)
+    signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
+    problem = Problem(
+        variables(survey),
+        tuple(places(survey, ids) for ids in tables),
+        _limits(survey, signal, len(joint)),
+        survey.objective == "mean",
+    )
+    return [_way(survey, candidate, joint, signal) for candidate in search(problem)[:1]]
+
+
+def _joint_reports(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Joint]:
+    """What is sent beside the cells of some tables."""
+    crossed = set(tables)
+    others = {id for ids in survey.held if ids not in crossed for id in ids}
+    kept = frozenset(id for id in others if survey.question(id).memoised)
+    first = _Joint(frozenset(others - kept))
+    if survey.explore is not None:
+        first = _Joint(frozenset(together(survey)), survey.explore)
+    return [report for report in (first, _Joint(kept)) if report.ids]
+
+
+def _limits(survey: Survey, signal: float, joint: int) -> Limits:
+    """What the cells of one row and round may use. joint: the number of joint reports beside."""
+    times = survey.rows_per_person * survey.rounds
+    cap, most = survey.privacy.local_epsilon, survey.reports_per_person
+    return Limits(
+        leak=signal / times,
+        local_epsilon=math.inf if cap is None else cap / times,
+        reports=math.inf if most is None else most - joint,
+        slots=slots_within(survey) - joint,
+        tail=TAIL / survey.crowd,
+    )
+
+
+def _way(survey: Survey, found: Candidate, joint: Sequence[_Joint], signal: float) -> Grouping:
+    """Messages of cells and joint reports, and how they share what may leak."""
+    equal = 1 / (len(found.messages) + len(joint))
+    parts = [equal if report.part is None else report.part for report in joint]
+    scale = 1 - sum(parts)
+    groups = [tuple(q.id for q in survey.questions if q.id in report.ids) for report in joint]
+    shares = [
+        Share(1, _noise(survey, report.ids, part * signal))
+        for report, part in zip(joint, parts, strict=True)
+    ]
+    groups += [names(survey, message) for message in found.messages]
+    shares += [Share(1, 1 / (scale * leak)) for leak in found.leaks]
+    cells = [False] * len(joint) + [True] * len(found.messages)
+    excess = 0.0 if joint else found.excess
+    return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess))
+
+
+def _noise(survey: Survey, ids: Ids, leak: float) -> float:
+    """v of a joint report that leaks so much: times (phi^d - 1), with phi = 1 + 1 / v.
+
+    If its questions' own randomizers leak more than that, as much again is added.
+    """
+    load: Load = Search.of(survey, 1).load(ids, (), (1,), False)
+    if not load.distance:
+        return 1.0
+    exponent = max(math.log1p(leak / load.times) - load.fixed, load.fixed) / load.distance
+    return 1 / math.expm1(exponent)
