@@ -34,9 +34,9 @@ class TableForecast:
     minimum_detectable_share: a share that is detected in half of all surveys or more, whichever
     answers it is of, with every cell of the table tested and 5% for any false alarm.
     effective_sample_size: how many people asked without noise would tell as much in squared error
-    over all cells (Vinterbo, proposition 3.1), if all answers are equally common, so that tables and
-    plans can be compared; effective_sample_size_uneven if they are uneven. mean_error: of an amount's mean, in its own unit;
-    None of other tables.
+    over all cells (Vinterbo, proposition 3.1), if all answers are equally common, so that tables
+    and plans can be compared; effective_sample_size_uneven if they are uneven. mean_error: of an
+    amount's mean, in its own unit; None of other tables.
     """
 
     questions: tuple[str, ...]
