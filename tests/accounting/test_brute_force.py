@@ -59,7 +59,6 @@ def question(draw, id):
     options = [f"option {i}" for i in range(draw.choice([2, 2, 3]))]
     if kind in ("choice", "multi"):
         found["options"] = options
-        found["apart"] = draw.random() < 0.3
     if kind == "multi":
         found["at_most"] = draw.randint(1, len(options))
     if kind == "number":
@@ -69,8 +68,20 @@ def question(draw, id):
     elif draw.random() < 0.15:
         found["optional"] = True
     exclusive = kind in ("choice", "number") or (kind == "yesno" and "optional" in found)
-    device = {} if found.get("apart") else randomizer(draw, kind, exclusive)
+    device = randomizer(draw, kind, exclusive)
     return found | ({"randomizer": device} if device else {})
+
+
+def message(draw, questions, ids):
+    """A joint report, in copies or not, or cells where there are any."""
+    sent = [question for question in questions if question["id"] in ids]
+    several = sum(question.get("at_most", 1) > 1 for question in sent)
+    with_cells = several < 2 and not any(
+        "randomizer" in question or question["type"] == "text" for question in sent
+    )
+    if with_cells and draw.random() < 0.7:
+        return {"questions": ids, "cells": True}
+    return {"questions": ids, "copies": draw.choice([1, 1, 2])}
 
 
 def survey(draw):
@@ -83,14 +94,16 @@ def survey(draw):
     if draw.random() < 0.1:
         privacy["analysis"] = "local"
     found = {"name": "s", "crowd": draw.choice([2, 2, 3, 3, 4, 5, 6]), "privacy": privacy}
-    way = draw.choice(["together", "copies", "messages", "planner"])
+    way = draw.choice(["together", "copies", "messages", "messages", "planner"])
     if way == "copies":
         found["copies"] = draw.choice([2, 3])
     if way == "messages":
         groups = [[q["id"]] for q in questions]
         if len(groups) == 3 and draw.random() < 0.5:
             groups = [groups[0] + groups[1], groups[2]]
-        found["message"] = [{"questions": g, "copies": draw.choice([1, 1, 2])} for g in groups]
+        if len(groups) == 2 and draw.random() < 0.3:
+            groups = [groups[0] + groups[1]]
+        found["message"] = [message(draw, questions, group) for group in groups]
     if way == "planner":
         found["reports_per_person"] = draw.randint(1, 4)
     return found | {"question": questions}
@@ -134,7 +147,8 @@ def compare(number, first):
         truth = published.delta(promise.epsilon)
         seen.update(q["type"] for q in published.questions)
         seen.update((q.get("randomizer") or {}).get("kind", "planned") for q in published.questions)
-        seen["apart"] += any(message.cells for message in plan.messages)
+        seen["cells"] += any(message.cells for message in plan.messages)
+        seen["crossed"] += any(m.cells and len(m.ids) > 1 for m in plan.messages)
         seen["copies"] += sent.copies > len(plan.messages)
         found["plan"] += below(promise.certified_delta, truth)
         found["promise"] += below(promise.delta, truth)
@@ -189,4 +203,5 @@ def test_a_thousand_random_plans():
     assert not any(found[variant] for variant in RIGHT), found
     for wrong in ("crowd doubled", "crowd and one", "composition left out"):
         assert found[wrong] >= MANY / 20, found
-    assert all(seen[kind] >= MANY / 50 for kind in KINDS | DEVICES | {"apart", "copies"}), seen
+    ways = {"cells", "crossed", "copies"}
+    assert all(seen[kind] >= MANY / 50 for kind in KINDS | DEVICES | ways), seen

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from incrowd.accounting import one_bit_worst
-from incrowd.accounting.analyses.exact import CLOSE, EXACT
-from incrowd.accounting.composition import connect_the_dots, sampled
+from incrowd.accounting.composition import connect_the_dots
 from incrowd.accounting.one_bit import one_bit
+from incrowd.accounting.one_bit_curves import homogeneous_curve, worst_curve
 from incrowd.accounting.one_bit_frequencies import deltas
 from incrowd.accounting.one_bit_worst import TOLERANCE, worst_crowd
-from incrowd.accounting.schema import FREE_BIT, Part, Schema
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
@@ -23,14 +22,7 @@ FIGURES = 1e-11  # its error besides
 CASES = 120
 PRINTED = 5e-7  # relative error of seven printed digits
 SEARCHED = 5e-4  # relative error of a noise that was found by bisection as far as that
-GRID = {"step": 0.02, "dense": 500, "enough": 1e-12, "most": 500}
-
-
-def worst_curve(channel, crowd, **grid):
-    """The curve that the analysis `exact` composes."""
-    delta = EXACT.orders(Schema.of([Part(FREE_BIT, channel)]), crowd, 0.0).forward
-    dots = sampled(delta, **grid)
-    return connect_the_dots(dots, dots, grid["step"])
+STEP, DOTS = 0.02, 200  # of composed curves: beyond the local epsilon
 
 
 def flip(q):
@@ -218,18 +210,22 @@ def below_two_messages(curve_of):
     return below
 
 
+def worst_of_grid(channel, crowd):
+    """The curve that is composed, from dots on a fixed grid."""
+    dots = worst_curve(channel, crowd, STEP, DOTS)
+    return connect_the_dots(dots, dots, STEP)
+
+
 def test_the_composed_curve_bounds_two_messages_whatever_their_crowds():
-    assert below_two_messages(lambda *case: worst_curve(*case, **GRID)) == 0
+    assert below_two_messages(worst_of_grid) == 0
 
 
 def forward_only(channel, crowd):
     """Wrong: as if both messages told the answers apart in the same order."""
-    forward, backward = (
-        sampled(lambda e, x=x: largest_of_one(channel, crowd, x, e), **GRID) for x in (1, 0)
-    )
-    length = max(len(forward), len(backward))
-    dots = [np.pad(one, (0, length - len(one)), mode="edge") for one in (forward, backward)]
-    return connect_the_dots(*dots, GRID["step"])
+    dots = [
+        np.array([largest_of_one(channel, crowd, x, k * STEP) for k in range(DOTS)]) for x in (1, 0)
+    ]
+    return connect_the_dots(*dots, STEP)
 
 
 def largest_of_one(channel, crowd, x, epsilon):
@@ -244,31 +240,18 @@ def test_messages_may_tell_the_answers_apart_in_different_orders():
 @pytest.mark.parametrize("channel", MESSAGES)
 def test_the_composed_curve_is_nearly_exact_in_larger_crowds(channel):
     """Homogeneous crowds give at least this delta; each dot may have a worst crowd of its own."""
-    total = worst_curve(channel, 200, **GRID) ** 2
+    total = worst_of_grid(channel, 200) ** 2
     for epsilon in (0.0, 0.2, 0.7):
         true = largest_of_two(channel, (200, (0, 199)), epsilon)
         assert true <= total.delta(epsilon) <= 1.07 * true
 
 
-def test_the_curve_of_one_homogeneous_crowd_is_found_out(monkeypatch):
-    monkeypatch.setattr(one_bit_worst, "FIRST_CELLS", 1)
-    monkeypatch.setattr(one_bit_worst, "deltas", nobody_holds_x)
-    assert below_two_messages(lambda *case: worst_curve(*case, **GRID)) > 0
+def test_the_curve_of_homogeneous_crowds_is_found_out():
+    def homogeneous(channel, crowd):
+        dots = homogeneous_curve(channel, crowd, STEP, DOTS)
+        return connect_the_dots(dots, dots, STEP)
 
-
-def test_one_message_is_its_own_curve_at_the_grid():
-    curve = worst_curve(flip(0.05), 500, **GRID)
-    for epsilon in (0.0, 0.4, 0.8):
-        found = worst_crowd(flip(0.05), 500, epsilon)
-        assert found.lower <= curve.delta(epsilon) <= found.upper * (1 + CLOSE)
-
-
-def test_the_curve_is_sampled_on_the_grid_that_is_asked_for():
-    curve = worst_curve(flip(0.1), 300, step=0.1, dense=5, enough=1e-9, most=50)
-    dots = sampled(lambda e: worst_crowd(flip(0.1), 300, e).upper, 0.1, 5, 1e-9, 50)
-    assert curve.forward.step == 0.1
-    assert len(curve.forward.mass) == 2 * len(dots) - 1
-    assert curve.forward.infinite == pytest.approx(dots[-1], rel=CLOSE)
+    assert below_two_messages(homogeneous) > 0
 
 
 @pytest.mark.parametrize(("crowd", "epsilon"), [(1, 1.0), (0, 1.0), (10, -1.0), (10, 700.0)])

@@ -304,8 +304,8 @@ def test_plans_made_before_hold(name):
     assert old.guarantee.analysis == "blanket" and verify(old).holds
 
 
-def test_unlinked_set_bits_are_told_exactly():
-    """Set bits that travel one by one: where flips are rare half as many ask for the same."""
+def test_cells_are_told_exactly():
+    """Cells that travel one by one: where flips are rare half as many ask for the same."""
     options = {"id": "page", "type": "choice", "options": [f"p{i}" for i in range(2000)]}
     found = {}
     for by in ("shuffle", "blanket"):

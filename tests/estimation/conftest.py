@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
 from incrowd.estimation.covariance import (
     combined_joint,
     estimate_joint,
@@ -20,6 +21,7 @@ from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import Sent
 from incrowd.estimation.tables import along_axes, estimate_table
+from incrowd.plans import Cells
 from incrowd.survey import Choice, Multi, YesNo
 from tests.oracles.axes import axis_of, patterns, with_one
 
@@ -259,3 +261,14 @@ def covered(fits, truth):
     assert all(fit.coefficients for fit in fits), {fit.reason for fit in fits}
     ends = np.array([[(c.low, c.high) for c in fit.coefficients] for fit in fits])
     return np.mean((ends[..., 0] <= truth) & (truth <= ends[..., 1]), axis=0)
+
+
+def cells_of(questions, flip):
+    """A message of the cells of some questions."""
+    return Cells(questions=tuple(questions), noise_numerator=flip.numerator)
+
+
+def table_of_cells(questions, counts, people, flip, noise_only=False):
+    """The table of all questions of one message of cells. counts: the reports of each cell."""
+    part = CellCounts(cells_of(questions, flip), people, np.asarray(counts))
+    return cells_table(questions, CellsReading((part,), 1.0), noise_only, lambda _: 1)

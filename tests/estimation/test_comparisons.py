@@ -20,11 +20,10 @@ from incrowd.estimation.comparisons import conditional_share, difference, odds_r
 from incrowd.estimation.delta_method import pick, product
 from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.spheres import Length
-from incrowd.estimation.tables import estimate_options
 from incrowd.estimation.word_shares import WordEstimates
 from incrowd.presentation.shown import chosen_level, present_rows, word_rows
-from incrowd.survey import Choice, YesNo
-from tests.estimation.conftest import Setting
+from incrowd.survey import Choice, Multi, YesNo
+from tests.estimation.conftest import Setting, table_of_cells
 
 Z = norm.ppf(0.975)
 LEAST = 0.93
@@ -307,8 +306,9 @@ def listed(share, trials=400, options=400, people=10_000):
     generator, flip = np.random.default_rng(51), BitFlip.at_least(0.2)
     true = np.where(np.arange(options) < options // 2, share, 0.0)
     names, chances, held = [str(i) for i in range(options)], flip.q + (flip.p - flip.q) * true, []
+    question = Multi(id="o", options=names, at_most=options)
     for counts in generator.binomial(people, chances, size=(trials, options)):
-        table = estimate_options("o", names, np.append(people, counts), flip.inverse)
+        table = table_of_cells([question], counts, people, flip)
         chosen = table.above_noise()
         off = np.abs(table.estimate - true)[chosen] / table.standard_error[chosen]
         if len(off):

@@ -70,8 +70,8 @@ CASES = {
     ),
     "a histogram of many bits": lambda _: inverse_matrix(survey(options(20)).questions[0], CHANNEL),
     "a share that is no number": lambda _: project_to_simplex(np.array([np.nan, 0.5])),
-    "errors together of unlinked bits": lambda _: joint(
-        made("apart"), [Reading(made("apart").messages[0], 1.0, np.ones(4))], ("b",)
+    "errors together of cells": lambda _: joint(
+        made("cells"), [Reading(made("apart").messages[0], 1.0, np.ones(4))], ("b",)
     ),
     "no words": words(),
     "a word twice": words("oslo", "oslo"),

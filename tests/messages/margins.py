@@ -13,6 +13,7 @@ from tests.messages.strata import DRINKS, FACULTY
 
 MULTI = options(3, type="multi", at_most=2)
 WIDE = options(60)
+AS_CELLS = [{"questions": ["a"]}, {"questions": ["c"], "cells": True}]
 EVEN = {f"o{number}": 1 for number in range(60)}
 LAW = {"law": 1, "arts": 1}
 
@@ -86,11 +87,11 @@ CASES = {
     "merged answers of no table": lambda _: incrowd.estimate(
         plan(), sent(), merge={"a": [["no", "maybe"]]}
     ),
-    "weights of unlinked bits to a margin with noise": lambda _: incrowd.estimate(
+    "weights of cells to a margin with noise": lambda _: incrowd.estimate(
         strata.plan(), strata.reports(), tables=[["drinks"]], margins={"sick": {"no": 1, "yes": 1}}
     ),
-    "unlinked bits of those who answered": lambda _: incrowd.estimate(
-        incrowd.plan(survey(YESNO, options(3, apart=True, optional=True))),
+    "cells of those who answered": lambda _: incrowd.estimate(
+        incrowd.plan(survey(YESNO, options(3, optional=True), message=AS_CELLS)),
         [],
         tables=[["c"]],
         of_those_who_answered=True,

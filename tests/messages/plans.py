@@ -163,7 +163,7 @@ CASES = {
     "earlier rounds that have spent everything": after(900, privacy=BLANKET | {"epsilon": 0.01}),
     "earlier rounds to which nobody came": after(1, privacy=BLANKET),
     "a budget too small": plan(
-        YESNO, options(2, apart=True), reports_per_person=1, privacy=BLANKET, crowd=10**6
+        YESNO, options(1001), reports_per_person=1, privacy=BLANKET, crowd=10**6
     ),
     "a promise that no messages keep": plan(
         *[YESNO | {"id": f"q{n}"} for n in range(8)],

@@ -170,7 +170,7 @@ CASES = {
     "likelihood of the noise alone": of("k-ary", "a", "b", method="likelihood", noise_only=True),
     "a table of many answers": too_many,
     "a forecast of many answers": lambda _: incrowd.forecast_regression(wide(), **MANY),
-    "an outcome whose bits travel unlinked": of("apart", "b", "b=x"),
+    "an outcome that is sent as cells": of("cells", "b", "b=x"),
     "towns that were released as one": released_as_one,
     "a town that alone was released": released(["t"], "x" * 100 + "y" * 10),
     "two towns and years that nobody was released of": released(

@@ -26,6 +26,7 @@ from tests.oracles.terms import stated
 FACULTY = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
 SICK = {"id": "sick", "type": "yesno"}
 DRINKS = {"id": "drinks", "type": "choice", "options": ["x", "y", "z"]}
+WORD = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 MANY = [f"o{number}" for number in range(101)]
 
 
@@ -122,7 +123,6 @@ CASES = {
     "open with a device": lambda _: question(
         randomizer={"kind": "warner", "spinner": 0.8}, open=True
     ),
-    "open and apart": opened(apart=True),
     "open as text": opened(open="yes"),
     "all open": lambda _: survey(FACULTY),
     "an open question in a message": lambda _: survey(
@@ -148,8 +148,8 @@ CASES = {
     "a message that a stratum lacks": lambda _: incrowd.estimate(plan(), reports()[:3]),
     "no large stratum": lambda _: incrowd.randomize(plan(), answers(50, 20)),
     "too many collections at once": many_files,
-    "unlinked bits by an open question": lambda _: incrowd.estimate(
-        plan(), reports(), tables=[["faculty", "drinks"]]
+    "words by an open question": lambda _: incrowd.estimate(
+        incrowd.plan(survey(WORD, FACULTY)), [], tables=[["faculty", "t"]]
     ),
     "a covariance of many strata": wide,
     "how many people for what is open": lambda _: people_needed(

@@ -4,7 +4,6 @@ import incrowd
 from tests.messages.shared import YESNO, file, options, question, survey
 
 TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
-UNLINKED = {"id": "u", "type": "choice", "options": ["x", "y"], "cells": True}
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
 ONCE = YESNO | {"id": "o", "memoised": True}
 REMEMBERED = {"id": "m", "type": "yesno", "randomizer": MEMOISED}
@@ -24,6 +23,16 @@ def several(at_most=2, **changed):
     """A survey of one question with overlapping options."""
     asked = {"id": "s", "type": "multi", "options": ["x", "y"], "at_most": at_most}
     return lambda _: survey(asked | changed)
+
+
+def several_options(id):
+    return {"id": id, "type": "multi", "options": ["x", "y"], "at_most": 2}
+
+
+def cells(*questions):
+    """A survey of questions that are sent as cells, all crossed with each other."""
+    crossed = {"questions": [question["id"] for question in questions], "cells": True}
+    return lambda _: survey(*questions, message=[crossed])
 
 
 def load(text):
@@ -118,8 +127,23 @@ CASES = {
     "k-ary of a yes/no question": lambda _: survey(
         YESNO | {"randomizer": {"kind": "k-ary", "keep": 0.7}}
     ),
-    "a device of unlinked bits": lambda _: survey(
-        UNLINKED | {"randomizer": {"kind": "warner", "spinner": 0.8}}
+    "a device of too many options": lambda _: survey(
+        options(1001) | {"randomizer": {"kind": "warner", "spinner": 0.8}}
+    ),
+    "cells as text": lambda _: survey(message=[{"questions": ["a"], "cells": "yes"}]),
+    "cells of a text question": cells(YESNO, TEXT),
+    "cells of a question with a device": cells(
+        YESNO, B | {"randomizer": {"kind": "warner", "spinner": 0.8}}
+    ),
+    "cells of two questions with several answers": cells(
+        several_options("s"), several_options("r")
+    ),
+    "cells of memoised and other questions": cells(YESNO, REMEMBERED),
+    "cells of what is drawn once and other questions": cells(YESNO, ONCE),
+    "more cells than can be numbered": cells(*[options(900, id=f"c{n}") for n in range(4)]),
+    "cells in copies": lambda _: survey(message=[{"questions": ["a"], "cells": True, "copies": 2}]),
+    "a joint report of too many options": lambda _: survey(
+        YESNO, options(1001), message=[{"questions": ["a", "c"]}]
     ),
     "a device as text": lambda _: question(randomizer="warner"),
     "an unknown device": lambda _: question(randomizer={"kind": "coin"}),
@@ -138,9 +162,6 @@ CASES = {
     "a table of an unknown question": lambda _: survey(table=[{"questions": ["b"]}]),
     "a table of a question twice": lambda _: survey(table=[{"questions": ["a", "a"]}]),
     "a table of text and another": lambda _: survey(YESNO, TEXT, table=[{"questions": ["a", "t"]}]),
-    "a table of unlinked bits and another": lambda _: survey(
-        YESNO, UNLINKED, table=[{"questions": ["a", "u"]}]
-    ),
     "a message of memoised and other questions": lambda _: survey(
         YESNO, REMEMBERED, message=[{"questions": ["a", "m"]}]
     ),
@@ -151,7 +172,6 @@ CASES = {
     "a wanted regression of no question": regression(outcome="aa"),
     "a wanted regression on itself": regression(on=["a", "b"]),
     "a wanted regression on a text question": regression(TEXT, on=["t"]),
-    "a wanted regression on unlinked bits": regression(UNLINKED, on=["u=x"]),
     "a wanted regression of what is open": regression(TOWN, outcome="town"),
     "a wanted regression of an unknown family": regression(family="probit"),
     "references as text": regression(reference="b"),

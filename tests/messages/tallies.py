@@ -225,7 +225,7 @@ CASES = {
     "reports of another plan": count(plan="0" * 64),
     "reports of another message": count(message=7),
     "reports of other bits": count(bits=3),
-    "unlinked bits of unknown people": count("apart", people=None),
+    "cells of unknown people": count("cells", people=None),
     "a tally of another plan": tally(lambda tally: replace(tally, plan="0" * 64)),
     "a tally of another message": tally(
         lambda tally: replace(tally, messages={7: tally.messages[0]})
@@ -238,7 +238,7 @@ CASES = {
         table(("a",), more_of_one_answer), tables=[["a"], ["a", "b"]]
     ),
     "a tally of too many people": tally(
-        lambda tally: table(("b",), stated)(message(declared=10**6)(tally)), "apart"
+        lambda tally: table(("b",), stated)(message(declared=10**6)(tally)), "cells"
     ),
     "a tally of other tables": lambda _: counted() + counted(tables=[["a"]]),
     "a part that comes twice": lambda _: counted() + counted(),

@@ -24,7 +24,8 @@ def test_one_bit_is_vinterbos_loss():
     channel = made.messages[0].noise
     c = (channel.p**2 + channel.q**2) / (channel.p - channel.q) ** 2
     table = forecast(made)[0]
-    assert table.effective_sample_size == pytest.approx(3000 / ((c - 0.82) / (1 - 0.82)))
+    assert table.effective_sample_size_uneven == pytest.approx(3000 / ((c - 0.82) / (1 - 0.82)))
+    assert table.effective_sample_size == pytest.approx(3000 / ((c - 0.5) / (1 - 0.5)))
     half = np.sqrt((c - 0.5) / 2 / 3000)  # two cells of equal variance, (c - s) / m in all
     assert table.standard_error == pytest.approx(half)
 

@@ -271,6 +271,12 @@ def test_several_messages_copies_and_cells(tmp_path):
         truth = shares(of(known, stratum.name))
         assert (np.abs(sick.estimate - truth.sum(1)) < 5 * sick.standard_error).all()
         assert (np.abs(drinks.estimate - truth.sum(0)) < 5 * drinks.standard_error).all()
+    (crossed,) = incrowd.estimate(
+        made, incrowd.load_reports(tmp_path / "reports"), tables=[["faculty", "drinks"]]
+    ).tables
+    released = [stratum.people / sum(SIZES[:3]) for stratum in found.strata]
+    each = [stratum.tables[1].estimate for stratum in found.strata]
+    assert crossed.estimate == pytest.approx(np.multiply(np.array(released)[:, None], each))
 
 
 # --- what does not belong together ---------------------------------------------------------------

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
+from itertools import groupby
 from operator import mul
 from typing import NamedTuple, Protocol
 
@@ -15,9 +16,16 @@ import numpy as np
 
 from incrowd.accounting import local_ratios
 from incrowd.accounting.composition import Delta, PrivacyCurve, connect_the_dots, sampled
+from incrowd.accounting.one_bit_curves import (
+    curve_length,
+    homogeneous_curve,
+    typical_spread,
+    worst_curve,
+)
 from incrowd.accounting.pairs import local_candidates
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Counts, Schema, Sent
+from incrowd.channels.bit import Bit
 from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
@@ -27,6 +35,7 @@ MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
 LEAST_SPREAD = 1e-12  # of reports that tell nothing
 NOTHING = Bounds(0.0, 0.0, 0.0)
+ANY_CROWD = "either answer, in any crowd"
 
 
 class Orders(NamedTuple):
@@ -51,6 +60,10 @@ class Bounded(Hashable, Protocol):
         """Its bounds, where all losses together spread like that."""
         ...
 
+    def bit(self, schema: Schema) -> Bit | None:
+        """The channel of a report whose whole curve is soon known: it is one bit."""
+        ...
+
 
 class Dots(NamedTuple):
     """Bounds of delta at 0, step, 2 step, ... in both orders, of one report of a schema."""
@@ -68,19 +81,23 @@ class Dots(NamedTuple):
     @property
     def coarser(self) -> Dots:
         """Every second dot."""
-        even = slice(None, None, 2)
-        return Dots(self.forward[even], self.backward[even], 2 * self.step, self.worst)
+        forward = self.forward[::2]
+        backward = forward if self.backward is self.forward else self.backward[::2]
+        return Dots(forward, backward, 2 * self.step, self.worst)
 
 
-def _composed(curves: list[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
+def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
     """All curves, each so many times; small steps first, so that many small ones add up finely."""
-    powers = [curve**count for curve, count in curves]
-    return reduce(mul, sorted(powers, key=lambda curve: curve.forward.step))
+    ordered = sorted(dots, key=lambda one: one[0].step)
+    alike = groupby(ordered, key=lambda one: one[0].step)
+    return reduce(mul, (PrivacyCurve.of([(d.curve, n) for d, n in same]) for _, same in alike))
 
 
-def composed_curve(by: Bounded, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
-    """The privacy curve of everything one person sends; steps: see `all_dots`."""
-    return _composed([(one.curve, count) for one, count in all_dots(by, sent, crowd, steps)])
+def composed_curve(
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, homogeneous: bool = False
+) -> PrivacyCurve:
+    """The privacy curve of everything one person sends; steps, homogeneous: see `all_dots`."""
+    return _composed(all_dots(by, sent, crowd, steps, homogeneous=homogeneous))
 
 
 def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
@@ -91,31 +108,43 @@ def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple
     if epsilon >= sent.local_epsilon:
         return NOTHING, "any, since all reports together tell less than epsilon"
     dots = all_dots(by, sent, crowd)
-    curve = _composed([(one.curve, count) for one, count in dots])
+    curve = _composed(dots)
     fine = curve.delta(epsilon)
-    coarse = _composed([(one.coarser.curve, count) for one, count in dots]).delta(epsilon)
+    coarse = _composed([(one.coarser, count) for one, count in dots]).delta(epsilon)
     drop = max(coarse - fine, 0.0)
     worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
     lower = max(fine - drop - 2 * curve.doubt, 0.0)
     return Bounds(lower, max(fine - drop / 3, lower), fine), worst
 
 
-def all_dots(by: Bounded, sent: Sent, crowd: int, steps: int = STEPS) -> list[tuple[Dots, int]]:
+def all_dots(
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, homogeneous: bool = False
+) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
+
+    homogeneous: of one bit take crowds that are all alike, for a search; that is no bound.
 
     A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
     add the same in all, those that fall with the cube root of the copies need the fewest dots.
     Where all losses together lie some standard deviations out, one report's lies out by the share
-    of its own deviation in theirs: so far, and a little farther, every dot is computed. All linked
-    reports together have one curve, which is known exactly.
+    of its own deviation in theirs: so far, and a little farther, every dot is computed. Dots of
+    one bit cost so little that all bits have one step. All linked reports together have one curve,
+    which is known exactly.
     """
     spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
     step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
-    enough = NEGLIGIBLE / sum(counts)
+    finest = math.sqrt(variance / sum(counts)) / _rounded(steps)
+    enough = NEGLIGIBLE / 2 ** math.ceil(math.log2(sum(counts)))
     found = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
+        channel = by.bit(schema)
+        if channel is not None:
+            found.append(
+                (_bit_dots(channel, crowd, 1 / _rounded(1 / finest), enough, homogeneous), count)
+            )
+            continue
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
         found.append((_dots(by, schema, crowd, count, own, dense, enough), count))
@@ -150,6 +179,23 @@ def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
     return max(by.spread(schema, crowd), LEAST_SPREAD)
 
 
+@lru_cache(maxsize=256)
+def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, homogeneous: bool) -> Dots:
+    """Of one bit: over all crowds and both orders, or the homogeneous crowds alone.
+
+    On a coarser step if the loss of this bit reaches as far as too many of them.
+    """
+    if not typical_spread(channel, crowd):
+        return Dots(np.zeros(3), np.zeros(3), step, ANY_CROWD)
+    curve = homogeneous_curve if homogeneous else partial(worst_curve, enough=enough)
+    length = curve_length(channel, crowd, step, enough)
+    while length > MOST_GRID:
+        step *= 2
+        length = curve_length(channel, crowd, step, enough)
+    dots = np.minimum(curve(channel, crowd, step, length), 1.0)
+    return Dots(dots, dots, step, ANY_CROWD)
+
+
 @lru_cache(maxsize=64)
 def _dots(
     by: Bounded, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
@@ -161,6 +207,8 @@ def _dots(
     forward = sampled(found.forward, *grid)
     same = found.backward is found.forward
     backward = forward if same else sampled(found.backward, *grid)
+    if same:
+        return Dots(forward, forward, spread / steps, found.worst)
     length = max(len(forward), len(backward))
     dots = (_padded(forward, length), _padded(backward, length))
     return Dots(*dots, spread / steps, found.worst)

@@ -122,14 +122,15 @@ class Grid(NamedTuple):
     frequency: np.ndarray
 
     @classmethod
-    def of(cls, narrowest: float, widest: float) -> Grid:
+    def of(cls, narrowest: float, widest: float, span: int = 1) -> Grid:
         """For sums of independent reports with variances between the two.
 
+        span: how far from the rounded mean places are asked for.
         Bernstein: P[|T - E T| >= r] <= 2 exp(-r^2 / (2 (v + r/3))). Of the transform,
         |E exp(i t T)| <= exp(-v (1 - cos t)).
         """
         reach = LOG_CUT / 3 + math.sqrt(LOG_CUT**2 / 9 + 2 * LOG_CUT * widest)
-        half = math.ceil(reach) + 2
+        half = math.ceil(reach) + 1 + span
         flat = LOG_CUT / max(narrowest, LOG_CUT / 2)
         points = 2 * half + 1
         last = math.ceil(math.acos(1 - flat) * points / (2 * math.pi))
@@ -137,10 +138,15 @@ class Grid(NamedTuple):
 
     def kernel(self, excess: float, log_c: float) -> np.ndarray:
         """What the transform is summed with for phi(0) - E phi(U); U as far as points // 2."""
+        point, later = self.kernels(log_c)
+        return np.asarray(point - excess * later)
+
+    def kernels(self, log_c: float) -> tuple[np.ndarray, np.ndarray]:
+        """For phi(0), and for the sum over u >= 1 of c^-u phi(u); u as far as points // 2."""
         away = max(log_c, SMALLEST) + 1j * self.frequency
         geometric = -np.expm1(-(self.points // 2) * away) / np.expm1(away)
-        both_signs = np.where(self.frequency > 0, 2.0, 1.0) / self.points
-        return np.asarray(both_signs * (1 - excess * geometric))
+        point = np.where(self.frequency > 0, 2.0, 1.0) / self.points
+        return point, point * geometric
 
 
 def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:

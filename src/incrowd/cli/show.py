@@ -93,6 +93,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
             each.standard_error_uneven,
             each.minimum_detectable_share,
             each.effective_sample_size,
+            each.effective_sample_size_uneven,
         )
         for each in expected
     )

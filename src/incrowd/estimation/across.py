@@ -118,4 +118,6 @@ def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -
         report=np.max([w * part.report.max() for w, part in zip(shares, parts, strict=True)])
         * np.ones(order.shape),
         errors=first.errors,
+        constant_noise=first.constant_noise,
+        overlaps=all(part.overlaps for part in parts),
     )

@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from incrowd.channels.base import Channel
+from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.quotients import Quotient
-from incrowd.estimation.readings import Reading, false_reports
+from incrowd.estimation.readings import Reading, Readings, false_reports
 from incrowd.estimation.tables import LEVEL
 from incrowd.plans import Plan
 from incrowd.survey import Amount, Number
@@ -115,27 +117,20 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(
-    plan: Plan, question: Amount | Number, found: Sequence[Reading], places: int = 0
-) -> Evidence:
+def evidence(plan: Plan, question: Amount | Number, found: Readings, places: int = 0) -> Evidence:
     """The shares of a question's answers, weighted over messages as those of its table are.
 
     places: as `incrowd.estimation.readings.false_reports` has them.
     """
     total = sum(reading.weight for reading in found)
-    parts = [(reading.weight / total, reading) for reading in found]
-    each = [_read(question, reading) for reading in found]
+    parts = [(reading.weight / total, _read(plan, question, reading, places)) for reading in found]
     sample = of_a_sample(
         question,
-        np.sum([w * values for (w, _), (values, _) in zip(parts, each, strict=True)], axis=0),
-        np.sum([w**2 * noise for (w, _), (_, noise) in zip(parts, each, strict=True)], axis=0),
-        min(float(reading.counts[0]) / reading.message.copies for reading in found),
+        np.sum([w * part.values for w, part in parts], axis=0),
+        np.sum([w**2 * part.noise for w, part in parts], axis=0),
+        min(part.people for _, part in parts),
     )
-    swings = [
-        w * false_reports(plan, reading.message, places) * _swing(question, reading)
-        for w, reading in parts
-    ]
-    return replace(sample, swings=swings)
+    return replace(sample, swings=[w * part.swing for w, part in parts])
 
 
 def _swing(question: Amount | Number, reading: Reading) -> np.ndarray:
@@ -171,14 +166,44 @@ def evidence_of(question: Amount | Number, table: JointEstimate, swing: np.ndarr
     return Evidence(question, table.estimate[order], noise, covariance, table.people, swings)
 
 
-def _read(question: Amount | Number, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-    """1 and the shares of the answers in one message, and the covariance of their noise."""
+class _Part(NamedTuple):
+    """What the joint reports of one message, or all cells, say of a question: the fields of
+    `Evidence`, and one array of its swings."""
+
+    values: np.ndarray
+    noise: np.ndarray
+    people: float
+    swing: np.ndarray
+
+
+def _read(
+    plan: Plan, question: Amount | Number, reading: Reading | CellsReading, places: int
+) -> _Part:
+    if isinstance(reading, CellsReading):
+        return _read_cells(plan, question, reading, places)
     counts = reading.counts[: 1 + question.domain.bits]
     rates = counts / counts[0]
     channel = reading.message.channels[question.id]
     mean = question_decoder(question, channel).mean @ rates
     noise = np.pad(noise_of_report(question, channel, rates) / counts[0], [(1, 0), (1, 0)])
-    return np.append(1.0, mean), noise
+    people = float(counts[0]) / reading.message.copies
+    reports = false_reports(plan, reading.message, places)
+    return _Part(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
+
+
+def _read_cells(plan: Plan, question: Amount | Number, reading: CellsReading, places: int) -> _Part:
+    """A false report adds to one answer what it takes off all others, whatever message it is in."""
+    table = reading.combined((question.id,))
+    size = table.shares.size
+    deviations = np.eye(size) - 1 / size
+    reports = partial(false_reports, plan, places=places)
+    most = reading.largest_shift(table, reports) / (1 - 1 / size)
+    return _Part(
+        np.append(1.0, table.shares),
+        np.pad(table.covariance([np.eye(size)]), [(1, 0), (1, 0)]),
+        reading.people,
+        np.pad(most * deviations, [(0, 0), (1, 0)])[:, :, None],
+    )
 
 
 def noise_of_report(question: Amount | Number, channel: Channel, rates: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 
 from incrowd.errors import TableError
+from incrowd.estimation.interactions import CombinedTable
 from incrowd.kernels.axes import transform as along_axes
 
 
@@ -57,9 +58,39 @@ def bootstrap_bias(
     refits = np.array(
         [shown(fit(_draw(generator, truth, channels, people, copies))) for _ in range(draws)]
     )
+    return _bias(refits, shown(truth), draws, seed)
+
+
+def bootstrap_bias_of_cells(
+    fit: Callable[[np.ndarray], np.ndarray],
+    shares: np.ndarray,
+    table: CombinedTable,
+    people: int,
+    draws: int,
+    seed: int = 0,
+    shown: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> BootstrapBias:
+    """`bootstrap_bias` of a table from cells, whose noise is known and nearly normal.
+
+    fit: from unbiased shares. In each draw the effects of independent normal noise are scaled to
+    those of the table and added to the shares of people drawn at random.
+    """
+    generator = np.random.default_rng(seed)
+    truth = shares / shares.sum()
+
+    def drawn() -> np.ndarray:
+        counts = generator.multinomial(people, truth.ravel()).reshape(truth.shape)
+        noise = table.by_effect(generator.standard_normal(truth.shape), np.sqrt)
+        return np.asarray(counts / people + noise)
+
+    refits = np.array([shown(fit(drawn())) for _ in range(draws)])
+    return _bias(refits, shown(truth), draws, seed)
+
+
+def _bias(refits: np.ndarray, truth: np.ndarray, draws: int, seed: int) -> BootstrapBias:
     spread = refits.std(axis=0, ddof=1)
     return BootstrapBias(
-        bias=refits.mean(axis=0) - shown(truth),
+        bias=refits.mean(axis=0) - truth,
         standard_error=spread / np.sqrt(draws),
         spread=spread,
         draws=draws,

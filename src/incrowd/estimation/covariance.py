@@ -61,7 +61,9 @@ class JointEstimate:
     of `estimate`, of the noise alone or of noise plus sampling, as `errors` says;
     noise_covariance: always of the noise alone. people: whose answers these are. person, report:
     the share of each cell that one person is, and one report. exclusive, margins: for each axis,
-    see PairDecoder.
+    see PairDecoder. constant_noise: as `incrowd.estimation.tables.TableEstimate` has it. overlaps:
+    whether it is known how many people gave two answers to a question at once; where it is not, the
+    covariance of two such answers takes them to be independent, and only variances are estimated.
     """
 
     questions: tuple[str, ...]
@@ -75,6 +77,8 @@ class JointEstimate:
     person: np.ndarray
     report: np.ndarray
     errors: str
+    constant_noise: bool = False
+    overlaps: bool = True
 
     @property
     def step(self) -> np.ndarray:
@@ -184,11 +188,11 @@ def estimate_joint(
     2,000 cells.
     """
     check_cells(math.prod(d.mean.shape[0] for d in decoders))
-    reports = float(_along_axes([d.total for d in decoders], counts).item())
+    reports = float(by_axis([d.total for d in decoders], counts).item())
     shares = counts / reports
-    estimate = _along_axes([d.mean for d in decoders], shares)
-    second = _square(_along_axes([d.product for d in decoders], shares), estimate.shape)
-    both = _square(_along_axes([d.both for d in decoders], shares), estimate.shape)
+    estimate = by_axis([d.mean for d in decoders], shares)
+    second = _square(by_axis([d.product for d in decoders], shares), estimate.shape)
+    both = _square(by_axis([d.both for d in decoders], shares), estimate.shape)
     least = least_noise([d.given for d in decoders]).ravel()
     noise = covariance = (second - both) / reports
     if not noise_only:
@@ -252,6 +256,8 @@ def combined_joint(
         people=people,
         person=np.full(estimate.shape, 1 / people),
         report=np.max([w * table.report for w, table in pairs], axis=0),
+        constant_noise=False,
+        overlaps=all(table.overlaps for table in tables),
     )
 
 
@@ -306,8 +312,8 @@ def _both(
     return (alone + sparse.diags_array(~single * 1.0) @ product).tocsr()
 
 
-def _along_axes(matrices: Sequence[sparse.csr_array], tensor: np.ndarray) -> np.ndarray:
-    """One matrix along each axis; an axis goes in first and comes out last: all come round."""
+def by_axis(matrices: Sequence[sparse.csr_array], tensor: np.ndarray) -> np.ndarray:
+    """A sparse matrix along each axis; an axis goes in first and comes out last: all come round."""
     for matrix in matrices:
         applied = matrix @ tensor.reshape(len(tensor), -1)
         tensor = applied.T.reshape(*tensor.shape[1:], -1)

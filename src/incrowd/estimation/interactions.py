@@ -15,7 +15,7 @@ person can give several do not sum to anything known: its axis stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -81,6 +81,27 @@ class CombinedTable:
     def noise_variance(self) -> float:
         """Of one cell; it is the same in all of them."""
         return float(self._agreements(self.questions)[(1,) * self.shares.ndim])
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the noise covariance of all cells, at the places of `effect_variances`: an effect
+        without some of the questions is shared evenly by the cells that only differ in these."""
+        found = self.effect_variances
+        for place, size in enumerate(self.shares.shape):
+            shape = [1] * found.ndim
+            shape[place] = 2
+            found = found / np.array([size, 1.0]).reshape(shape)
+        return np.asarray(found)
+
+    def by_effect(
+        self, cells: np.ndarray, function: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """A function of the noise covariance times a table of this shape; effects without noise,
+        which are known, become 0. function: of the eigenvalues."""
+        known = self.eigenvalues <= 0
+        factors = np.where(known, 0.0, function(np.where(known, 1.0, self.eigenvalues)))
+        effects = _effects(cells, self.exclusive)
+        return _cells(_at_effects(factors, cells.shape, self.exclusive) * effects, self.exclusive)
 
     def variances(self, sums: Sequence[Matrix]) -> np.ndarray:
         """The noise variances of sums of cells. sums: for each axis a matrix whose rows are summed
@@ -157,10 +178,9 @@ class CombinedTable:
 def _grams(matrix: Matrix, size: int, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
     """The covariances of sums along an axis: of effects without its question, and with it."""
     whole = np.asarray(matrix.sum(axis=1)).ravel()
-    square = matrix @ matrix.T
-    dense = square.toarray() if sparse.issparse(square) else np.asarray(square)
+    square = sparse.csr_array(matrix @ matrix.T).toarray()
     outside = np.outer(whole, whole) / size
-    return outside / size, dense - exclusive * outside
+    return outside / size, square - exclusive * outside
 
 
 def _kronecker(values: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:

@@ -207,4 +207,5 @@ def linear(joint: JointEstimate, cells: np.ndarray, jacobian: np.ndarray) -> Joi
         noise_covariance=jacobian @ joint.noise_covariance @ jacobian.T,
         person=(weights * joint.person.ravel()).max(axis=1).reshape(cells.shape),
         report=(weights * joint.report.ravel()).max(axis=1).reshape(cells.shape),
+        constant_noise=False,
     )

@@ -20,12 +20,17 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
     most significant digit of a pattern. Raises TableError for a `multi` question, whose options
     overlap, and above 16 bits.
     """
-    if isinstance(question, Multi):
-        allowed = "its options overlap; use a question with one answer"
-        raise TableError.of("question", question.id, allowed)
+    check_exclusive(question)
     bits = _few_bits(question)
     records = np.arange(2)[:, None] if bits == 1 else np.eye(bits, dtype=np.int64)
     return np.stack([reduce(np.kron, matrix[:, record].T) for record in records], axis=1)
+
+
+def check_exclusive(question: AnyQuestion) -> None:
+    """Raises TableError for a `multi` question, whose options overlap."""
+    if isinstance(question, Multi):
+        allowed = "its options overlap; use a question with one answer"
+        raise TableError.of("question", question.id, allowed)
 
 
 def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:

@@ -8,18 +8,20 @@ from typing import Literal
 
 import numpy as np
 
-from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias
+from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias, bootstrap_bias_of_cells
+from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.covariance import JointEstimate, by_axis
 from incrowd.estimation.decoders import merging
-from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.patterns import channel_matrix, check_exclusive, inverse_matrix
 from incrowd.estimation.postprocessing import (
     LikelihoodFit,
     Projected,
+    constrained_least_squares,
     maximise_likelihood,
     project_to_simplex,
 )
-from incrowd.estimation.readings import Reading
+from incrowd.estimation.readings import Reading, Readings
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Guarantee
 from incrowd.survey import AnyQuestion
@@ -71,7 +73,7 @@ def consistent(
 
 def fitted(
     questions: Sequence[AnyQuestion],
-    readings: Sequence[Reading],
+    readings: Readings,
     method: Method,
     draws: int,
     guarantee: Guarantee,
@@ -79,11 +81,26 @@ def fitted(
 ) -> Postprocessed:
     """A table from the patterns of reports, by "simplex" or "likelihood".
 
-    readings: of several messages that hold the table the one in which it is sharpest is taken.
+    readings: of joint reports of several messages, and of all cells, that tell the table the one
+    is taken in which it is sharpest. Cells, whose noise is known, have constrained least squares by
+    either name.
     draws: simulated collections that tell the bias, 0 for none. Answers are merged last: the sum of
     the changed shares.
     """
     reading = max(readings, key=lambda reading: reading.weight)
+    if isinstance(reading, CellsReading):
+        return _fitted_cells(questions, reading, draws, guarantee, seed)
+    return _fitted_patterns(questions, reading, method, draws, guarantee, seed)
+
+
+def _fitted_patterns(
+    questions: Sequence[AnyQuestion],
+    reading: Reading,
+    method: Method,
+    draws: int,
+    guarantee: Guarantee,
+    seed: int | None,
+) -> Postprocessed:
     asked = [question.with_merged(()) for question in questions]
     histogram, channels, inverses = _patterns(asked, reading)
     merges = [merging(question).toarray() for question in questions]
@@ -116,6 +133,39 @@ def fitted(
         bias=bootstrap_bias(lambda counts: fit(counts).estimate, *law, shown=merged)
         if draws
         else None,
+        seed=seed,
+    )
+
+
+def _fitted_cells(
+    questions: Sequence[AnyQuestion],
+    reading: CellsReading,
+    draws: int,
+    guarantee: Guarantee,
+    seed: int | None,
+) -> Postprocessed:
+    for question in questions:
+        check_exclusive(question)
+    table = reading.combined(tuple(question.id for question in questions))
+    sums = [answer_sums(question) for question in questions]
+
+    def fit(raw: np.ndarray) -> np.ndarray:
+        return constrained_least_squares(table, raw).estimate
+
+    def merged(shares: np.ndarray) -> np.ndarray:
+        return by_axis(sums, shares)
+
+    found = constrained_least_squares(table, table.shares)
+    law = (found.estimate, table, reading.people, draws)
+    return Postprocessed(
+        questions=table.questions,
+        answers=tuple(question.answers for question in questions),
+        method=found.method,
+        statement=found.statement,
+        estimate=merged(found.estimate),
+        raw=merged(table.shares),
+        guarantee=guarantee,
+        bias=bootstrap_bias_of_cells(fit, *law, shown=merged) if draws else None,
         seed=seed,
     )
 

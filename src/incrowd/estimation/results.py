@@ -112,7 +112,8 @@ class Estimates(views.Notebook, views.Tabular):
     arrived: what came of each message. guarantee: recomputed for the smallest number of people of
     any message. words: of text questions, by id. amounts: of questions of numbers, by id: means,
     totals, quantiles. simultaneous, covariances: one for each table, where they were asked for
-    (None of a table that comes from cells).
+    (None of wide questions and, from cells, of
+    options that overlap).
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table. releases: those

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import HALF_WIDTH, LEVEL, reach
+from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_ONLY, Ends, reach, score_ends
 
 DRAWS = 50_000
 CHUNK_NUMBERS = 1 << 22
@@ -47,25 +47,38 @@ def simultaneous_intervals(
     "max-t": the `level` quantile of the largest |z| of a normal vector with the correlations of
     the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
     95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni, nor
-    narrower than the interval of a cell by itself.
+    narrower than the interval of a cell by itself. Where it is not known how answers overlap their
+    correlations are not known either, and "bonferroni" is used.
     """
+    if not joint.overlaps:
+        method = "bonferroni"
     widest = float(ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
     simulated = method == "max-t"
     multiplier = widest
     if simulated:
         multiplier = min(widest, max(HALF_WIDTH, _largest(joint.covariance)))
     accuracy = float(np.sqrt(LEVEL * (1 - LEVEL) / DRAWS)) if simulated else 0.0
-    half = reach(multiplier, joint.standard_error, joint.step)
+    low, high = _ends(joint, multiplier)
     return SimultaneousIntervals(
         estimate=joint.estimate,
-        low=joint.estimate - half,
-        high=joint.estimate + half,
+        low=low,
+        high=high,
         level=LEVEL,
         method=method,
         multiplier=multiplier,
         accuracy=accuracy,
         errors=joint.errors,
     )
+
+
+def _ends(joint: JointEstimate, multiplier: float) -> Ends:
+    """Of the interval of each cell."""
+    if not joint.constant_noise:
+        half = reach(multiplier, joint.standard_error, joint.step)
+        return joint.estimate - half, joint.estimate + half
+    noise = joint.noise_alone().standard_error ** 2
+    people = None if joint.errors == NOISE_ONLY else joint.people
+    return score_ends(multiplier, joint.estimate, noise, joint.report, people)
 
 
 def _largest(covariance: np.ndarray) -> float:

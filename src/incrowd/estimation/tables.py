@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import bdtrc, ndtri
+from scipy.special import ndtri
 
 from incrowd import views
-from incrowd.estimation.decoders import Decoder, bits_given, least_noise
+from incrowd.estimation.decoders import Decoder, least_noise
 from incrowd.kernels.axes import transform as along_axes
 
 LEVEL = 0.95
@@ -239,39 +239,6 @@ def _width(decoders: Sequence[Decoder]) -> float:
     return highest - min(d.low * highest / d.high for d in decoders)
 
 
-def estimate_options(
-    question: str,
-    answers: Sequence[str],
-    counts: np.ndarray,
-    inverse: np.ndarray,
-    copies: int = 1,
-    noise_only: bool = False,
-) -> TableEstimate:
-    """`estimate_table` of one question with very many options, bit by bit.
-
-    counts: how many reports there are, then how many of them set each bit. inverse: of the 2 x 2
-    channel of a bit; its second row debiases (Vinterbo, corollary 1). It is zero at the rate that
-    an answer has which nobody gave, so that -low / (high - low) is the noise, and the count of
-    such an answer is binomial.
-    """
-    reports, rates = int(counts[0]), counts[1:] / counts[0]
-    low, high = inverse[1]
-    estimate = low + (high - low) * rates
-    second = low**2 + (high**2 - low**2) * rates
-    least = least_noise([bits_given(inverse[1:])])
-    return TableEstimate(
-        (question,),
-        (tuple(answers),),
-        estimate,
-        np.sqrt(np.maximum(second - estimate, least) / reports),
-        max(reports // copies, 1),
-        NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        influence=float(high - low) / reports,
-        report=1 / reports,
-        p_values=bdtrc(counts[1:] - 1, reports, float(-low / (high - low))),
-    )
-
-
 def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> TableEstimate:
     """One table from independent reports of the same people: the weighted mean.
 
@@ -285,6 +252,7 @@ def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> Table
     return replace(
         tables[0],
         p_values=None,
+        constant_noise=False,
         estimate=sum(w * table.estimate for w, table in pairs),
         noise_error=np.sqrt(sum(w**2 * table.noise_error**2 for w, table in pairs)),
         people=min(table.people for table in tables),

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.estimation.decoders import decoder, question_decoder
+from incrowd.estimation.cells import planned_noise, planned_weight
+from incrowd.estimation.decoders import decoder, merging, question_decoder
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.kernels.axes import transform as along_axes
-from incrowd.plans import Message, Plan
+from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.survey import AnyQuestion
 
 
 def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
     """The cells of a table from its joint shares of set bits, which no noise has touched."""
-    if plan.by_cells_alone(ids):
-        return shares[1:]
+    first = plan.survey.question(ids[0])
+    if len(ids) == 1 and first.wide:
+        return np.asarray(merging(first) @ shares[1:])
     decoders = [decoder(plan.survey.question(id), np.eye(2)) for id in ids]
     return along_axes([d.mean for d in decoders], shares)
 
@@ -36,25 +39,26 @@ def theoretical_error(
     sampling of so many people. A table that several messages hold is combined as its
     estimate is.
     """
-    cells = true_table(plan, ids, shares)
-    total = sum(weight for _, weight in found)
-    noise = np.zeros(cells.shape)
-    for message, weight in found:
-        second = _second_moment(plan, message, ids, shares)
-        variance = (second - cells) / (message.independent_copies * people)
-        noise += (weight / total) ** 2 * variance
+    cells, questions = true_table(plan, ids, shares), [plan.survey.question(id) for id in ids]
+    by_weight = [
+        (weight, (_second_moment(message, questions, shares) - cells) / message.independent_copies)
+        for message, weight in found
+        if isinstance(message, JointReport)
+    ]
+    if len(by_weight) < len(found):
+        messages = [message for message in plan.messages if isinstance(message, Cells)]
+        by_weight.append((planned_weight(messages, ids), planned_noise(messages, questions)))
+    total = sum(weight for weight, _ in by_weight)
+    noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)
     if errors == NOISE_ONLY:
-        return np.sqrt(noise)
+        return np.asarray(np.sqrt(noise))
     return np.asarray(np.sqrt(noise + cells * (1 - cells) / people))
 
 
-def _second_moment(plan: Plan, message: Message, ids: Ids, shares: np.ndarray) -> np.ndarray:
+def _second_moment(
+    message: JointReport, questions: Sequence[AnyQuestion], shares: np.ndarray
+) -> np.ndarray:
     """E[g^2] of every cell, g the debiased report of one message."""
-    if message.cells:  # too wide for a matrix: g^2 is linear in the bit
-        low, high = message.noise.inverse[1] ** 2
-        q, p = message.noise.matrix[1]
-        return np.asarray(low + (high - low) * (q + (p - q) * shares[1:]))
-    channels = message.channels
-    pairs = [(plan.survey.question(id), channels[id]) for id in ids]
+    pairs = [(question, message.channels[question.id]) for question in questions]
     noisy = along_axes([c.reported(q.domain.bits) for q, c in pairs], shares)
     return along_axes([question_decoder(*pair).square for pair in pairs], noisy)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
@@ -22,6 +23,7 @@ from incrowd.planner.weighting import (
     derived,
     derived_strata,
     what_can_be_made,
+    wide_alone,
 )
 from incrowd.plans import Plan
 from incrowd.survey import Amount, Number, Survey, Text
@@ -127,7 +129,7 @@ def _figures(
         simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
         if asked.simultaneous
         else (),
-        covariances=tuple(joints) if asked.covariance else (),
+        covariances=tuple(map(_covariance, joints)) if asked.covariance else (),
         not_made=not_made,
     )
 
@@ -136,15 +138,22 @@ def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     """A table as it was counted."""
     made = table(plan, counted, ids, asked.noise_only, asked.places)
     joint = None
-    if (asked.covariance or asked.simultaneous) and not plan.by_cells_alone(ids):
+    if (asked.covariance or asked.simultaneous) and not _many_cells(plan, ids):
         joint = joint_table(plan, counted, ids, asked.noise_only)
     return _Item(made, joint, _amounts(plan, counted, ids, asked.places))
+
+
+def _many_cells(plan: Plan, ids: Ids) -> bool:
+    """Whether a table comes from cells, and has too many for a covariance of all of them."""
+    closed = plan.survey.closed(ids)
+    sizes = (len(plan.survey.question(id).answers) for id in ids)
+    return plan.by_cells_alone(closed) and math.prod(sizes) > MOST_CELLS
 
 
 def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     """The same, weighted or of those who answered."""
     assert asked.change is not None
-    if plan.by_cells_alone(ids):
+    if wide_alone(plan.survey, ids):
         if not (known := asked.change.margins):  # everybody answers
             return _plain(plan, counted, ids, asked)
         made = weighted_options(plan, counted, ids, known, asked.noise_only, asked.places)
@@ -174,6 +183,11 @@ def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
     if len(ids) > 1 or question.merged:
         return None
     return question if isinstance(question, Number | Amount) else None
+
+
+def _covariance(joint: JointEstimate | None) -> JointEstimate | None:
+    """None where it is not known how answers overlap."""
+    return joint if joint and joint.overlaps else None
 
 
 def _intervals(joint: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:

@@ -18,10 +18,11 @@ import numpy as np
 
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
+from incrowd.estimation.cells import planned_noise, planned_weight
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.expectation import cells_axis, text_scale, weight
+from incrowd.planner.expectation import text_scale, weight
 from incrowd.planner.wanted import weighed
-from incrowd.plans import Cells, Message, Plan
+from incrowd.plans import Cells, JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
@@ -106,8 +107,8 @@ def _table_variances(
     sampling = people - math.prod(float(each @ each) for each in shares)
     noise = 0.0
     for part, message in _parts(survey, messages, ids):
-        if message.cells:
-            noise += part * _cell_noise(survey, message, ids) * math.prod(map(len, shares))
+        if message is None:
+            noise += part * float(_cells_noise(survey, messages, ids).sum())
             continue
         channels = message.channels
         moments = [_moments(survey.question(id), channels[id]) for id in ids]
@@ -136,9 +137,9 @@ def cell_variances(
     share = np.prod(at, axis=0)
     noise, empty = np.zeros_like(share), np.zeros_like(share)
     for part, message in _parts(survey, messages, ids):
-        if message.cells:
-            noise += part * _cell_noise(survey, message, ids)
-            empty += part * _cell_noise(survey, message, ids)
+        if message is None:
+            cells = part * _cells_noise(survey, messages, ids)[tuple(places)]
+            noise, empty = noise + cells, empty + cells
             continue
         channels = message.channels
         moments = [_moments(question, channels[question.id]) for question in questions]
@@ -166,17 +167,27 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
 
 def _parts(
     survey: Survey, messages: Sequence[Message], ids: Sequence[str]
-) -> list[tuple[float, Message]]:
-    """The messages that hold a table, each with the factor of one report's variance."""
-    holding = [message for message in messages if message.holds(ids)]
-    weights = np.array([weight(survey, message, ids) for message in holding])
-    parts = (weights / weights.sum()) ** 2 / [message.independent_copies for message in holding]
-    return list(zip(parts.tolist(), holding, strict=True))
+) -> list[tuple[float, JointReport | None]]:
+    """The joint reports that hold a table, each with the factor of one report's variance; and None
+    for all messages of cells together, if one of these holds it."""
+    holding = [each for each in messages if isinstance(each, JointReport) and each.holds(ids)]
+    weights = [weight(survey, message, ids) for message in holding]
+    copies = [message.independent_copies for message in holding]
+    parts: list[JointReport | None] = [*holding]
+    if any(message.cells and message.holds(ids) for message in messages):
+        cells = [message for message in messages if isinstance(message, Cells)]
+        weights.append(planned_weight(cells, tuple(ids)))
+        copies.append(1)
+        parts.append(None)
+    factors = (np.array(weights) / sum(weights)) ** 2 / copies
+    return list(zip(factors.tolist(), parts, strict=True))
 
 
-def _cell_noise(survey: Survey, message: Cells, ids: Sequence[str]) -> float:
-    """The variance by noise of a cell that is read from a message of cells, times the people."""
-    return cells_axis(survey, message.questions, ids).scale / message.noise.excess
+def _cells_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> np.ndarray:
+    """The variance by noise of each cell of a table by least squares over all messages of cells,
+    times the people."""
+    sent = [message for message in messages if isinstance(message, Cells)]
+    return planned_noise(sent, [survey.question(id) for id in ids])
 
 
 class _Moments(NamedTuple):

@@ -6,17 +6,19 @@ Proof: docs/mathematics.md#several-messages.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from incrowd.errors import TableError, likely
+from incrowd.estimation.cells import CellCounts, CellsReading, expected_cells, planned_weight
 from incrowd.estimation.covariance import MOST_COUNTS
-from incrowd.estimation.readings import Reading
+from incrowd.estimation.readings import Reading, Readings
 from incrowd.planner.expectation import weight
-from incrowd.plans import Message, Plan
-from incrowd.survey import Survey, Text
+from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.survey import AnyQuestion, Survey, Text
 from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
@@ -33,10 +35,6 @@ class Source(NamedTuple):
     number: int
     message: Message
     weight: float
-
-    def counted(self, ids: Ids) -> Ids:
-        """Under which ids a tally has the counts of a table: of cells all are counted."""
-        return self.message.ids if self.message.cells else ids
 
 
 def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
@@ -60,26 +58,71 @@ def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
     return 1 / sum(1 / weight(survey, message, pair) for pair in tables)
 
 
-def readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
-    """The counts of a table in every message that holds it."""
+def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
+    """The counts of a table in every message of joint reports that holds it, and of all messages of
+    cells together, if one of these does."""
+    found = sources(plan, ids)
+    joint: Readings = joint_readings(plan, counted, ids)
+    if not any(source.message.cells for source in found):
+        return joint
+    parts = tuple(_cells(plan, counted))
+    weight = planned_weight([part.message for part in parts], ids) if joint else 1.0
+    return (*joint, CellsReading(parts, weight))
+
+
+def expected_readings(
+    plan: Plan,
+    ids: Ids,
+    people: int,
+    counts_of: Callable[[JointReport], np.ndarray],
+    shares_of: Callable[[AnyQuestion], ArrayLike],
+) -> Readings:
+    """What `readings` are on average, if the answers to different questions are independent.
+
+    counts_of: the counts of a message of joint reports. shares_of: of the answers to a question.
+    """
+    found = sources(plan, ids)
+    joint: Readings = [
+        Reading(source.message, source.weight, counts_of(source.message))
+        for source in found
+        if isinstance(source.message, JointReport)
+    ]
+    if not any(source.message.cells for source in found):
+        return joint
+    cells = [message for message in plan.messages if isinstance(message, Cells)]
+    parts = tuple(expected_cells(message, people, shares_of) for message in cells)
+    return (*joint, CellsReading(parts, planned_weight(cells, ids)))
+
+
+def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
+    """The counts of a table in every message of joint reports that holds it."""
     return tuple(
-        _reading(source, counted.messages[source.number].tables[source.counted(ids)])
+        _reading(source.message, source.weight, counted.messages[source.number].tables[ids])
         for source in sources(plan, ids)
+        if isinstance(source.message, JointReport)
     )
 
 
-def _reading(source: Source, counts: np.ndarray) -> Reading:
+def _cells(plan: Plan, counted: Tally) -> Iterator[CellCounts]:
+    """The counts of every message of cells."""
+    for number, message in enumerate(plan.messages):
+        if isinstance(message, Cells):
+            counts = counted.messages[number].tables[message.ids]
+            yield CellCounts(message, int(counts[0]), counts[1:])
+
+
+def _reading(message: JointReport, weight: float, counts: np.ndarray) -> Reading:
     """Copies of permanent responses are read as the one report that they share the noise of: their
     mean has at most its variance."""
-    message, copies = source.message, source.message.copies
+    copies = message.copies
     if message.independent_copies < copies:
         message, counts = message.model_copy(update={"copies": 1}), counts / copies
-    return Reading(message, source.weight, counts)
+    return Reading(message, weight, counts)
 
 
 def sharpest(plan: Plan, counted: Tally, ids: Ids) -> Reading:
-    """The counts of a table in the message that tells most of it, by the plan."""
-    return max(readings(plan, counted, ids), key=lambda reading: reading.weight)
+    """The counts of a table in the joint reports that tell most of it, by the plan."""
+    return max(joint_readings(plan, counted, ids), key=lambda reading: reading.weight)
 
 
 def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Ids, ...]:

@@ -83,7 +83,7 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
     survey, wanted = plan.survey, plan.survey.closed(ids)
     among = change.closed(survey)
     found = (*(id for id in wanted if id not in among), *among)
-    if wanted and (survey.question(wanted[0]).one_way_only or plan.by_cells_alone(wanted)):
+    if wanted and (survey.question(wanted[0]).one_way_only or wide_alone(survey, wanted)):
         _check_alone(survey.question(wanted[0]), among, change.answered)
         return wanted
     if found and not any(message.holds(found) for message in plan.messages):
@@ -97,6 +97,11 @@ def counted_for(plan: Plan, ids: Ids, change: Change) -> Ids:
         allowed = f"with the margins it needs {counts:,} counts; drop a question or a margin"
         raise TableError.of("table", ",".join(ids), allowed)
     return found
+
+
+def wide_alone(survey: Survey, ids: Ids) -> bool:
+    """Whether a table is of one question with more options than a covariance is made for."""
+    return len(ids) == 1 and survey.question(ids[0]).wide
 
 
 def _check_alone(question: AnyQuestion, among: Ids, answered: bool) -> None:

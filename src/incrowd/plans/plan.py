@@ -185,9 +185,10 @@ class Plan(views.Notebook, _Frozen):
         return tuple(question.id for question in self.survey.randomized if question.memoised)
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
-        """Whether no joint report holds these questions: their table comes from cells."""
-        wanted = tuple(ids)
-        return all(message.cells for message in self.messages if message.holds(wanted))
+        """Whether no joint report holds the randomized of these questions, but cells do: their
+        table comes from cells."""
+        wanted = self.survey.closed(ids)
+        return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
 
     @property
     def asked(self) -> Asked:

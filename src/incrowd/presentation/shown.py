@@ -18,6 +18,7 @@ from incrowd.estimation.word_shares import WordEstimates
 from incrowd.survey import Survey
 
 MOST_NAMES = 8  # of strata, in a line
+MOST_LISTED = 100  # cells of a table, beyond which those are listed that rise above the noise
 ALLOWED = "; their intervals are wider, to allow for the choice"
 
 
@@ -36,7 +37,7 @@ def chosen_level(level: float, chosen: int, of: int) -> float:
 class Cell(NamedTuple):
     """One cell of a table: the answers, one of each question, and proportions of the people.
 
-    above_noise: only of a table that comes from cells, whether nobody having given this answer can
+    above_noise: only of a table with very many cells, whether nobody having given this answer can
     be refused, all answers together wrong with 5%.
     """
 
@@ -195,13 +196,13 @@ def complete(estimates: Estimates) -> Iterator[Shown]:
     """Every table with all its cells."""
     truths = estimates.truth or (None,) * len(estimates.tables)
     for table, truth in zip(estimates.tables, truths, strict=True):
-        yield Shown(table, _cells(table, truth, estimates.plan.by_cells_alone(table.questions)))
+        yield Shown(table, _cells(table, truth, _is_long(estimates, table)))
 
 
 def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Shown]:
     """Every table of a stratum with all its cells."""
     for table in stratum.tables:
-        yield Shown(table, _cells(table, None, estimates.plan.by_cells_alone(table.questions)))
+        yield Shown(table, _cells(table, None, _is_long(estimates, table)))
 
 
 def strata_words(estimates: Estimates, where: str) -> Iterator[str]:
@@ -226,9 +227,15 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
 
 
-def _cells(table: TableEstimate, truth: np.ndarray | None, from_cells: bool) -> tuple[Cell, ...]:
+def _is_long(estimates: Estimates, table: TableEstimate) -> bool:
+    """Whether a table comes from cells and has so many that most of them show noise alone."""
+    ids = {question.id for question in estimates.plan.survey.randomized} & {*table.questions}
+    return estimates.plan.by_cells_alone(ids) and table.estimate.size > MOST_LISTED
+
+
+def _cells(table: TableEstimate, truth: np.ndarray | None, long: bool) -> tuple[Cell, ...]:
     unknown = np.full(table.estimate.shape, None)
-    marks = table.above_noise() if from_cells else unknown
+    marks = table.above_noise() if long else unknown
     true = unknown if truth is None else truth
     columns = [table.estimate, table.standard_error, table.low, table.high, marks, true]
     values = zip(*(np.ravel(column).tolist() for column in columns), strict=True)

@@ -24,8 +24,8 @@ from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
 
 # Questions, standard errors if answers are even and if they are uneven, detectable share, effective
-# sample.
-Expected = tuple[Sequence[str], float, float, float, float]
+# samples if they are even and uneven.
+Expected = tuple[Sequence[str], float, float, float, float, float]
 
 LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quiet head
 FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
@@ -100,13 +100,18 @@ def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
     whose = " in the smallest stratum" if survey.open else ""
     title = f"expected precision with {survey.crowd:,} people{whose}"
     names = ("table", "standard error", "detectable share", "effective sample")
-    shown = table(title, *names, whole=names[1:2])
-    for questions, even, uneven, detectable, people in expected:
+    shown = table(title, *names, whole=(names[1], names[3]))
+    for questions, even, uneven, detectable, *people in expected:
         visible = UNDETECTED if detectable > 1 else short_percent(detectable)
         errors = " to ".join(dict.fromkeys(map(short_percent, sorted((even, uneven)))))
-        numbers = (errors, visible, f"{people:,.0f}" if people >= 1 else "below 1")
+        effective = " to ".join(dict.fromkeys(map(_people, sorted(people))))
+        numbers = (errors, visible, effective)
         shown.add_row(Text(", ".join(questions)), *numbers)
     return shown
+
+
+def _people(number: float) -> str:
+    return f"{number:,.0f}" if number >= 1 else "below 1"
 
 
 def assumed_words(survey: Survey) -> str:

@@ -141,13 +141,12 @@ def estimate(
     shares are of those who answered all questions of a table. noise_only: errors of the noise
     alone, the people being fixed; else noise plus sampling. candidates: words to look for, for each
     text question. simultaneous: intervals for all cells of a table at once. covariance: of all
-    cells. (Of tables that come from cells there are neither.) received: what the receipts say of
-    reports that came over a network, on which the guarantee and the reach of a malicious sender
-    depend. Where questions are open the tables are of all people of the released strata, the
-    guarantee is that of the smallest, and `strata` has the tables of each. What cannot be
-    weighted, or be of those who answered, is listed in `not_made`. Raises ReportsError for reports
-    of another plan, or too few (unless accepted), TableError and UsageError for tables, margins
-    and merges that cannot be.
+    cells (None of wide questions, and of overlapping options that come from cells). received: what
+    the receipts say of reports that came over a network, on which the guarantee and the reach of a
+    malicious sender depend. Where questions are open the tables are of all people of the released
+    strata, the guarantee is that of the smallest, and `strata` has the tables of each. `not_made`:
+    what cannot be weighted, or be of those who answered. Raises ReportsError for reports of another
+    plan, or too few, TableError and UsageError for tables, margins and merges that cannot be.
     """
     plan = with_merged(plan, merge)
     _check_candidates(plan, candidates := candidates or {})
@@ -196,7 +195,7 @@ def _to_read(
         wanted = _held(plan, reports) if held else check_tables(plan, tables)
         counted = _counted_for(plan, _to_count(plan, wanted, change))
         found = with_tables(plan, reports, counted)
-        _check_counted(found, counted, joined)
+        _check_counted(plan, found, counted, joined)
         return found, wanted
     wanted, counting = check_tables(plan, tables), _to_count(plan, tables, change)
     kind: Kind = "pairs" if joined else "singles"
@@ -220,9 +219,10 @@ def _check_candidates(plan: Plan, candidates: Mapping[str, Sequence[str]]) -> No
             raise UsageError.of("candidates", id, allowed)
 
 
-def _check_counted(counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
+def _check_counted(plan: Plan, counted: Tally, wanted: Sequence[Ids], joined: bool) -> None:
     """Raises TableError if a tally does not hold what is asked of it."""
-    if joined and counted.kind != "pairs":
+    paired = joined and not all(map(plan.by_cells_alone, wanted))
+    if paired and counted.kind != "pairs":
         allowed = (
             "it counts single bits; for weights, and errors of cells together, count the reports "
             "with `incrowd tally --pairs`, or name them"

@@ -23,7 +23,7 @@ FAMILY_ERROR = 0.05
 
 @dataclass(frozen=True)
 class TableForecast:
-    """What to expect of one table, under two assumptions; each figure is the less favorable one.
+    """What to expect of one table, under two assumptions; of one figure it is the less favorable.
 
     Assumed are the shares that the survey states. Answers to other questions are assumed to be
     equally common, and to be uneven: one yes in ten, and of other questions each answer half as
@@ -34,7 +34,8 @@ class TableForecast:
     minimum_detectable_share: a share that is detected in half of all surveys or more, whichever
     answers it is of, with every cell of the table tested and 5% for any false alarm.
     effective_sample_size: how many people asked without noise would tell as much in squared error
-    over all cells (Vinterbo, proposition 3.1). mean_error: of an amount's mean, in its own unit;
+    over all cells (Vinterbo, proposition 3.1), if all answers are equally common, so that tables and
+    plans can be compared; effective_sample_size_uneven if they are uneven. mean_error: of an amount's mean, in its own unit;
     None of other tables.
     """
 
@@ -46,6 +47,7 @@ class TableForecast:
     noise_error: float
     minimum_detectable_share: float
     effective_sample_size: float
+    effective_sample_size_uneven: float
     mean_error: float | None = None
 
 
@@ -74,7 +76,8 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         standard_error_uneven=uneven,
         noise_error=math.sqrt(max(each.noise for each in both) / people),
         minimum_detectable_share=float(ndtri(1 - FAMILY_ERROR / cells)) * empty,
-        effective_sample_size=effective_sample(people, max(each.loss for each in both)),
+        effective_sample_size=effective_sample(people, both.even.loss),
+        effective_sample_size_uneven=effective_sample(people, both.uneven.loss),
         mean_error=_mean_error(plan, ids),
     )
 

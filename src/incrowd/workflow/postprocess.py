@@ -34,11 +34,12 @@ def postprocess(
 
     method: "simplex" (nearest shares that are not negative and sum to one), "likelihood"
     (nonnegative maximum likelihood, by EM) or "consistent" (shared margins of all the tables made
-    equal). bootstrap: simulated collections that tell the bias of the first two, 0 for none.
-    merge: answers that are read as one, as for `estimate`; their changed shares are added up.
-    received: as for `estimate`. Raises UsageError for an unknown method or fewer than 2 draws,
-    TableError for tables whose answers overlap, or that are too large for a histogram of their
-    bits; ReportsError as `estimate`.
+    equal). Of tables that come from cells the first two are one, constrained least squares.
+    bootstrap: simulated collections that tell the bias of the first two, 0 for none. merge: answers
+    that are read as one, as for `estimate`; their changed shares are added up. received: as for
+    `estimate`. Raises UsageError for an unknown method or fewer than 2 draws, TableError for tables
+    whose answers overlap, or that are too large for a histogram of their bits; ReportsError as
+    `estimate`.
     """
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
@@ -51,8 +52,8 @@ def postprocess(
         if clear := set(ids) - set(plan.survey.closed(ids)):
             allowed = "it is open, and known without noise; leave it out of post-processing"
             raise TableError.of("table", min(clear), allowed)
-        if plan.survey.question(ids[0]).one_way_only or plan.by_cells_alone(ids):
-            allowed = "it is a text question or comes from cells; leave it out of post-processing"
+        if plan.survey.question(ids[0]).one_way_only:
+            allowed = "it is a text question; leave it out of post-processing"
             raise TableError.of("table", ids[0], allowed)
     kind: Kind = "pairs" if method == "consistent" else "patterns"
     counted = count(plan, reports, tables=wanted, kind=kind)

@@ -22,7 +22,7 @@ from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.margins import Given, Known, known_margins
-from incrowd.planner.sources import Ids, Source, pair_weight, readings, sources
+from incrowd.planner.sources import Ids, Source, joint_readings, pair_weight, readings, sources
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.plans.merging import with_merged
@@ -192,11 +192,12 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
     held = sources(plan, model.ids)
     fits = model.family == "logistic" and not model.optional and not noise_only
     whole = all(v.name == v.question.id and not v.question.merged for v in model.randomized)
-    if not (fits and whole and len(held) == 1 and held[0].message.copies == 1):
+    one = len(held) == 1 and held[0].message.copies == 1 and not held[0].message.cells
+    if not (fits and whole and one):
         allowed = (
             "it needs a logistic model of whole questions that everybody answers, without merged "
-            "answers or scores, one report of each person, and has errors of noise and sampling; "
-            "use method='table'"
+            "answers or scores, one joint report of each person, and has errors of noise and "
+            "sampling; use method='table'"
         )
         raise UsageError.of("method", "likelihood", allowed)
 
@@ -255,7 +256,7 @@ def _by_likelihood(
     patterns = count(plan, parts, tables=[model.ids], kind="patterns")
     (source,) = sources(plan, model.ids)
     histograms = [
-        (each.levels, readings(plan, each.counted, model.ids)[0].counts)
+        (each.levels, joint_readings(plan, each.counted, model.ids)[0].counts)
         for each in strata_by_answers(plan, model, patterns)
     ]
     start = np.array([each.estimate for each in first.fit.coefficients])

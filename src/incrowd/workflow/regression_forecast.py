@@ -14,8 +14,7 @@ import numpy as np
 
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.readings import Reading
-from incrowd.estimation.regression.expected import Shares, expected_counts
+from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
 from incrowd.estimation.regression.fitting import (
     Risk,
@@ -34,8 +33,8 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, Uneve
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.precision import assumed_shares
-from incrowd.planner.sources import pair_weight, sources
-from incrowd.plans import Plan
+from incrowd.planner.sources import expected_readings, pair_weight, sources
+from incrowd.plans import JointReport, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
 from incrowd.survey import AnyQuestion
@@ -192,10 +191,11 @@ class _Expected(NamedTuple):
 def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
     questions = [variable.question for variable in model.randomized]
     crowd = _people(plan, model)
-    found = [
-        Reading(message, weight, expected_counts(message, questions, crowd, shares))
-        for _, message, weight in sources(plan, model.ids)
-    ]
+
+    def counts(message: JointReport) -> np.ndarray:
+        return expected_counts(message, questions, crowd, shares)
+
+    found = expected_readings(plan, model.ids, crowd, counts, partial(guessed_shares, shares))
     table = level_table(model.randomized, found, noise_only)
 
     def tables(times: float) -> list[tuple[Levels, JointEstimate]]:

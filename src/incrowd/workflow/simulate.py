@@ -21,7 +21,7 @@ from incrowd.planner.figures import Asked, figures
 from incrowd.planner.margins import known_margins
 from incrowd.planner.open_tables import table
 from incrowd.planner.sources import check_tables, sources
-from incrowd.planner.weighting import Change, counted_for
+from incrowd.planner.weighting import Change, counted_for, wide_alone
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Names, label
 from incrowd.reports.collection import Collection
@@ -126,7 +126,8 @@ def _change(
     if not weight_to and not answered:
         return None
     for ids in check_tables(plan, [(id,) for id in weight_to]):
-        if plan.survey.question(ids[0]).one_way_only:
+        question = plan.survey.question(ids[0])
+        if question.one_way_only or question.wide:
             allowed = "should be a question that travels with others"
             raise UsageError.of("weight_to", ids[0], allowed)
     shares = {
@@ -138,7 +139,7 @@ def _change(
 
 def _truth(plan: Plan, known: Everybody, ids: Ids, answered: bool) -> np.ndarray:
     """The true shares of a table; among those who answered, without "no answer"."""
-    if not answered or plan.by_cells_alone(ids):
+    if not answered or wide_alone(plan.survey, ids):
         return known.cells(plan, ids)
     cells = known.who_answered(plan, ids).cells(plan, ids)
     axes = [plan.survey.question(id).answers for id in ids]

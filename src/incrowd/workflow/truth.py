@@ -97,7 +97,7 @@ class Everybody(NamedTuple):
 def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
     """The joint shares of set bits in the answers, as `incrowd.tally.moments` counts them."""
     questions = [plan.survey.question(id) for id in ids]
-    if plan.by_cells_alone(ids):
+    if len(ids) == 1 and questions[0].wide:
         counts = np.bincount(people.encoded[ids[0]].places, minlength=questions[0].bits)
         return np.append(people.number, counts) / people.number
     ends = np.cumsum([0, *(question.bits for question in questions)]).tolist()

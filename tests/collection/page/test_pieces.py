@@ -42,6 +42,7 @@ SURVEY = {
         {"questions": ["visits"]},
     ],
 }
+NOTHING = {"nothing", "nothing of yours, by chance"}
 TRUE = {0: ["Yes / good"], 2: [], 3: ["beer / Yes", "milk / Yes", "any answer / Yes"]}  # by row
 
 
@@ -78,7 +79,7 @@ def test_the_example_shows_true_pieces_and_invented_ones(seen, row):
     left out every time (false alarms below 1e-9 where noise is below a half)."""
     kept, invented = set(), set()
     for first, *rest in told(seen, row):
-        kept |= {*first.split("; ")} - {"nothing"}
+        kept |= {*first.split("; ")} - NOTHING
         for line in rest:
             if line.startswith("and invented: "):
                 pieces = line.removeprefix("and invented: ").split(" and ")[0]
@@ -92,7 +93,7 @@ def test_how_many_invented_pieces_hide_each(seen):
     for message, row in ((0, 0), (2, 3)):
         line = f"About {seen['hidden'][message]:g} invented pieces will be among those that say"
         for first, *rest in told(seen, row):
-            assert any(each.startswith(line) for each in rest) == (first != "nothing")
+            assert any(each.startswith(line) for each in rest) == (first not in NOTHING)
     assert all(first == "nothing" for first, *_ in told(seen, 2))
     assert any(rest == ["and invented: Yes"] for _, *rest in told(seen, 2))
     assert not any("invented pieces" in line for lines in told(seen, 2) for line in lines)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.accounting.analyses.base import LARGEST_EPSILON, Analysis, Found
+from incrowd.accounting.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Found
 from incrowd.accounting.analyses.local import LOCAL
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.accounting.search import Bound, first_epsilon
+from incrowd.channels.bit import Bit
 
 SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
 
@@ -44,6 +45,10 @@ class Composing(Analysis):
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about."""
         return SPREAD_OF_LOSS * self.bound_one(schema, crowd, 0.0)
+
+    def bit(self, schema: Schema) -> Bit | None:
+        """The channel of a report whose whole curve is soon known: it is one bit."""
+        return None
 
     def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
         """The privacy curve of everything one person sends."""
@@ -90,11 +95,25 @@ class Composing(Analysis):
         return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
 
     def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
-        """Of several reports the quick one is a coarse composition."""
-        quick, sharp = super().search_bounds(crowd, epsilon)
+        """Of several reports the quick one is a coarse composition; of bits in crowds alike.
 
-        def certified(sent: Sent) -> float:
+        Homogeneous crowds need nearly as much noise as the worst, so that a search that ends with
+        them leaves one or two certificates to be made.
+        """
+
+        def quick(sent: Sent) -> float:
+            return searched(sent, QUICK)
+
+        def searched(sent: Sent, steps: int) -> float:
+            if sent.single is not None or epsilon >= sent.local_epsilon:
+                return self.bound(sent, crowd, epsilon)
+            curve = composed_curve(self, sent, crowd, steps, homogeneous=True)
+            return curve.delta(epsilon)
+
+        def sharp(sent: Sent) -> float:
             one = sent.single
-            return sharp(sent) if one is None else self.one(one, crowd, epsilon).delta.upper
+            return (
+                searched(sent, STEPS) if one is None else self.one(one, crowd, epsilon).delta.upper
+            )
 
-        return quick, certified
+        return quick, sharp

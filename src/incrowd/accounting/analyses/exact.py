@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from incrowd.accounting import enumeration, one_bit
 from incrowd.accounting.analyses.base import Found
-from incrowd.accounting.analyses.composing import SPREAD_OF_LOSS, Composing
-from incrowd.accounting.curves import Orders
+from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.enumeration import Case
+from incrowd.accounting.one_bit_curves import typical_spread
 from incrowd.accounting.one_bit_worst import TOLERANCE, worst_crowd
 from incrowd.accounting.parts import as_flip, flip_of
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
@@ -23,7 +23,6 @@ MOST_BITS = 5
 NEAR = 1e-6  # share of the local epsilon
 FEW_PEOPLE = 1000  # of whose collections of one bit the very worst is soon found
 MOST_PEOPLE = 1_000_000  # half a minute; for eta, of which nothing else is known exactly
-CLOSE = 5e-3  # relative, of the dots of a curve
 
 
 class Exact(Composing):
@@ -39,7 +38,6 @@ class Exact(Composing):
         "their answers was tried."
     )
     scalable = False
-    of_all = "either answer, in any crowd"
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
         """The largest delta over all collections, and the collection.
@@ -56,23 +54,17 @@ class Exact(Composing):
         words = _words((found.x, 1 - found.x), held, 1)
         return Found(Bounds(found.lower, found.lower, found.upper), words)
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
-        """The largest delta over all crowds, which need not be the same at each epsilon.
-
-        The supremum of curves is a curve again, convex in e^epsilon, so a pair of laws has it; that
-        pair dominates the collections of every crowd, and compositions of dominating pairs
-        dominate (Zhu, Dong, Wang 2022). Raises PrivacyError unless it is one bit.
-        """
-        channel = _composable(schema)
-
-        def delta(epsilon: float) -> float:
-            return worst_crowd(channel, crowd, epsilon, CLOSE).upper
-
-        return Orders(delta, delta, self.of_all)
+    def bit(self, schema: Schema) -> Bit:
+        """The channel of the bit. Raises PrivacyError unless it is one bit."""
+        channel = one_bit_channel(schema)
+        if channel is None:
+            allowed = "it composes reports of one bit only; use shuffle"
+            raise PrivacyError.of("analysis", NAME, allowed)
+        return channel
 
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about."""
-        return SPREAD_OF_LOSS * worst_crowd(_composable(schema), crowd, 0.0, CLOSE).upper
+        return typical_spread(self.bit(schema), crowd)
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """P[privacy ratio > e^epsilon], from `figures`."""
@@ -103,14 +95,6 @@ def one_bit_channel(schema: Schema) -> Bit | None:
 def _too_many(channel: Bit | None, crowd: int) -> bool:
     """Whether not every collection of one bit is tried for eta."""
     return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
-
-
-def _composable(schema: Schema) -> Bit:
-    channel = one_bit_channel(schema)
-    if channel is None:
-        allowed = "it composes reports of one bit only; use shuffle"
-        raise PrivacyError.of("analysis", NAME, allowed)
-    return channel
 
 
 def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found, float]:

@@ -14,6 +14,7 @@ from incrowd.accounting.composition import Delta
 from incrowd.accounting.curves import Orders
 from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.accounting.search import Family
+from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 
@@ -51,6 +52,10 @@ class Shuffle(Composing):
         if sent.single is not None:
             return self.one(sent.single, crowd, epsilon)
         return _least(super().certificate(sent, crowd, epsilon), sent, crowd, epsilon, (LOCAL,))
+
+    def bit(self, schema: Schema) -> Bit | None:
+        """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""
+        return one_bit_channel(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
         """The least bound at each epsilon; in words, whose it is at the spread.

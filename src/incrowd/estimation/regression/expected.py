@@ -31,18 +31,27 @@ def expected_counts(
     return np.asarray(people * message.copies * reduce(np.multiply.outer, axes))
 
 
+def guessed_shares(shares: Shares, question: AnyQuestion) -> Sequence[float]:
+    """The stated shares of a question's answers. Else all are alike, and of a `multi` question half
+    of what is allowed is given, each option by itself."""
+    if (stated := shares.get(question.id)) is not None:
+        return stated
+    answers = len(question.recorded)
+    given = question.at_most / 2 if isinstance(question, Multi) else 1.0
+    return [given / answers] * answers
+
+
 def expected_axis(
     question: AnyQuestion, channel: Channel, shares: Sequence[float] | None = None
 ) -> np.ndarray:
     """E[(1, the report's bits, pairs of them)] of one question.
 
-    shares: of the answers; else all are alike, and of a `multi` question half of what is allowed
-    is given, each option by itself.
+    shares: of the answers, else as `guessed_shares`.
     """
     bits = question.domain.bits
     if isinstance(question, Multi):
-        alike = np.full(bits, question.at_most / (2 * bits))
-        records, shares = (alike if shares is None else np.array(shares))[None], None
+        given = {} if shares is None else {question.id: shares}
+        records, shares = np.array(guessed_shares(given, question))[None], None
     else:
         records = np.arange(2)[:, None] if bits == 1 else np.eye(bits)
     said = np.hstack([np.ones((len(records), 1)), records]) @ channel.reported(bits).T

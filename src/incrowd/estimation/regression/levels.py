@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from incrowd.channels.base import Channel
+from incrowd.estimation.cells import CellsReading, cells_joint
 from incrowd.estimation.covariance import (
     JointEstimate,
     PairDecoder,
@@ -19,7 +20,7 @@ from incrowd.estimation.covariance import (
 )
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.margins import linear
-from incrowd.estimation.readings import Reading
+from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
 
 
@@ -48,7 +49,7 @@ def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
 
 
 def level_table(
-    variables: Sequence[Variable], found: Sequence[Reading], noise_only: bool = False
+    variables: Sequence[Variable], found: Readings, noise_only: bool = False
 ) -> JointEstimate:
     """The shares of people in all combinations of levels, from every message that holds them.
 
@@ -58,7 +59,12 @@ def level_table(
     return combined_joint(tables, [reading.weight for reading in found], unbiased=True)
 
 
-def _table(variables: Sequence[Variable], reading: Reading, noise_only: bool) -> JointEstimate:
+def _table(
+    variables: Sequence[Variable], reading: Reading | CellsReading, noise_only: bool
+) -> JointEstimate:
+    if isinstance(reading, CellsReading):
+        questions = [each.question for each in variables]
+        return levels_of(cells_joint(questions, reading, noise_only, margin=True), variables)
     channels, names = reading.message.channels, [each.name for each in variables]
     decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
     counts, copies = reading.counts, reading.message.copies

@@ -18,7 +18,7 @@ export function pieces(plan, message, reports, mixed, words) {
   const rest = others.length - MOST_SHOWN
   const more = rest > 0 ? ` ${words.say("more_numbers", { rest })}` : ""
   return [
-    el("div", {}, own.length ? listed(own) : words.say("nothing_sent")),
+    el("div", {}, own.length ? listed(own) : words.say(asked.length > 1 ? "left_out" : "nothing_sent")),
     others.length ? el("div", { class: "quiet" }, words.say("invented"), " ", listed(others.slice(0, MOST_SHOWN)), more) : null,
     own.length && mixed ? el("div", { class: "quiet" }, words.say("hidden_among", { invented: inventedPieces(plan, message) })) : null,
   ]

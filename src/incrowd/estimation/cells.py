@@ -1,0 +1,294 @@
+"""Tables from messages of cells: all of a plan's together, by generalized least squares.
+
+Proof: docs/mathematics.md#tables-of-cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.special import bdtrc
+
+from incrowd.estimation.answered import without_margins
+from incrowd.estimation.covariance import JointEstimate, at_least, by_axis, check_cells
+from incrowd.estimation.decoders import merging
+from incrowd.estimation.interactions import CombinedTable, Source, combined, single_bit
+from incrowd.estimation.tables import (
+    NOISE_AND_SAMPLING,
+    NOISE_ONLY,
+    TableEstimate,
+    sampling_variance,
+)
+from incrowd.plans import Cells
+from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey.crossings import cell_answers, many_answers
+
+Ids = tuple[str, ...]
+
+
+class CellCounts(NamedTuple):
+    """The counts of one message of cells: how many people sent it, and the reports of each cell."""
+
+    message: Cells
+    people: int
+    reports: np.ndarray
+
+    def sources(self) -> Iterator[Source]:
+        """The tables that it tells by itself, before anything is known of their sums."""
+        low, high = self.message.noise.inverse[1]
+        shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
+        weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
+        errors = 1 / (weight * self.people), weight, float(report)
+        several = {question.id for question in self.message.questions if many_answers(question)}
+        for block in self.message.crossing.blocks:
+            cells, ids = shares[block.cells], block.questions
+            if block.shape == (1,):
+                yield single_bit(ids[0], float(cells[0]), *errors)
+            else:
+                kinds = tuple(id not in several for id in ids)
+                yield Source(ids, kinds, cells.reshape(block.shape), *errors)
+
+
+class CellsReading(NamedTuple):
+    """The counts of all messages of cells, where one of them holds a table at least.
+
+    weight: the inverse noise variance of a cell of the table that was planned, for one person.
+    """
+
+    parts: tuple[CellCounts, ...]
+    weight: float
+
+    @property
+    def people(self) -> int:
+        """Of the message that has the fewest."""
+        return min(part.people for part in self.parts)
+
+    def combined(self, ids: Ids) -> CombinedTable:
+        """A table by generalized least squares, with the answers that the cells have."""
+        return combined([source for part in self.parts for source in part.sources()], ids)
+
+    def largest_shift(self, table: CombinedTable, false_reports: Callable[[Cells], int]) -> float:
+        """How far one sender can move a cell of a table from here: all her reports are in the
+        message in which they do most. false_reports: how many of a message she can send."""
+        messages = [part.message for part in self.parts for _ in part.message.crossing.blocks]
+        pairs = zip(messages, table.shifts, strict=True)
+        return max(shift * false_reports(message) for message, shift in pairs)
+
+    def lost(self) -> float:
+        """By which part of pi (1 - pi) the share of those whose reports came can be off that of all
+        people, if some messages lost reports."""
+        most = max(part.people for part in self.parts)
+        return (most - self.people) / (most * self.people)
+
+
+def expected_cells(
+    message: Cells, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
+) -> CellCounts:
+    """The counts that a message gives on average, if the answers to different questions have
+    nothing to do with each other. shares_of: the share of each answer to a question."""
+    shares = {}
+    for question in message.questions:
+        of = np.asarray(shares_of(question))
+        nothing = len(cell_answers(question)) > len(of)  # of one option at most none is chosen
+        shares[question.id] = np.append(of, 1 - of.sum()) if nothing else of
+    given = [
+        reduce(np.multiply.outer, [shares[id] for id in block.questions]).ravel()
+        for block in message.crossing.blocks
+    ]
+    if message.crossing.blocks[0].shape == (1,):
+        given = [given[0][1:]]
+    q, p = message.noise.matrix[1]
+    return CellCounts(message, people, people * (q + (p - q) * np.concatenate(given)))
+
+
+def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:
+    """The inverse noise variance of a cell of a table by generalized least squares, for one person
+    and the noise of the plan."""
+    return 1 / _of_nobody(messages).combined(ids).noise_variance
+
+
+def planned_noise(messages: Sequence[Cells], questions: Sequence[AnyQuestion]) -> np.ndarray:
+    """The noise variance of each answer in a table, for one person and the noise of the plan."""
+    table = _of_nobody(messages).combined(tuple(question.id for question in questions))
+    return table.variances([answer_sums(question) for question in questions])
+
+
+def _of_nobody(messages: Sequence[Cells]) -> CellsReading:
+    nobody = [CellCounts(message, 1, np.zeros(message.record_bits)) for message in messages]
+    return CellsReading(tuple(nobody), 1.0)
+
+
+def answer_sums(question: AnyQuestion, margin: bool = False) -> sparse.csr_array:
+    """Shape (answers, answers of the cells): which of these are read as which.
+
+    margin: the last row is all of them, "any answer"; nothing where a person can give several.
+    """
+    rows = merging(question)
+    rows = sparse.csr_array(rows, shape=(rows.shape[0], len(cell_answers(question))))
+    if not margin:
+        return rows
+    everybody = np.full((1, rows.shape[1]), not many_answers(question), np.float64)
+    return sparse.vstack([rows, sparse.csr_array(everybody)], format="csr")
+
+
+def cells_table(
+    questions: Sequence[AnyQuestion],
+    reading: CellsReading,
+    noise_only: bool,
+    false_reports: Callable[[Cells], int],
+) -> TableEstimate:
+    """A table of some questions. false_reports: how many of a message one sender can send."""
+    ids = tuple(question.id for question in questions)
+    table, sums = reading.combined(ids), [answer_sums(question) for question in questions]
+    estimate = by_axis(sums, table.shares)
+    merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
+    lost = sampling_variance(estimate, 1) * reading.lost()
+    return TableEstimate(
+        ids,
+        tuple(question.answers for question in questions),
+        estimate,
+        np.sqrt(table.variances(sums) + lost),
+        reading.people,
+        NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        influence=merged * reading.largest_shift(table, false_reports),
+        report=max(table.shifts),
+        p_values=_p_values(reading, ids, sums),
+        constant_noise=True,
+    )
+
+
+def _p_values(
+    reading: CellsReading, ids: Ids, sums: Sequence[sparse.csr_array]
+) -> np.ndarray | None:
+    """Of "nobody gave these answers", if the table is one that a message has cells for: their
+    reports are then binomial. None for other tables."""
+    for part in reading.parts:
+        for block in part.message.crossing.blocks:
+            if set(block.questions) == set(ids) and block.shape != (1,):
+                order = [block.questions.index(id) for id in ids]
+                reports = part.reports[block.cells].reshape(block.shape).transpose(order)
+                cells = reduce(np.multiply.outer, [each.sum(axis=1) for each in sums])
+                trials = cells.astype(np.int64) * part.people
+                q = part.message.noise.q
+                return np.asarray(bdtrc(by_axis(sums, reports) - 1, trials, q))
+    return None
+
+
+def cells_joint(
+    questions: Sequence[AnyQuestion], reading: CellsReading, noise_only: bool, margin: bool
+) -> JointEstimate:
+    """A table of some questions with the covariance of all its cells; margin: with "any answer" as
+    the last entry of each axis. Raises TableError if it has more than 2,000 cells."""
+    several = any(map(many_answers, questions))
+    if several and not margin:  # how answers overlap is guessed from "any answer"
+        return without_margins(cells_joint(questions, reading, noise_only, True))
+    shape = tuple(len(question.answers) + margin for question in questions)
+    check_cells(math.prod(shape))
+    estimate, noise = _with_noise(questions, reading, shape, margin)
+    people, cells = reading.people, estimate.ravel()
+    drawn = _in_both(questions, estimate, margin) - np.outer(cells, cells)
+    if lost := reading.lost():
+        noise = at_least(noise + lost * drawn, np.diagonal(noise))
+    covariance = noise
+    if not noise_only:
+        variances = np.diagonal(noise) + sampling_variance(cells, people)
+        covariance = at_least(noise + drawn / people, variances)
+    report = max(source.report for part in reading.parts for source in part.sources())
+    return JointEstimate(
+        questions=tuple(question.id for question in questions),
+        answers=tuple(question.answers for question in questions),
+        exclusive=tuple(not isinstance(question, Multi) for question in questions),
+        margins=tuple(margin for _ in questions),
+        estimate=estimate,
+        covariance=covariance,
+        noise_covariance=noise,
+        people=people,
+        person=np.full(shape, 1 / people),
+        report=np.full(shape, report),
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        constant_noise=True,
+        overlaps=not several,
+    )
+
+
+def _with_noise(
+    questions: Sequence[AnyQuestion], reading: CellsReading, shape: tuple[int, ...], margin: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cells of a table with its margins, if wanted, and the covariance of their noise.
+
+    "Any answer" to a question with several answers at once is the table without it, which has cells
+    of its own.
+    """
+    estimate, places = np.zeros(shape), np.arange(math.prod(shape)).reshape(shape)
+    noise = np.zeros((estimate.size, estimate.size))
+    several = [question for question in questions if margin and many_answers(question)]
+    for dropped in (several[:size] for size in range(1 + len(several))):
+        kept = [question for question in questions if question not in dropped]
+        where = tuple(-1 if question in dropped else slice(None) for question in questions)
+        table = reading.combined(tuple(question.id for question in kept))
+        sums = [answer_sums(question, margin) for question in kept]
+        at = places[where].ravel()
+        estimate.flat[at] += by_axis(sums, table.shares).ravel()
+        noise[np.ix_(at, at)] += table.covariance(sums)
+    return estimate, noise
+
+
+def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: bool) -> np.ndarray:
+    """The share of people who are in both of two cells, a row and a column for each cell.
+
+    Nobody gives two exclusive answers; who gives an answer gives "any" as well. Two answers of
+    which a person can give both are taken to be independent among those who give the other answers,
+    within what their shares allow.
+    """
+    adds_up = [margin and not isinstance(question, Multi) for question in questions]
+    inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
+    found = _in_both_cells(
+        inner, [margin and not each for each in adds_up], [*map(many_answers, questions)]
+    )
+    sums = [
+        np.vstack([np.eye(size), np.ones((int(each), size))])
+        for each, size in zip(adds_up, inner.shape, strict=True)
+    ]
+    whole = reduce(np.kron, sums)
+    return np.asarray(whole @ found @ whole.T)
+
+
+def _in_both_cells(
+    shares: np.ndarray, margins: Sequence[bool], several: Sequence[bool]
+) -> np.ndarray:
+    """`_in_both` of a table that has "any answer" on some axes, as their last entry. several: of
+    each axis, whether a person can give several answers."""
+    padded = np.pad(shares, [(0, 1)] * shares.ndim)  # the last entry of each axis is nobody
+    first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * shares.ndim, bool)
+    axes = zip(shares.shape, margins, several, strict=True)
+    for axis, (size, margin, each) in enumerate(axes):
+        shape = [1] * (2 * shares.ndim)
+        shape[axis] = shape[shares.ndim + axis] = size
+        a, b = np.indices((size, size))
+        last = size - 1 if margin else size
+        both = np.where((a == b) | (b == last), a, np.where(a == last, b, size))
+        apart = (a != b) & (np.maximum(a, b) < last) & each
+        first.append(np.where(apart, a, both).reshape(shape))
+        second.append(np.where(apart, b, both).reshape(shape))
+        whole.append(np.where(apart, last, both).reshape(shape))
+        overlap = overlap | apart.reshape(shape)
+    found = padded[tuple(first)]
+    if overlap.any():
+        guess = _overlap(found, padded[tuple(second)], padded[tuple(whole)])
+        found = np.where(overlap, guess, found)
+    return np.asarray(found.reshape(shares.size, shares.size))
+
+
+def _overlap(first: np.ndarray, second: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The share of people who are in both of two parts of a whole, if they are independent; within
+    the bounds of Frechet."""
+    guess = np.divide(first * second, whole, out=np.zeros_like(first), where=whole > 0)
+    most = np.maximum(np.minimum(first, second), 0.0)
+    least = np.minimum(np.maximum(first + second - whole, 0.0), most)
+    return np.asarray(np.clip(guess, least, most))
