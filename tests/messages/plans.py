@@ -170,6 +170,13 @@ CASES = {
         reports_per_person=2,
         privacy={"epsilon": 1e-9, "delta": 1e-300, "analysis": "blanket"},
     ),
+    "an upload too small": plan(upload_bytes=60, privacy=BLANKET, crowd=10**4),
+    "a local epsilon that a device breaks": plan(
+        YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.3}},
+        YESNO | {"id": "b"},
+        privacy=BLANKET | {"local_epsilon": 0.5},
+        crowd=10**4,
+    ),
     "a promise that a device breaks": plan(
         YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.01}},
         YESNO | {"id": "b"},

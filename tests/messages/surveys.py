@@ -184,6 +184,20 @@ CASES = {
     "a regression across messages": regression(
         message=[{"questions": ["a"]}, {"questions": ["b"]}]
     ),
+    "explore beside copies": lambda _: survey(copies=2, explore=0.1),
+    "explore beside joint reports": lambda _: survey(tables="any", explore=0.1),
+    "a share of all to explore": lambda _: survey(explore=1.0),
+    "other tables": lambda _: survey(tables="all"),
+    "any table of fixed messages": lambda _: survey(tables="any", message=[{"questions": ["a"]}]),
+    "pairs in no message": lambda _: survey(
+        YESNO, B, tables="pairs", message=[{"questions": ["a"]}, {"questions": ["b"]}]
+    ),
+    "weights of no question": lambda _: survey(weights=["b"]),
+    "weights of words": lambda _: survey(YESNO, TEXT, weights=["t"]),
+    "weights that devices remember": lambda _: survey(YESNO, ONCE, weights=["o"]),
+    "a local epsilon without a shuffler": lambda _: survey(
+        privacy={"epsilon": 2.0, "analysis": "local", "local_epsilon": 1.0}
+    ),
     "two ways of grouping": lambda _: survey(copies=2, reports_per_person=3),
     "a question in no message": lambda _: survey(
         YESNO, YESNO | {"id": "b"}, message=[{"questions": ["a"]}]

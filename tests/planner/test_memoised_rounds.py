@@ -105,7 +105,7 @@ def test_it_stands_by_itself_and_is_sent_once():
     narrow = {"id": "n", "type": "yesno", "memoised": True}
     wide, budget = (
         WIDE | {"options": [f"o{i}" for i in range(12)]},
-        {"reports_per_person": 20, "tables": "any"},
+        {"reports_per_person": 20},
     )
     best, *_ = ways(asked(wide, narrow, FRESH, FRESH | {"id": "b"}, crowd=3000, **budget))
     sent = dict(zip(best.groups, (share.copies for share in best.allocation.shares), strict=True))

@@ -203,7 +203,7 @@ def test_a_table_of_many_cells_gets_an_equal_part_of_the_leak():
     """5,000 options stand outside of the inflation: their two bits leak as much as the other."""
     made = incrowd.plan(wide_beside(privacy={"epsilon": 1.0, "delta": 1e-8}))
     a, site = made.messages
-    assert 2 * site.noise.excess == pytest.approx(a.noise.excess, rel=0.02)
+    assert 2 * site.noise.excess == pytest.approx(a.noise.excess, rel=0.05)
     assert guessed(made) == pytest.approx(4 / a.noise.excess)
 
 

@@ -30,6 +30,7 @@ from incrowd.planner.effects import (
 )
 from incrowd.planner.leak_shares import (
     STEPS,
+    TINY,
     Limits,
     Use,
     Vector,
@@ -332,7 +333,7 @@ def _cost(problem: Problem, candidate: Candidate | None) -> Cost:
         if candidate is None:
             return sent.changed * needed
         use = Use.of([sent], np.array([needed / candidate.excess]), limits.tail)
-        return sum(used / most for used, most in zip(use, limits, strict=False))
+        return sum(used / max(most, TINY) for used, most in zip(use, limits, strict=False))
 
     return lru_cache(maxsize=None)(cost)
 

@@ -20,6 +20,7 @@ from incrowd.planner.effects import Footprint
 Vector = np.ndarray
 CLOSE = 1e-4  # relative error of the excess, of which a lower bound is known
 STEPS = 2000
+TINY = 1e-9  # of a report, where none is left
 
 
 class Limits(NamedTuple):
@@ -59,7 +60,8 @@ class Use(NamedTuple):
 
     def volume(self, limits: Limits) -> float:
         """Reports or slots over what is allowed, whichever is more: at most 1 if they fit."""
-        return max(self.reports / limits.reports, self.slots / limits.slots)
+        reports, slots = (max(most, TINY) for most in (limits.reports, limits.slots))
+        return max(self.reports / reports, self.slots / slots)
 
 
 def log_odds(leaks: Vector) -> Vector:

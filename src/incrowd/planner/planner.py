@@ -143,18 +143,20 @@ def _with_smallest_noise(
     privacy = survey.privacy
     noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
     if privacy.local_epsilon is not None:
-        noise = _least_local(everything, noise, privacy.local_epsilon - survey.rounds * TAIL)
+        noise = _least_local(everything, noise, privacy.local_epsilon, survey.rounds * TAIL)
     return _messages(survey, way, noise, kept)
 
 
-def _least_local(everything: Callable[[BitFlip], Sent], noise: BitFlip, cap: float) -> BitFlip:
+def _least_local(
+    everything: Callable[[BitFlip], Sent], noise: BitFlip, cap: float, redraws: float
+) -> BitFlip:
     """The smallest noise, and no less than that, which leaves at most `cap` without a shuffler.
 
-    Raises PrivacyError if no noise does.
+    redraws: what noise that is drawn again adds to it. Raises PrivacyError if no noise does.
     """
 
     def beyond(numerator: int) -> bool:
-        return everything(BitFlip(numerator)).local_epsilon > cap
+        return everything(BitFlip(numerator)).local_epsilon + redraws > cap
 
     low, high = noise.numerator, DENOMINATOR // 2 - 1
     if beyond(high):

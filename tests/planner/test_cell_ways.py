@@ -1,0 +1,202 @@
+"""Surveys that are planned by cells: what is sent, what keeps the limits, what stays joint."""
+
+import math
+from itertools import combinations
+
+import pytest
+
+import incrowd
+from incrowd.errors import PrivacyError, SurveyError
+from incrowd.planner.crossed import variables
+from incrowd.planner.effects import footprint
+from incrowd.planner.expectation import guessed_excess
+from incrowd.planner.planner import recertify
+from incrowd.plans.slots import slots, upload_bytes
+from incrowd.survey.crossings import crossing
+
+QUESTIONS = [
+    {"id": "a", "type": "yesno"},
+    {"id": "b", "type": "choice", "options": ["x", "y", "z"]},
+    {"id": "c", "type": "yesno"},
+    {"id": "d", "type": "choice", "options": ["u", "v", "w", "x"]},
+]
+TABLE = [{"questions": ["a", "b"]}]
+TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
+FIXED = {"id": "f", "type": "yesno", "randomizer": {"kind": "warner", "spinner": 0.8}}
+KEPT = {"id": "k", "type": "yesno", "memoised": True}
+
+
+def survey(*more, crowd=1000, privacy=None, **keys):
+    raw = {
+        "name": "cells",
+        "crowd": crowd,
+        "privacy": {"epsilon": 1.0, "delta": 1e-5, "analysis": "blanket"} | (privacy or {}),
+        "question": [*QUESTIONS, *more],
+        "table": TABLE,
+    }
+    return incrowd.Survey.of(raw | keys)
+
+
+def sent(plan):
+    return {message.ids: message.cells for message in plan.messages}
+
+
+def test_every_table_is_a_message_of_cells_with_the_same_inflation():
+    plan = incrowd.plan(survey())
+    assert sent(plan) == {("a", "b"): True, ("c",): True, ("d",): True}
+    cells = {("a", "b"): 6, ("c",): 4, ("d",): 4}
+    products = [cells[message.ids] / message.noise.excess for message in plan.messages]
+    assert products == pytest.approx([guessed_excess(plan.survey, plan.messages)] * 3, rel=1e-6)
+    assert recertify(plan).delta.upper <= 1e-5
+    assert incrowd.Plan.loads(plan.dumps()) == plan
+
+
+def test_no_joint_report_is_as_precise():
+    excess = {}
+    for tables in ("any", None):
+        asked = survey() if tables is None else survey(tables=tables)
+        plan = incrowd.plan(asked)
+        excess[tables] = guessed_excess(asked, plan.messages)
+    assert excess[None] < excess["any"] / 10
+
+
+def test_any_table_needs_a_joint_report():
+    plan = incrowd.plan(survey(tables="any"))
+    assert sent(plan) == {("a", "b", "c", "d"): False}
+
+
+def test_all_pairs_are_held():
+    asked = survey(tables="pairs", crowd=5000)
+    plan = incrowd.plan(asked)
+    assert all(message.cells for message in plan.messages)
+    for pair in combinations("abcd", 2):
+        assert any(message.holds(pair) for message in plan.messages)
+        assert pair in asked.wanted
+    assert asked.wanted.count(("a", "b")) == 1
+
+
+def test_weights_are_crossed_with_every_table():
+    plan = incrowd.plan(survey(weights=["c"]))
+    for ids in (("a", "b", "c"), ("d", "c")):
+        assert any(message.holds(ids) for message in plan.messages)
+
+
+def test_explore_adds_a_joint_report_with_its_share_of_the_leak():
+    """phi^d - 1 of the report against the sum of changed bits times phi - 1."""
+    plan = incrowd.plan(survey(explore=0.2, crowd=5000))
+    joint, *cells = plan.messages
+    assert joint.ids == ("a", "b", "c", "d") and not joint.cells
+    distance = 1 + 2 + 1 + 2
+    explored = joint.noise.phi**distance - 1
+    others = sum(m.crossing.distance * m.noise.excess for m in cells)
+    assert explored / (explored + others) == pytest.approx(0.2, rel=1e-3)
+
+
+def test_what_cannot_be_crossed_stays_in_joint_reports():
+    plan = incrowd.plan(
+        survey(TEXT, FIXED, KEPT, crowd=20_000, table=[*TABLE, {"questions": ["f", "d"]}])
+    )
+    assert sent(plan) == {
+        ("d", "t", "f"): False,
+        ("k",): False,
+        ("a", "b"): True,
+        ("c",): True,
+        ("d",): True,
+    }
+    assert recertify(plan).delta.upper <= 1e-5
+
+
+def test_two_questions_of_several_answers_need_a_joint_report():
+    several = [{"id": i, "type": "multi", "options": ["p", "q", "r"], "at_most": 2} for i in "mn"]
+    plan = incrowd.plan(survey(*several, crowd=20_000, table=[{"questions": ["m", "n"]}]))
+    assert sent(plan)["m", "n"] is False and sent(plan)["m",] is True
+
+
+def test_without_a_shuffler_everything_is_one_report():
+    asked = survey(privacy={"analysis": "local"})
+    assert sent(incrowd.plan(asked)) == {("a", "b", "c", "d"): False}
+
+
+def test_a_regression_keeps_its_questions_in_one_joint_report():
+    plan = incrowd.plan(survey(crowd=20_000, regression=[{"outcome": "a", "on": ["b"]}]))
+    assert sent(plan)["a", "b"] is False
+
+
+def test_the_local_epsilon_is_kept():
+    """Sum over messages of the bits that change times ln(p / q), counted anew."""
+    free = incrowd.plan(survey())
+    assert free.guarantee.local_epsilon > 8
+    plan = incrowd.plan(survey(privacy={"local_epsilon": 6.0}))
+    left = sum(
+        (m.crossing.distance if m.cells else sum(q.distance for q in m.questions))
+        * math.log(m.noise.p / m.noise.q)
+        for m in plan.messages
+    )
+    assert 5.9 < left <= 6.0
+    assert plan.guarantee.local_epsilon == pytest.approx(left)
+    assert recertify(plan).delta.upper <= 1e-5
+
+
+def test_a_local_epsilon_that_fixed_randomizers_exceed_is_refused():
+    with pytest.raises(PrivacyError, match=r"privacy\.local_epsilon.*already leaves 1\.39"):
+        incrowd.plan(survey(FIXED, privacy={"epsilon": 2.0, "local_epsilon": 1.0}, crowd=20_000))
+
+
+def test_the_upload_is_kept():
+    free = incrowd.plan(survey())
+    size = upload_bytes(free.survey, free.messages)
+    assert size == 50 + sum(slots(free)) * 59
+    plan = incrowd.plan(survey(upload_bytes=size - 200))
+    assert upload_bytes(plan.survey, plan.messages) <= size - 200
+    with pytest.raises(PrivacyError, match="upload_bytes: got 60"):
+        incrowd.plan(survey(upload_bytes=60))
+
+
+def test_reports_per_person_are_kept():
+    plan = incrowd.plan(survey(reports_per_person=2))
+    assert sum(message.reports_each for message in plan.messages) <= 2
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"id": "s", "type": "multi", "options": ["p", "q", "r"], "at_most": 2},
+        {"id": "s", "type": "multi", "options": ["p", "q", "r"], "at_most": 3},
+        {"id": "s", "type": "multi", "options": ["p", "q", "r"], "at_most": 1},
+        {"id": "s", "type": "yesno", "optional": True},
+        {"id": "s", "type": "amount", "edges": [0, 10, 20]},
+    ],
+)
+@pytest.mark.parametrize("beside", [(), ("b",)])
+def test_the_search_counts_the_bits_that_are_sent(question, beside):
+    asked = survey(question)
+    ids = ("s", *beside)
+    places = [i for i, q in enumerate(asked.randomized) if q.id in ids]
+    counted = footprint([variables(asked)[i] for i in places])
+    record = crossing(tuple(q for q in asked.randomized if q.id in ids))
+    assert (counted.bits, counted.changed, counted.ones) == (
+        record.cells,
+        record.distance,
+        record.most,
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"tables": "any", "explore": 0.1}, 'explore: got 0.1; tables = "any" sends joint reports'),
+        ({"copies": 2, "explore": 0.1}, "explore: got 0.1; copies fixes what is sent"),
+        ({"weights": ["q"]}, "weights: got q; no question has this id"),
+        ({"question": [*QUESTIONS, TEXT], "weights": ["t"]}, "weights: got t; it is a text"),
+        ({"question": [*QUESTIONS, KEPT], "weights": ["k"]}, "weights: got k; it is memoised"),
+        ({"tables": "any", "message": [{"questions": list("abcd")}]}, "tables: got any"),
+        ({"tables": "pairs", "message": [{"questions": list("abc")}, {"questions": ["d"]}]},
+         "message: got a, d; no message holds this"),
+        ({"privacy": {"epsilon": 1.0, "analysis": "local", "local_epsilon": 2.0}},
+         "local_epsilon: got 2"),
+    ],
+)  # fmt: skip
+def test_keys_that_contradict_each_other_are_refused(keys, message):
+    with pytest.raises(SurveyError) as raised:
+        survey(**keys)
+    assert message in str(raised.value).replace("'", "")
