@@ -178,15 +178,29 @@ def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incr
     made = incrowd.plan(survey)
     write_text(output / "plan.json", made.dumps())
     say(f"planned {len(survey.questions)} questions: {output / 'plan.json'}")
+    say(_precision(made))
     reports = incrowd.randomize(made, answers)
-    incrowd.save_reports(reports, output / "reports.parquet")
-    say(f"randomised {answers.num_rows:,} records: {output / 'reports.parquet'}")
-    loaded = incrowd.load_reports(output / "reports.parquet")
+    incrowd.save_reports(reports, output / "reports")
+    say(f"randomized {answers.num_rows:,} records: {output / 'reports'}")
+    loaded = incrowd.load_reports(output / "reports")
     estimates = incrowd.estimate(made, loaded)
     compared = dataclasses.replace(estimates, truth=incrowd.truth(made, answers))
     incrowd.save_estimates(compared, output / "report.html")
     say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
     return compared
+
+
+def _precision(made: incrowd.Plan) -> str:
+    """How precise the wanted tables are, and how precise they are with one joint report."""
+    joint = incrowd.plan(made.survey.model_copy(update={"tables": "any"}))
+    cells, report = (
+        [table.effective_sample_size for table in incrowd.forecast(plan)] for plan in (made, joint)
+    )
+    return (
+        f"every table as precise as {min(cells):,.0f} of {made.survey.crowd:,} people asked "
+        f"without privacy; with one joint report, from which any table could be made, "
+        f"{min(report):,.0f} to {max(report):,.0f}"
+    )
 
 
 def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:
