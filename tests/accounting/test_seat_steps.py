@@ -1,11 +1,16 @@
 """The proof of the empty seat's bound, step by step, each with a wrong variant that must fail."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from incrowd.accounting.analyses.seat import SEAT
+from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.accounting.seat_classes import of_flips
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics import modulus_bound
 from incrowd.numerics.crowd_laws import Crowd
 from incrowd.numerics.law import Law
@@ -182,3 +187,47 @@ def test_both_sums_lie_above_the_integrals_and_close(n):
     assert 0.999 * exact <= math.exp(modulus_bound.log_term(crowd, contour, 0)) <= 1.03 * exact
     rough = Contour(3 / spread, 4 * spread, 0.8)
     assert math.exp(modulus_bound.log_term(crowd, rough, 0)) >= exact
+
+
+def listed_flips(q, only_x, only_other, both):
+    """E of A^s B^u of every report of so many bits, by listing all reports."""
+    x = [1] * only_x + [0] * only_other + [1] * both
+    other = [0] * only_x + [1] * only_other + [1] * both
+    found = {}
+    for report in itertools.product((0, 1), repeat=len(x)):
+        chances = [
+            math.prod(1 - q if r == held else q for r, held in zip(report, record, strict=True))
+            for record in (x, other, [0] * len(x))
+        ]
+        key = (
+            round(math.log(chances[0] / chances[2]), 6),
+            round(math.log(chances[1] / chances[2]), 6),
+        )
+        found[key] = found.get(key, 0.0) + chances[2]
+    return found
+
+
+def flips_as_listed(q, row):
+    ratios = of_flips(BitFlip.at_least(q), *row)
+    keys = zip(np.round(ratios.log_a, 6) + 0.0, np.round(ratios.log_b, 6) + 0.0, strict=True)
+    return dict(zip(keys, np.exp(ratios.log_mass), strict=True))
+
+
+@pytest.mark.parametrize("row", [(3, 0, 0), (2, 1, 4), (0, 3, 3), (1, 1, 1)])
+def test_ratios_of_flips_are_those_of_every_report(row):
+    exact = listed_flips(BitFlip.at_least(0.2).q, *row)
+    found = flips_as_listed(0.2, row)
+    assert found.keys() == exact.keys()
+    assert all(found[key] == pytest.approx(exact[key], rel=1e-12) for key in exact)
+
+
+def test_kinds_in_another_order_are_found_out():
+    assert flips_as_listed(0.2, (1, 2, 4)).keys() != listed_flips(0.2, 2, 1, 4).keys()
+
+
+def test_a_search_knows_the_worst_class():
+    """Of many bits in a large crowd the classes that tell the most hold the worst one."""
+    for bits, q, crowd, epsilon in ((8, 0.24, 10**5, 1.0), (16, 0.32, 10**6, 0.5)):
+        schema = Schema.uniform([FREE_BIT] * bits, BitFlip.at_least(q))
+        searched = SEAT.searched_one(schema, crowd, epsilon)
+        assert searched == pytest.approx(SEAT.one(schema, crowd, epsilon).delta.upper, rel=0.02)

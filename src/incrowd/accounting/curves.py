@@ -56,8 +56,8 @@ class Bounded(Hashable, Protocol):
         """Standard deviation of one report's loss, about."""
         ...
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
-        """Its bounds, where all losses together spread like that."""
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """Its bounds, where all losses together spread like that; or what is like them."""
         ...
 
     def bit(self, schema: Schema) -> Bit | None:
@@ -94,10 +94,10 @@ def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
 
 
 def composed_curve(
-    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, homogeneous: bool = False
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> PrivacyCurve:
-    """The privacy curve of everything one person sends; steps, homogeneous: see `all_dots`."""
-    return _composed(all_dots(by, sent, crowd, steps, homogeneous=homogeneous))
+    """The privacy curve of everything one person sends; steps, search: see `all_dots`."""
+    return _composed(all_dots(by, sent, crowd, steps, search=search))
 
 
 def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
@@ -118,11 +118,12 @@ def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple
 
 
 def all_dots(
-    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, homogeneous: bool = False
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> list[tuple[Dots, int]]:
     """The dots of each schema and how many reports there are of it.
 
-    homogeneous: of one bit take crowds that are all alike, for a search; that is no bound.
+    search: of one bit take crowds that are all alike, of others what an analysis searches with;
+    that is no bound.
 
     A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
     add the same in all, those that fall with the cube root of the copies need the fewest dots.
@@ -142,12 +143,12 @@ def all_dots(
         channel = by.bit(schema)
         if channel is not None:
             found.append(
-                (_bit_dots(channel, crowd, 1 / _rounded(1 / finest), enough, homogeneous), count)
+                (_bit_dots(channel, crowd, 1 / _rounded(1 / finest), enough, search), count)
             )
             continue
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
-        found.append((_dots(by, schema, crowd, count, own, dense, enough), count))
+        found.append((_dots(by, schema, crowd, count, own, dense, enough, search), count))
     return found
 
 
@@ -180,14 +181,14 @@ def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, homogeneous: bool) -> Dots:
+def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, search: bool) -> Dots:
     """Of one bit: over all crowds and both orders, or the homogeneous crowds alone.
 
     On a coarser step if the loss of this bit reaches as far as too many of them.
     """
     if not typical_spread(channel, crowd):
         return Dots(np.zeros(3), np.zeros(3), step, ANY_CROWD)
-    curve = homogeneous_curve if homogeneous else partial(worst_curve, enough=enough)
+    curve = homogeneous_curve if search else partial(worst_curve, enough=enough)
     length = curve_length(channel, crowd, step, enough)
     while length > MOST_GRID:
         step *= 2
@@ -198,11 +199,18 @@ def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, homogeneous:
 
 @lru_cache(maxsize=64)
 def _dots(
-    by: Bounded, schema: Schema, crowd: int, count: int, steps: float, dense: int, enough: float
+    by: Bounded,
+    schema: Schema,
+    crowd: int,
+    count: int,
+    steps: float,
+    dense: int,
+    enough: float,
+    search: bool,
 ) -> Dots:
     """enough: a delta that needs no more dots."""
     spread = _spread(by, schema, crowd)
-    found = by.orders(schema, crowd, spread * math.sqrt(count))
+    found = by.orders(schema, crowd, spread * math.sqrt(count), search)
     grid = (spread / steps, dense, enough, MOST_GRID)
     forward = sampled(found.forward, *grid)
     same = found.backward is found.forward

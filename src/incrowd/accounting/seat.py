@@ -24,12 +24,13 @@ from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
-from incrowd.accounting.seat_classes import kinds, of_questions
+from incrowd.accounting.seat_classes import kinds, of_flips, of_questions
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PrivacyError
 from incrowd.numerics.contours import least_bound
 from incrowd.numerics.crowd_laws import Crowd
-from incrowd.numerics.precision import PROBABILITY
+from incrowd.numerics.law import log_sum_exp
+from incrowd.numerics.precision import EXPONENT_TO_MULTIPLY, LOG_SMALLEST, PROBABILITY
 from incrowd.survey import Domain
 
 MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
@@ -66,17 +67,19 @@ class Seats:
 
 
 @lru_cache(maxsize=1024)
-def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bound:
+def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0) -> Bound:
     """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
 
     sharp: as in `least_bound`; without it some per cent looser, and several times as quick.
+    most: of how many classes, those that tell the most in a large crowd; 0 for all of them. With
+    some of them it is no certificate, and serves a search.
     Raises PrivacyError for a crowd below 2, an epsilon out of range, or too many classes.
     """
     check_crowd(crowd)
     check_epsilon(epsilon)
     if epsilon >= schema.local_epsilon:
         return Bound(0.0, "none: that much is promised without a crowd")
-    found = seats(schema)
+    found = seats(schema, most)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
     without = max(
         local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
@@ -88,14 +91,16 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True) -> Bou
     return Bound(value, found.words[place])
 
 
-@lru_cache(maxsize=4)
-def seats(schema: Schema) -> Seats:
-    """The common mass, the classes and the pairs of a schema."""
+@lru_cache(maxsize=16)
+def seats(schema: Schema, most: int = 0) -> Seats:
+    """The common mass, the classes and the pairs of a schema; most: as in `bound`."""
     groups = _few_enough(schema)
-    classes = _classes(groups)
-    most = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
-    words = tuple(_words(groups, rows) for rows, _ in classes)
-    ratios = tuple(thinned(found, most) for _, found in classes)
+    classes = list(product(*(_rows(channel, found) for channel, found in groups.items())))
+    if 0 < most < len(classes):
+        classes = [classes[place] for place in np.argsort(-_signals(groups))[:most]]
+    atoms = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
+    words = tuple(_words(groups, rows) for rows in classes)
+    ratios = tuple(thinned(_of_class(groups, rows), atoms) for rows in classes)
     alone = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
     return Seats(_common(groups), words, ratios, alone)
 
@@ -170,25 +175,53 @@ def _question_common(domain: Domain, channel: AnyChannel) -> float:
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
-def _classes(groups: Groups) -> list[tuple[Rows, Ratios]]:
-    """Every class that can be the worst: its counts, for each channel, and its ratios."""
-    classes: list[tuple[Rows, Ratios]] = [((), ONE)]
+def _rows(channel: AnyChannel, questions: Questions) -> list[Row]:
+    """Every class of one channel that can be the worst."""
+    return [tuple(map(int, row)) for row in of_questions(questions, channel)]
+
+
+def _signals(groups: Groups) -> np.ndarray:
+    """E[(A - B)^2] of every class, in the order of `product`: what it tells in a large crowd."""
+    logs = np.zeros((1, 3))
     for channel, found in groups.items():
-        rows = [tuple(map(int, row)) for row in of_questions(found, channel)]
-        own = [(row, _of_channel(channel, row)) for row in rows]
-        classes = [
-            ((*before, row), _both(ratios, more))
-            for (before, ratios), (row, more) in product(classes, own)
-        ]
-    return classes
+        moments = np.array([_log_moments(kind.ratios) for kind in kinds(channel)])
+        rows = of_questions(found, channel) @ moments
+        logs = (logs[:, None] + rows[None]).reshape(-1, 3)
+    squares = np.exp(np.minimum(logs, EXPONENT_TO_MULTIPLY))
+    return np.asarray(squares[:, 0] + squares[:, 1] - 2 * squares[:, 2])
+
+
+def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
+    """ln E[A^2], ln E[B^2] and ln E[AB]."""
+    a, b = ratios.log_a, ratios.log_b
+    first, second, both = (
+        float(log_sum_exp(exponent + ratios.log_mass)) for exponent in (2 * a, 2 * b, a + b)
+    )
+    return first, second, both
+
+
+def _of_class(groups: Groups, rows: Rows) -> Ratios:
+    """The ratios of a class, from its counts for each channel."""
+    found = ONE
+    for channel, row in zip(groups, rows, strict=True):
+        found = _both(found, _of_channel(channel, row))
+    return found
 
 
 @lru_cache(maxsize=1024)
 def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
+    """Of so many places of each kind."""
+    if isinstance(channel, BitFlip) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
+        return of_flips(channel, *row)
+    return _of_kinds(channel, row)
+
+
+@lru_cache(maxsize=1024)
+def _of_kinds(channel: AnyChannel, row: Row) -> Ratios:
     """Of so many places of the first kinds; what rows begin with alike is worked out once."""
     if not row:
         return ONE
-    return _both(_of_channel(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
+    return _both(_of_kinds(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
 
 
 def _both(one: Ratios, other: Ratios) -> Ratios:

@@ -17,16 +17,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import comb
 
 from incrowd.accounting.parts import AnyChannel, alike
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import FREE_BIT
+from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import KAry, takes_answers
+from incrowd.numerics.precision import UNIT
 from incrowd.survey import Domain
 
 # Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
 DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
 OPTIONS = ((1, 0), (0, 1), (1, 1), (1, 2))  # of x and x' where z holds 0: the last all differ
+ANY_FLIP = BitFlip(1)
 
 
 class Kind(NamedTuple):
@@ -55,6 +59,28 @@ def _ratios(
     log_x: np.ndarray, log_other: np.ndarray, log_z: np.ndarray, log_ways: np.ndarray | float = 0.0
 ) -> Ratios:
     return Ratios(log_x - log_z, log_other - log_z, log_z + log_ways)
+
+
+def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratios:
+    """The ratios of so many flipped bits of each kind, all at once.
+
+    With a, b and c of them reversed ln A is a multiple of ln p/q, 2 (a + c) less the bits in which
+    x differs, and ln B likewise with b: whole numbers, so that equal atoms need not be looked for.
+    """
+    one, other, common = (
+        comb(n, np.arange(n + 1))
+        * channel.q ** np.arange(n + 1)
+        * channel.p ** np.arange(n, -1, -1)
+        for n in (only_x, only_other, both)
+    )
+    mass = np.zeros((only_x + both + 1, only_other + both + 1))
+    for c, chance in enumerate(common):
+        mass[c : c + only_x + 1, c : c + only_other + 1] += chance * np.outer(one, other)
+    logs = [-channel.logit * np.arange(-n + 1, n, 2.0) for n in mass.shape]
+    log_a, log_b = (grid.ravel() for grid in np.meshgrid(*logs, indexing="ij"))
+    possible = mass.ravel() > 0
+    error = 8 * UNIT * float(sum(mass.shape)) * -channel.logit
+    return Ratios(log_a[possible], log_b[possible], np.log(mass.ravel()[possible]), error)
 
 
 def _k_ary(channel: KAry) -> Iterator[Kind]:
@@ -102,9 +128,16 @@ def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
     return lacks[needed <= room], holds[needed <= room]
 
 
-@lru_cache(maxsize=256)
 def of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
-    """The classes of several questions with one channel, that can be the worst."""
+    """The classes of several questions with one channel, that can be the worst.
+
+    Those of a bit flip are the same whatever its noise.
+    """
+    return _of_questions(questions, ANY_FLIP if isinstance(channel, BitFlip) else channel)
+
+
+@lru_cache(maxsize=256)
+def _of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
     total = np.zeros((1, len(kinds(channel))), dtype=int)
     for domain, count in questions:
         total = _sums(total, _repeated(domain, channel, count), channel)

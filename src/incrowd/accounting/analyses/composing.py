@@ -29,14 +29,20 @@ class Composing(Analysis):
         """A certified upper bound of delta of one report alone, quickly."""
         return self.one(schema, crowd, epsilon).delta.upper
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+    def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """About the same, to search with only."""
+        return self.bound_one(schema, crowd, epsilon)
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """Bounds to compose, in either order, where all losses together spread like that.
 
-        What bounds every pair of records in every crowd bounds both orders.
+        What bounds every pair of records in every crowd bounds both orders. search: to search
+        with only, they need not be bounds.
         """
+        bound = self.searched_one if search else self.bound_one
 
         def delta(epsilon: float) -> float:
-            return self.bound_one(schema, crowd, epsilon)
+            return bound(schema, crowd, epsilon)
 
         return Orders(delta, delta, self.of_all)
 
@@ -101,19 +107,11 @@ class Composing(Analysis):
         them leaves one or two certificates to be made.
         """
 
-        def quick(sent: Sent) -> float:
-            return searched(sent, QUICK)
-
         def searched(sent: Sent, steps: int) -> float:
-            if sent.single is not None or epsilon >= sent.local_epsilon:
-                return self.bound(sent, crowd, epsilon)
-            curve = composed_curve(self, sent, crowd, steps, homogeneous=True)
-            return curve.delta(epsilon)
+            if epsilon >= sent.local_epsilon:
+                return 0.0
+            if sent.single is not None:
+                return self.searched_one(sent.single, crowd, epsilon)
+            return composed_curve(self, sent, crowd, steps, search=True).delta(epsilon)
 
-        def sharp(sent: Sent) -> float:
-            one = sent.single
-            return (
-                searched(sent, STEPS) if one is None else self.one(one, crowd, epsilon).delta.upper
-            )
-
-        return quick, sharp
+        return lambda sent: searched(sent, QUICK), lambda sent: searched(sent, STEPS)

@@ -25,7 +25,7 @@ class CrowdPairs(Composing):
         """At most so many that all can be tried at every dot of a curve."""
         return self.candidates(schema)
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The largest bound of all pairs, in either order."""
         found = self.few(schema)
         worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"

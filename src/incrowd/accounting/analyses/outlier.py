@@ -37,7 +37,7 @@ class Outlier(CrowdPairs):
         """The largest relations of x, x' and z."""
         return outlier_candidates(schema)
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The relation that is likely to be the worst at the spread of all losses."""
         worst = likely_worst(self.candidates(schema), crowd, spread)
         forward = backward = roughly([worst], crowd)

@@ -6,9 +6,12 @@ from incrowd.accounting import seat
 from incrowd.accounting.analyses.base import WHOLE_CROWD, Found
 from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.analyses.exact import one_bit_channel
+from incrowd.accounting.curves import Orders
 from incrowd.accounting.schema import Schema
 from incrowd.channels.bit import Bit
 from incrowd.numerics.positive_part import Bounds
+
+SEARCHED = 6  # classes of records that a search takes
 
 
 class Seat(Composing):
@@ -31,6 +34,19 @@ class Seat(Composing):
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """The same, some per cent looser, and several times as quick."""
         return seat.bound(schema, crowd, epsilon, sharp=False).delta
+
+    def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """Of the classes that tell the most in a large crowd; with them alone a search is quick."""
+        return seat.bound(schema, crowd, epsilon, most=SEARCHED).delta
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """The same at any epsilon, of all classes or of those that a search takes."""
+
+        def delta(epsilon: float) -> float:
+            most = SEARCHED if search else 0
+            return seat.bound(schema, crowd, epsilon, sharp=False, most=most).delta
+
+        return Orders(delta, delta, self.of_all)
 
 
 SEAT = Seat()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 from incrowd.accounting.analyses.base import WHOLE_CROWD, Analysis, Found
 from incrowd.accounting.analyses.blanket import BLANKET
@@ -47,6 +48,14 @@ class Shuffle(Composing):
         sent = Sent.of(schema)
         return min(_quick(by, sent, crowd, epsilon) for by in (LOCAL, *_of_one(schema)))
 
+    def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """The least of what the analyses search with."""
+        tried = (LOCAL.bound(Sent.of(schema), crowd, epsilon),)
+        others = (
+            _careful(partial(by.searched_one, schema, crowd), epsilon) for by in _of_one(schema)
+        )
+        return min(*tried, *others)
+
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
         """Of several reports the composition, unless the local bound is less."""
         if sent.single is not None:
@@ -57,7 +66,7 @@ class Shuffle(Composing):
         """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""
         return one_bit_channel(schema)
 
-    def orders(self, schema: Schema, crowd: int, spread: float) -> Orders:
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The least bound at each epsilon; in words, whose it is at the spread.
 
         Only bounds that are the least at one of the probed epsilons are evaluated elsewhere: each
@@ -66,7 +75,7 @@ class Shuffle(Composing):
         tried: dict[str, tuple[Delta, str]] = {}
         for by in _of_one(schema):
             with suppress(PrivacyError):
-                forward, _, worst = by.orders(schema, crowd, spread)
+                forward, _, worst = by.orders(schema, crowd, spread, search)
                 tried[by.name] = forward, worst
 
         def least(epsilon: float) -> str:
