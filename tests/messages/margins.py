@@ -13,7 +13,6 @@ from tests.messages.strata import DRINKS, FACULTY
 
 MULTI = options(3, type="multi", at_most=2)
 WIDE = options(60)
-AS_CELLS = [{"questions": ["a"]}, {"questions": ["c"], "cells": True}]
 EVEN = {f"o{number}": 1 for number in range(60)}
 LAW = {"law": 1, "arts": 1}
 
@@ -90,8 +89,14 @@ CASES = {
     "weights of cells to a margin with noise": lambda _: incrowd.estimate(
         strata.plan(), strata.reports(), tables=[["drinks"]], margins={"sick": {"no": 1, "yes": 1}}
     ),
+    "weights of words to a margin with noise": lambda _: incrowd.estimate(
+        incrowd.plan(survey(YESNO, strata.WORD)),
+        [],
+        tables=[["t"]],
+        margins={"a": {"no": 1, "yes": 1}},
+    ),
     "cells of those who answered": lambda _: incrowd.estimate(
-        incrowd.plan(survey(YESNO, options(3, optional=True), message=AS_CELLS)),
+        incrowd.plan(survey(YESNO, options(1001, optional=True))),
         [],
         tables=[["c"]],
         of_those_who_answered=True,

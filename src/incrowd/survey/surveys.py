@@ -127,7 +127,7 @@ class Survey(views.Notebook, Frozen):
         for number, group in enumerate(self.messages, 1):
             field, questions = f"message[{number}]", [self.question(id) for id in group.questions]
             if group.cells and (why := crossing_problem(questions)):
-                allowed = f"{why}; send its questions as a joint report, or in other messages"
+                allowed = f"{why}; use a joint report, or put its questions in other messages"
                 yield Problem(f"{field}.cells", True, allowed)
             if group.cells and group.copies > 1:
                 allowed = "cells are sent once, which is as precise as several times; leave it out"
