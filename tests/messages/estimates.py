@@ -11,9 +11,8 @@ from incrowd.estimation.delta_method import pick
 from incrowd.estimation.interactions import Source, combined
 from incrowd.estimation.patterns import channel_matrix, inverse_matrix
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
-from incrowd.estimation.readings import Reading, joint
 from incrowd.estimation.word_shares import estimate_words
-from tests.messages.shared import YESNO, estimated, made, options, survey
+from tests.messages.shared import YESNO, estimated, options, survey
 
 FLIP = BitFlip.at_least(0.25)
 SHARES, CHANNEL = np.array([0.5, 0.5]), np.array([[0.75, 0.25], [0.25, 0.75]])
@@ -70,9 +69,6 @@ CASES = {
     ),
     "a histogram of many bits": lambda _: inverse_matrix(survey(options(20)).questions[0], CHANNEL),
     "a share that is no number": lambda _: project_to_simplex(np.array([np.nan, 0.5])),
-    "errors together of cells": lambda _: joint(
-        made("cells"), [Reading(made("apart").messages[0], 1.0, np.ones(4))], ("b",)
-    ),
     "no words": words(),
     "a word twice": words("oslo", "oslo"),
     "counts of other cohorts": words("oslo", counts=np.ones((3, 9), np.int64)),

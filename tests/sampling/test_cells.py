@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from incrowd.sampling.unlinked import as_reports, set_bits
 from scipy.stats import chi2
 
 import incrowd

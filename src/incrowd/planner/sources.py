@@ -147,9 +147,6 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
             allowed = "it is a text question; give it a table of its own"
             raise TableError.of("table", alone[0], allowed)
         closed = survey.closed(ids)
-        if len(closed) < len(ids) and any(survey.question(id).one_way_only for id in closed):
-            allowed = "it stands in no table with others; drop the rest, each stratum has its table"
-            raise TableError.of("table", closed[0], allowed)
         cells = math.prod(1 + survey.question(id).bits for id in closed)
         if len(ids) > 1 and cells > MOST_COUNTS:
             allowed = f"it needs {cells:,} counts, more than {MOST_COUNTS:,}; drop a question"
