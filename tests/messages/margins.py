@@ -7,12 +7,12 @@ import pyarrow as pa
 
 import incrowd
 from incrowd.estimation.margins import Margin, raked
-from tests.messages import strata
 from tests.messages.shared import YESNO, file, made, options, reports, survey
 from tests.messages.strata import DRINKS, FACULTY
 
 MULTI = options(3, type="multi", at_most=2)
 WIDE = options(60)
+TEXT = {"id": "t", "type": "text", "block": 16, "cohorts": 4}
 EVEN = {f"o{number}": 1 for number in range(60)}
 LAW = {"law": 1, "arts": 1}
 
@@ -86,19 +86,16 @@ CASES = {
     "merged answers of no table": lambda _: incrowd.estimate(
         plan(), sent(), merge={"a": [["no", "maybe"]]}
     ),
-    "weights of cells to a margin with noise": lambda _: incrowd.estimate(
-        strata.plan(), strata.reports(), tables=[["drinks"]], margins={"sick": {"no": 1, "yes": 1}}
-    ),
     "weights of words to a margin with noise": lambda _: incrowd.estimate(
-        incrowd.plan(survey(YESNO, strata.WORD)),
+        incrowd.plan(survey(YESNO, TEXT)),
         [],
         tables=[["t"]],
         margins={"a": {"no": 1, "yes": 1}},
     ),
-    "cells of those who answered": lambda _: incrowd.estimate(
-        incrowd.plan(survey(YESNO, options(1001, optional=True))),
+    "words of those who answered": lambda _: incrowd.estimate(
+        incrowd.plan(survey(YESNO, TEXT | {"optional": True})),
         [],
-        tables=[["c"]],
+        tables=[["t"]],
         of_those_who_answered=True,
     ),
     "a margin without an answer": weighted({"drinks": {"x": 1, "y": 1}}),

@@ -24,6 +24,10 @@ from incrowd.estimation.tables import LEVEL
 
 MARGIN = 5.0  # standard errors of a margin above zero, under which V leaves an answer out
 FALSE_ALARMS = 0.05  # the chance that an answer nobody gave counts as given
+UNKNOWN_OVERLAP = (
+    "cells do not tell how many people chose two options together; plan a joint report of both "
+    "questions to test this"
+)
 BEYOND = 0.001  # the chance that what answers that are left out may add is underestimated
 
 
@@ -59,6 +63,9 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     independence among these very people. Raises TableError unless the joint estimate is of two
     questions with margins.
     """
+    names = (joint.questions[0], joint.questions[1])
+    if not joint.overlaps:
+        return IndependenceTest(names, math.nan, 0, math.nan, joint.errors, False, UNKNOWN_OVERLAP)
     _, jacobian, deviations, shares = _deviations(joint)
     ends = _margins(joint.noise_alone())
     kept = [each.above_noise for each in ends]
@@ -76,7 +83,6 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     )
     values, linear = contrast @ deviations, contrast @ jacobian
     covariance = linear @ shares.with_few() @ linear.T
-    names = (joint.questions[0], joint.questions[1])
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
         figures = math.nan, len(values), math.nan

@@ -23,7 +23,8 @@ class TwoWay(views.Notebook, views.Tabular):
     groups: the answers to the first question; answers: those to the second. shares: of each answer
     to the second question among those of each answer to the first, group by group.
     differences, odds_ratios: of each answer to the second question, each group that answers the
-    first alike against the reference: its share less that of the reference, its odds over theirs.
+    first alike against the reference: its share less that of the reference, its odds over theirs;
+    none of groups that overlap, where the table comes from cells, which do not tell by how much.
     wording: of both questions and their answers, if there is any. margins: the names of the known
     margins that the table is weighted to; error_ratio: of its errors to those without weights, in
     the mean square.
@@ -86,7 +87,7 @@ def two_way(
         ((second, answer), (first, group), (first, compared))
         for answer in answers
         for group in groups
-        if group != compared
+        if group != compared and (joint.overlaps or joint.exclusive[0])
     ]
     return TwoWay(
         questions=(first, second),

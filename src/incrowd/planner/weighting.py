@@ -24,9 +24,11 @@ from incrowd.planner.weighted_people import Groups, People
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.questions import MOST_TOGETHER
 from incrowd.tally.tally import Tally
 
 T = TypeVar("T")
+MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} options,"
 
 
 class Change(NamedTuple):
@@ -105,16 +107,16 @@ def wide_alone(survey: Survey, ids: Ids) -> bool:
 
 
 def _check_alone(question: AnyQuestion, among: Ids, answered: bool) -> None:
-    """Raises TableError for what a question cannot have of which no report tells a whole answer."""
+    """Raises TableError for what needs the covariance of very many answers."""
     if among:
         allowed = (
-            f"no report holds it with {', '.join(among)}, since words and cells travel by "
-            "themselves; use margins of open questions alone"
+            f"{MANY_ANSWERS} cannot be weighted by answers to {', '.join(among)}; use margins of "
+            "open questions alone"
         )
         raise TableError.of("table", question.id, allowed)
     if answered and question.optional:
         allowed = (
-            "words and cells do not tell how many answered; leave "
+            f"{MANY_ANSWERS} cannot be a table of those who answered; leave "
             "of_those_who_answered=True out, or ask for other tables"
         )
         raise TableError.of("table", question.id, allowed)
