@@ -44,7 +44,7 @@ def survey(people):
     return {
         "name": "Two kinds of clients",
         "crowd": rehearsal.crowd_of(2 * people),
-        "privacy": {"epsilon": 5.0, "delta": 1e-6},
+        "privacy": {"epsilon": 4.0, "delta": 1e-6},
         "question": [smokes, region, hours, tools, weekly],
         "message": [
             {"questions": ["smokes"]},
@@ -259,10 +259,10 @@ WRONG = {
         "what is inside",
     ),
     "no random order": ("client.ts", "order.map((at) => made[at])", "made", "slot 0"),
-    "an eighth of the noise": (
+    "three times the noise": (
         "reports.ts",
         "bernoulli(size, noise, draw)",
-        "bernoulli(size, noise >> 3, draw)",
+        "bernoulli(size, 3 * noise, draw)",
         "dummies of a person",
     ),
     "no cell for whoever chose none of the options": (

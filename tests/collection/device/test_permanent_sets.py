@@ -52,18 +52,13 @@ def test_a_set_that_does_not_fit_is_drawn_again_until_it_does(less, monkeypatch)
     draw = answering.randomize_message
     monkeypatch.setattr(answering, "randomize_message", lambda *a: asked.append(a) or draw(*a))
     whole = sent(right)
-    tight = (*right.slots[:2], len(whole[2]) - less, len(whole[3]) - less)
+    tight = (*right.slots[:2], *(max(1, len(reports) - less) for reports in whole[2:]))
     found = sent(Tight(right, tight))
     assert len(asked) == 2 * len(PLAN.messages)
-    for at, given in ((2, "site"), (3, "tools")):
-        (case,) = [c for c in vectors_of(given) if c["slots"] == tight[at]]
+    vectors = permanent_vectors.permanent()["people"][0]["messages"]
+    for at in (2, 3, 4):  # the messages of cells
+        case = next(c for c in vectors[at]["draws"] if c["slots"] == tight[at])
         assert [each.hex() for each in found[at]] == case["reports"]
-
-
-def vectors_of(id):
-    messages = permanent_vectors.permanent()["people"][0]["messages"]
-    named = zip(messages, PLAN.messages, strict=True)
-    return next(found["draws"] for found, message in named if id in message.ids)
 
 
 class Tight:
