@@ -51,6 +51,16 @@ def test_every_table_is_a_message_of_cells_with_the_same_inflation():
     assert incrowd.Plan.loads(plan.dumps()) == plan
 
 
+@pytest.mark.parametrize("objective", ["largest", "mean"])
+def test_the_forecast_says_the_inflation_that_the_planner_makes_small(objective):
+    """Two computations: effects of the wanted tables, and weights of the estimates."""
+    tables = [{"questions": list(pair)} for pair in ("ab", "bd", "ac")]
+    plan = incrowd.plan(survey(table=tables, objective=objective, crowd=5000))
+    excess = [table.inflation - 1 for table in incrowd.forecast(plan)]
+    found = max(excess) if objective == "largest" else sum(excess) / len(excess)
+    assert guessed_excess(plan.survey, plan.messages) == pytest.approx(found, rel=1e-6)
+
+
 def test_no_joint_report_is_as_precise():
     excess = {}
     for tables in ("any", None):

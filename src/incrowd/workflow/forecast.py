@@ -35,8 +35,9 @@ class TableForecast:
     answers it is of, with every cell of the table tested and 5% for any false alarm.
     effective_sample_size: how many people asked without noise would tell as much in squared error
     over all cells (Vinterbo, proposition 3.1), if all answers are equally common, so that tables
-    and plans can be compared; effective_sample_size_uneven if they are uneven. mean_error: of an
-    amount's mean, in its own unit; None of other tables.
+    and plans can be compared; effective_sample_size_uneven if they are uneven. inflation: people
+    over the effective sample, what the planner makes small. mean_error: of an amount's mean, in its
+    own unit; None of other tables.
     """
 
     questions: tuple[str, ...]
@@ -48,6 +49,7 @@ class TableForecast:
     minimum_detectable_share: float
     effective_sample_size: float
     effective_sample_size_uneven: float
+    inflation: float
     mean_error: float | None = None
 
 
@@ -78,6 +80,7 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         minimum_detectable_share=float(ndtri(1 - FAMILY_ERROR / cells)) * empty,
         effective_sample_size=effective_sample(people, both.even.loss),
         effective_sample_size_uneven=effective_sample(people, both.uneven.loss),
+        inflation=both.even.loss,
         mean_error=_mean_error(plan, ids),
     )
 
