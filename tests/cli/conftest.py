@@ -30,9 +30,12 @@ SURVEY, ANSWERS = str(EXAMPLES / "health.toml"), str(EXAMPLES / "rand_hie.csv")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
+    """The example's survey as one joint report, and reports of it."""
     folder = tmp_path_factory.mktemp("made")
+    survey = Path(SURVEY).read_text().replace("crowd =", 'tables = "any"\ncrowd =')
+    (folder / "survey.toml").write_text(survey)
     for arguments in (
-        ("plan", SURVEY, "-o", folder / "plan.json"),
+        ("plan", folder / "survey.toml", "-o", folder / "plan.json"),
         ("randomize", folder / "plan.json", ANSWERS, "-o", folder / "reports.parquet"),
     ):
         done = run(*arguments)
@@ -111,7 +114,8 @@ questions = ["d"]
 
 def survey_of(asked, name, **promise):
     promise = {"epsilon": 4.0, "delta": 1e-2} | promise
-    return incrowd.Survey.of({"name": name, "crowd": 40, "privacy": promise} | asked)
+    raw = {"name": name, "crowd": 40, "privacy": promise, "tables": "any"}
+    return incrowd.Survey.of(raw | asked)
 
 
 def answers(rows=40):

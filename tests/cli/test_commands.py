@@ -16,8 +16,8 @@ from tests.cli.conftest import ANSWERS, SURVEY
 from tests.conftest import run
 
 
-def test_plan_prints_its_figures_as_json():
-    facts = json.loads(run("plan", SURVEY, "--json").stdout)
+def test_plan_prints_its_figures_as_json(made):
+    facts = json.loads(run("plan", made / "survey.toml", "--json").stdout)
     assert 0.254 < facts["noise"] < 0.256  # 25.5% in the manual
     assert (facts["bits"], facts["distance"], facts["copies"], facts["crowd"]) == (15, 8, 1, 20000)
     assert len(facts["digest"]) == 64

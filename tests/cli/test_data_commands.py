@@ -91,7 +91,7 @@ def test_a_sheet_is_named(call, tmp_path):
     code, out, _ = call("simulate", SURVEY, tmp_path / "a.xlsx", *shown, *named)
     assert (code, out) == call("simulate", SURVEY, write(tmp_path, data), *shown)[:2]
     call("plan", SURVEY, "-o", tmp_path / "p.json")
-    reports = ("-o", tmp_path / "r.parquet", *named, "--json")
+    reports = ("-o", tmp_path / "r", *named, "--json")
     code, out, _ = call("randomize", tmp_path / "p.json", tmp_path / "a.xlsx", *reports)
     assert code == 0 and json.loads(out)["rows"] == 300
     code, out, _ = call("init", tmp_path / "a.xlsx", *named)
@@ -106,7 +106,7 @@ def test_a_first_survey_is_planned_and_used(call, tmp_path):
     assert (code, out) == (0, "") and "5 questions, a crowd of 20,000" in err
     assert "look at: options and edges are facts about the data" in err
     assert call("plan", survey, "--no-side-by-side", "-o", plan)[0] == 0
-    assert call("randomize", plan, ANSWERS, "-o", tmp_path / "r.parquet")[0] == 0
+    assert call("randomize", plan, ANSWERS, "-o", tmp_path / "r")[0] == 0
     before = survey.read_text()
     code, _, err = call("init", ANSWERS, "-o", survey)
     assert code == 2 and "--force" in err and survey.read_text() == before
