@@ -7,6 +7,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
+from incrowd.planner.cell_ways import few_noises
 from incrowd.planner.crossed import variables
 from incrowd.planner.effects import footprint
 from incrowd.planner.expectation import guessed_excess
@@ -120,6 +121,13 @@ def test_two_questions_of_several_answers_need_a_joint_report():
     several = [{"id": i, "type": "multi", "options": ["p", "q", "r"], "at_most": 2} for i in "mn"]
     plan = incrowd.plan(survey(*several, crowd=20_000, table=[{"questions": ["m", "n"]}]))
     assert sent(plan)["m", "n"] is False and sent(plan)["m",] is True
+
+
+def test_leaks_that_are_nearly_equal_share_a_noise():
+    leaks = [1.0, 2.0, 1.009, 2.03, 1.0]
+    alike = (1.0 + 1.0 + 1.009) / 3
+    assert few_noises(leaks) == pytest.approx([alike, 2.0, alike, 2.03, alike])
+    assert len(set(few_noises(leaks))) == 3
 
 
 def test_without_a_shuffler_everything_is_one_report():

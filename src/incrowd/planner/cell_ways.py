@@ -17,6 +17,7 @@ from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
 
 Ids = frozenset[str]
+ALIKE = 1.01
 
 
 class _Joint(NamedTuple):
@@ -85,10 +86,21 @@ def _way(survey: Survey, found: Candidate, joint: Sequence[_Joint], signal: floa
         for report, part in zip(joint, parts, strict=True)
     ]
     groups += [names(survey, message) for message in found.messages]
-    shares += [Share(1, 1 / (scale * leak)) for leak in found.leaks]
+    shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(found.leaks)]
     cells = [False] * len(joint) + [True] * len(found.messages)
     excess = 0.0 if joint else found.excess
     return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess))
+
+
+def few_noises(leaks: Sequence[float]) -> list[float]:
+    """Leaks within one percent of each other become their mean: each noise costs a certificate."""
+    means: dict[float, float] = {}
+    ordered = sorted(leaks)
+    while ordered:
+        alike = [leak for leak in ordered if leak <= ALIKE * ordered[0]]
+        means |= dict.fromkeys(alike, math.fsum(alike) / len(alike))
+        ordered = ordered[len(alike) :]
+    return [means[leak] for leak in leaks]
 
 
 def _noise(survey: Survey, ids: Ids, leak: float) -> float:
