@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
-from incrowd.estimation.amounts import evidence_of, mean
+from incrowd.estimation.amounts import evidence, evidence_of, mean
 from incrowd.estimation.bootstrap import bootstrap_bias_of_cells
 from incrowd.estimation.cells import (
     CellCounts,
@@ -249,6 +249,26 @@ def test_the_mean_of_an_amount_has_the_variance_of_its_edges():
     sampling = shares @ edges**2 - (shares @ edges) ** 2
     assert found.estimate == pytest.approx(shares @ edges)
     assert found.standard_error == pytest.approx(math.sqrt((noise + sampling) / PEOPLE))
+
+
+def test_the_amounts_of_cells_are_those_of_their_table():
+    """Read directly: the same mean and error; and one sender, who has five reports, moves it at
+    most as far as the worst of all cells of both messages, five times."""
+    law = random_law([A, D], 7)
+    reading = counts_of([[D, A], [D]], law)
+    found = mean(evidence(None, D, [reading], places=5))
+    joint = cells_joint([D], reading, noise_only=False, margin=True)
+    expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert found.standard_error == pytest.approx(expected.standard_error)
+    moved = []
+    for number, part in enumerate(reading.parts):
+        for bit in np.eye(len(part.reports)):
+            parts = list(reading.parts)
+            parts[number] = part._replace(reports=part.reports + bit)
+            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=5))
+            moved.append(abs(false.estimate - found.estimate))
+    assert found.influence == pytest.approx(5 * max(moved))
 
 
 def test_overlapping_options_have_bonferroni_intervals():

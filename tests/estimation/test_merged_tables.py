@@ -135,9 +135,9 @@ def only_town(reports):
     return reports
 
 
-def test_cells_are_summed_with_independent_noise():
-    """Each bit is a report of its own. The oracle: the variances of the bits, added; the count of
-    two bits that nobody set is binomial in twice as many trials."""
+def test_cells_are_summed_with_the_noise_that_the_known_sum_leaves():
+    """Each bit is a report of its own. The oracle: independent noise of four cells less its mean;
+    the count of two bits that nobody set is binomial in twice as many trials."""
     from scipy.stats import binom
 
     raw = {"name": "u", "crowd": 300, "privacy": {"epsilon": 4.0, "analysis": "local"}}
@@ -150,7 +150,11 @@ def test_cells_are_summed_with_independent_noise():
     )
     assert merged.answers == (("a", "bd", "c"),)
     assert merged.estimate == pytest.approx(SUM @ plain.estimate)
-    assert merged.noise_error == pytest.approx(np.sqrt(SUM @ plain.noise_error**2))
+    flip = plan.messages[0].noise
+    variance = flip.p * flip.q / (flip.p - flip.q) ** 2 / 1000
+    left = SUM @ (np.eye(4) - 1 / 4) @ SUM.T
+    assert merged.noise_error**2 == pytest.approx(variance * np.diagonal(left))
+    assert plain.noise_error**2 == pytest.approx(np.full(4, variance * 3 / 4))
     (counts,) = incrowd.count(plan, reports).messages[0].tables.values()
     set_bits, q = SUM @ counts[1:], plan.messages[0].noise.q
     trials = SUM.sum(axis=1) * counts[0]

@@ -161,6 +161,13 @@ CASES = {
     "weights for a model of pairs": model(
         "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
     ),
+    "pairs of cells": lambda _: incrowd.regress(
+        incrowd.plan(survey(YESNO, COST, message=[{"questions": ["a", "cost"], "cells": True}])),
+        [],
+        outcome="cost",
+        on=["a"],
+        method="pairs",
+    ),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
     "a forecast of likelihood": lambda _: incrowd.forecast_regression(
         incrowd.plan(SMALL), outcome="a", on=["b"], method="likelihood"

@@ -172,3 +172,50 @@ def test_a_tally_tells_every_table_from_cells(path):
     assert found.tables[0].estimate == pytest.approx(expected.tables[0].estimate)
     with pytest.raises(TableError, match="it was not counted"):
         incrowd.estimate(path.plan, counted, tables=[("b", "e")])
+
+
+def survey_of(**changed):
+    privacy = {"epsilon": 6.0, "analysis": "local"}
+    raw = {"name": "cells", "crowd": 400, "privacy": privacy, "question": QUESTIONS[:2]}
+    raw["message"] = [{"questions": ["a", "b"], "cells": True}]
+    return incrowd.Survey.of(raw | changed)
+
+
+def test_simulated_tables_have_the_errors_that_theory_expects():
+    """60 trials: the ratio of expected to seen variance, summed over cells, within 5 standard
+    errors; bias within 5. Wrong: a plan with twice the noise expects more than is seen."""
+    generator = np.random.default_rng(4)
+    answers = pa.table(
+        {"a": generator.random(800) < 0.3, "b": generator.choice(["x", "y", "z"], 800)}
+    )
+    found = incrowd.simulate(survey_of(), answers, trials=60, seed=3)
+    for table in found.tables:
+        cells = table.bias.size
+        assert abs(table.efficiency - 1) < 5 * np.sqrt(2 / (60 * max(cells - 1, 1)))
+        assert np.all(np.abs(table.bias) < 5 * table.bias_error)
+        assert 0.85 < table.coverage.mean() <= 1
+
+
+def test_strata_are_added_up_and_weighted():
+    """The table of an open question is its strata's tables by their shares, weighted as well."""
+    place = {"id": "place", "type": "choice", "options": ["here", "there"], "open": True}
+    survey = survey_of(
+        question=[*QUESTIONS[:2], place], crowd=300, table=[{"questions": ["place", "a", "b"]}]
+    )
+    plan = incrowd.plan(survey)
+    generator = np.random.default_rng(5)
+    answers = {"a": generator.random(1000) < 0.3, "b": generator.choice(["x", "y", "z"], 1000)}
+    where = np.repeat(["here", "there"], [400, 600])
+    reports = incrowd.randomize(plan, pa.table(answers | {"place": where}), simulation_seed=6)
+    found = incrowd.estimate(plan, reports, covariance=True)
+    whole = found["place", "a", "b"]
+    parts = [s.tables[[t.questions for t in s.tables].index(("a", "b"))] for s in found.strata]
+    for share, part, each in zip((0.4, 0.6), parts, whole.estimate, strict=True):
+        assert each == pytest.approx(share * part.estimate)
+    margins = {"place": {"here": 0.5, "there": 0.5}}
+    weighted = incrowd.estimate(plan, reports, margins=margins)
+    expected = (parts[0].estimate + parts[1].estimate) / 2
+    assert weighted["place", "a", "b"].estimate.sum(axis=0) == pytest.approx(expected)
+    joint = found.covariances[[t.questions for t in found.tables].index(whole.questions)]
+    assert np.all(joint.standard_error >= whole.standard_error * (1 - 1e-9))  # where shares are < 0
+    assert joint.standard_error == pytest.approx(whole.standard_error, rel=0.01)

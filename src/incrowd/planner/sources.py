@@ -51,6 +51,11 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
     return found
 
 
+def joint_sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
+    """The messages of joint reports that hold all questions of a table. Raises as `sources`."""
+    return tuple(source for source in sources(plan, ids) if not source.message.cells)
+
+
 def pair_weight(survey: Survey, message: Message, ids: Ids) -> float:
     """How much a message counts for the pairs of a first question with each of the others."""
     first, *others = ids

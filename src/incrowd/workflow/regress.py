@@ -22,7 +22,15 @@ from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.margins import Given, Known, known_margins
-from incrowd.planner.sources import Ids, Source, joint_readings, pair_weight, readings, sources
+from incrowd.planner.sources import (
+    Ids,
+    Source,
+    joint_readings,
+    joint_sources,
+    pair_weight,
+    readings,
+    sources,
+)
 from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.plans.merging import with_merged
@@ -160,7 +168,8 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     Raises UsageError for another, TableError for a table that no memory holds.
     """
     if method is None:
-        method = "pairs" if model.fits_pairs and not model.fits_a_table else "table"
+        too_many = not model.fits_a_table and not plan.by_cells_alone(model.ids)
+        method = "pairs" if model.fits_pairs and too_many else "table"
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
     if method == "pairs" and not model.fits_pairs:
@@ -168,6 +177,9 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
             "pairs of questions are enough for linear models without interactions of questions "
             "with noise, if nobody is left out; use method='table'"
         )
+        raise UsageError.of("method", method, allowed)
+    if method == "pairs" and not joint_sources(plan, model.ids):
+        allowed = "pairs are read in joint reports, and cells have them all; use method='table'"
         raise UsageError.of("method", method, allowed)
     if model.penalty and method != "table":
         allowed = "a penalty is for the table of all questions; use method='table', or no penalty"
@@ -235,7 +247,7 @@ def _by_table(
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    found, strata = sources(plan, model.ids), strata_by_answers(plan, model, counted)
+    found, strata = joint_sources(plan, model.ids), strata_by_answers(plan, model, counted)
     each = []
     for stratum in strata:
         own = [part for part in parts if not part.strata or part.strata in stratum.names]

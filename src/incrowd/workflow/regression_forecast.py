@@ -33,7 +33,7 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, Uneve
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.precision import assumed_shares
-from incrowd.planner.sources import expected_readings, pair_weight, sources
+from incrowd.planner.sources import expected_readings, joint_sources, pair_weight
 from incrowd.plans import JointReport, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
@@ -218,7 +218,7 @@ def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     survey = plan.survey
     sent = [
         expected_message(model, each.message, pair_weight(survey, each.message, model.ids), shares)
-        for each in sources(plan, model.ids)
+        for each in joint_sources(plan, model.ids)
     ]
 
     def evidence(times: float) -> Strata:
