@@ -20,6 +20,7 @@ from incrowd.errors import IncrowdWarning
 from incrowd.estimation.results import Received
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Plan
+from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
 
@@ -295,17 +296,19 @@ def cells_plan():
     return planned(HOME)
 
 
-def rewritten(path, drop=(), rows=None, **changes):
-    """The file with other metadata, as any Parquet tool can write it."""
+def rewritten(path, drop=(), rows=None, seal=False, **changes):
+    """The file with other metadata, as any Parquet tool can write it. seal: with a digest of it."""
     table, all_of_it = pa.parquet.read_table(path), pa.parquet.read_metadata(path).metadata
     about = {k.decode(): v.decode() for k, v in all_of_it.items() if k != b"ARROW:schema"}
     about |= {f"incrowd.{name}": value for name, value in changes.items()}
     about = {k: v for k, v in about.items() if k.removeprefix("incrowd.") not in drop}
+    if seal:
+        del about["incrowd.digest"]
+        about["incrowd.digest"] = digest_of(
+            {key: value for key, value in about.items() if key.startswith("incrowd.")}
+        )
     table = table if rows is None else table.slice(0, rows)
     pa.parquet.write_table(table.replace_schema_metadata(about), path, compression="none")
-
-
-NEW = ("format", "digest", "sha256", "reports")
 
 
 @pytest.fixture

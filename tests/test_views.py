@@ -5,7 +5,6 @@ import sys
 from html import unescape
 from html.parser import HTMLParser
 from itertools import chain, product
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,6 @@ from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.page import page
 from incrowd.presentation.shell import rendered
 
-OLD_PLAN = Path(__file__).parent / "data" / "format-1" / "plan.json"
 LINE = 250  # characters that a prompt may answer with
 HOSTILE = "<script>alert(1)</script>"
 SURVEY = {
@@ -82,10 +80,11 @@ def made():
     }
 
 
-def test_a_plan_is_shown_in_a_fresh_interpreter():
-    code = f"import incrowd; print(incrowd.Plan.load({str(OLD_PLAN)!r})._repr_html_())"
+def test_a_plan_is_shown_in_a_fresh_interpreter(made, tmp_path):
+    plan, path = made["plan"], tmp_path / "plan.json"
+    path.write_text(plan.dumps())
+    code = f"import incrowd; print(incrowd.Plan.load({str(path)!r})._repr_html_())"
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    plan = incrowd.Plan.load(OLD_PLAN)
     assert guarantee_sentence(plan.guarantee) in unescape(unescape(ran.stdout))
     assert plan.digest in ran.stdout
 

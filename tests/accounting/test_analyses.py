@@ -19,7 +19,6 @@ from incrowd.errors import PrecisionError
 from incrowd.numerics.positive_part import Bounds
 from incrowd.planner.planner import guarantee_for
 
-OLD = Path(__file__).parents[1] / "data" / "format-1"
 SURVEY = """
 name = "clubs"
 crowd = 1000
@@ -180,15 +179,13 @@ def test_a_plan_says_of_its_analysis_what_the_analysis_says(field, value, said):
             use(changed)
 
 
-def test_old_plans_hold_and_their_words_are_known():
-    """The plan was made when the shuffler was called anonymiser; other words do not pass."""
-    old = Plan.load(OLD / "plan.json")
-    assert "anonymiser" in old.guarantee.assumption
-    assert verify(old).holds
-    promise = old.guarantee
-    for words in ("", "Trust us.", promise.assumption.replace("anonymiser", "wizard")):
+def test_no_other_words_pass():
+    made = plan(survey("blanket"))
+    promise = made.guarantee
+    assert "shuffler" in promise.assumption and verify(made).holds
+    for words in ("", "Trust us.", promise.assumption.replace("shuffler", "wizard")):
         changed = promise.model_copy(update={"assumption": words})
-        assert not verify(old.model_copy(update={"guarantee": changed})).holds
+        assert not verify(made.model_copy(update={"guarantee": changed})).holds
 
 
 def test_only_precision_ends_a_search_quietly():

@@ -2,13 +2,12 @@
 
 import itertools
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import incrowd
-from incrowd import Plan, Survey, certify, verify
+from incrowd import Survey, certify, verify
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.assessment import assess
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
@@ -21,7 +20,6 @@ from incrowd.cli.privacy import facts
 from incrowd.survey import Domain
 from tests.oracles import crowds as truth
 
-OLD = Path(__file__).parents[1] / "data" / "format-1"
 ROUNDING = 1e-9
 CHOICE = Domain(3, 1, 1)
 BIT = Bit.from_probabilities(0.2, 0.7)
@@ -295,13 +293,6 @@ def test_a_plan_of_the_blanket_does_not_hold_with_less_noise():
     """Nobody gets the seat's noise under the name of the blanket."""
     made, usual = incrowd.plan(survey()), incrowd.plan(survey(analysis="blanket"))
     assert not verify(usual.model_copy(update={"messages": made.messages})).holds
-
-
-@pytest.mark.parametrize("name", ["plan.json", "plan-default.json"])
-def test_plans_made_before_hold(name):
-    """plan-default.json: of a survey that named no analysis, when `blanket` was the default."""
-    old = Plan.load(OLD / name)
-    assert old.guarantee.analysis == "blanket" and verify(old).holds
 
 
 def test_cells_are_told_exactly():

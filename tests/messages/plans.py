@@ -132,7 +132,6 @@ CASES = {
     "a ledger that is no text": lambda folder: Ledger.load(file(folder, "l.json", b"\xff")),
     "a ledger of something else": lambda _: Ledger.loads("{}"),
     "a ledger of another format": lambda _: Ledger.loads('{"format": "incrowd ledger 9"}'),
-    "a ledger of an older format": lambda _: Ledger.loads('{"format": "incrowd ledger 2"}'),
     "a ledger with another digest": lambda _: Ledger.loads(
         Ledger().dumps().replace('"digest": "', '"digest": "0')
     ),

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.errors import IncrowdWarning, ReportsError
-from tests.conftest import NEW, PEOPLE, reports_of, rewritten
-
-OLD = pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
-
+from incrowd.errors import ReportsError
+from tests.conftest import PEOPLE, reports_of, rewritten
 
 # --- files of reports ----------------------------------------------------------------------------
+
+
+METADATA = ("format", "plan", "message", "bits", "digest", "sha256", "reports")
 
 
 def read_all(path):
@@ -26,7 +26,8 @@ def read_all(path):
         {"drop": ["people"]},
         {"drop": ["simulation_seed"]},
         {"drop": ["digest"]},
-        {"drop": ["digest", "sha256", "reports"]},  # as pyarrow.parquet.read_table does
+        {"drop": ["digest", "sha256", "reports"]},
+        {"drop": ["format", "digest", "sha256", "reports"]},  # as pyarrow.parquet.read_table does
         {"drop": ["format"]},
         {"persons": "ids"},
         {"collection": "another"},
@@ -69,21 +70,22 @@ def test_the_digest_does_not_depend_on_how_the_reports_came(plain_plan, tmp_path
     assert (np.concatenate([part.packed for part in parts]) == reports.packed).all()
 
 
-def test_older_files_are_read_and_said_to_have_no_digest(cells_plan, saved_reports):
-    rewritten(saved_reports, drop=NEW)
-    with pytest.warns(IncrowdWarning, match=r"r\.parquet is of an older format, without a digest"):
-        (reports,) = incrowd.load_reports(saved_reports)
-    assert reports.people == PEOPLE
+def test_files_of_another_format_are_refused(saved_reports):
+    rewritten(saved_reports, seal=True, format="incrowd reports 9")
+    with pytest.raises(ReportsError, match=r"its format is 'incrowd reports 9'.*incrowd randomize"):
+        read_all(saved_reports)
+    rewritten(saved_reports, drop=METADATA)
+    with pytest.raises(ReportsError, match=r"is not a reports file.*incrowd randomize"):
+        read_all(saved_reports)
 
 
-@OLD
-def test_edits_of_older_files_have_to_be_possible(cells_plan, saved_reports):
-    rewritten(saved_reports, drop=NEW, people="900")
+def test_edits_with_a_digest_of_their_own_have_to_be_possible(cells_plan, saved_reports):
+    rewritten(saved_reports, seal=True, people="900")
     assert incrowd.verify(cells_plan, incrowd.stream_reports(saved_reports)).impossible_people
     with pytest.raises(ReportsError, match="900 people send at least"):
         incrowd.estimate(cells_plan, incrowd.load_reports(saved_reports))
     for name, value in [("people", "-5"), ("simulation_seed", "-1"), ("persons", "all")]:
         incrowd.save_reports(reports_of(cells_plan), saved_reports)
-        rewritten(saved_reports, drop=NEW, **{name: value})
+        rewritten(saved_reports, seal=True, **{name: value})
         with pytest.raises(ReportsError, match=name):
             read_all(saved_reports)

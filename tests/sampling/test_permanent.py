@@ -11,7 +11,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.rappor import Rappor
 from incrowd.errors import AnswersError, UsageError
 from incrowd.sampling import permanent
-from incrowd.sampling.permanent import OLD_HEADER, DeviceKey, permanent_bits
+from incrowd.sampling.permanent import DeviceKey, permanent_bits
 from incrowd.sampling.responses import respond_with_bits
 from tests.conftest import pack
 from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
@@ -158,11 +158,11 @@ def test_a_key_that_others_may_use_is_refused(tmp_path, mode):
     "content",
     [
         b"",
-        b"incrowd device key 1\n",
-        b"incrowd device key 1\n" + b"zz" * 32,
-        b"incrowd device key 1\n" + b"00 " * 21 + b"0",
+        b"incrowd device key 2\n",
+        b"incrowd device key 2\n" + b"zz" * 32 + b"\n" + b"00" * 8,
+        b"incrowd device key 2\n" + b"00 " * 21 + b"0\n" + b"00" * 8,
         b"incrowd device key 2\n" + b"00" * 32,
-        b"incrowd device key 1\n" + b"00" * 33,
+        b"incrowd device key 2\n" + b"00" * 33 + b"\n" + b"00" * 8,
         b"\xff\xfe",
     ],
 )
@@ -204,5 +204,6 @@ def test_a_key_that_was_not_copied_right_is_refused(tmp_path):
     path.write_text(f"{header}\n{digits}\n")
     with pytest.raises(UsageError, match="it is not a key file"):
         DeviceKey.load(path)
-    path.write_text(f"{OLD_HEADER}\n{digits}\n")
-    assert DeviceKey.load(path) == key
+    path.write_text(f"incrowd device key 9\n{digits}\n{check}\n")
+    with pytest.raises(UsageError, match="it is not a key file"):
+        DeviceKey.load(path)

@@ -1,15 +1,11 @@
 """What people read: in every language, in files, and never in a digest that had none."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 import incrowd
 from incrowd.errors import SurveyError
 from tests.conftest import plan_of
 
-OLD = Path(__file__).parents[1] / "data" / "format-1"
 WORDED = {
     "id": "smokes",
     "type": "yesno",
@@ -60,11 +56,6 @@ class TestFiles:
         text = plan_of("bits").dumps()
         for key in ('"text":', '"help"', '"labels"', '"language"'):
             assert key not in text
-
-    @pytest.mark.parametrize("name", ["plan.json", "plan-default.json"])
-    def test_old_plans_are_still_read(self, name):
-        digest = json.loads((OLD / name).read_text())["digest"]
-        assert incrowd.Plan.load(OLD / name).digest == digest
 
 
 class TestMistakes:

@@ -1,5 +1,6 @@
 """The figures of a tally are possible together, and with the number of people."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -9,12 +10,11 @@ from scipy.stats import binom
 
 import incrowd
 from incrowd.errors import ReportsError
+from incrowd.plans.digests import sealed
 from incrowd.tally import consistency
 from incrowd.tally.consistency import FALSE_ALARM, check_people, check_possible, sends
 from incrowd.tally.files import as_text, of_text
 from tests.conftest import HOME, PEOPLE, PLAIN, planned, reports_of
-
-OLD = pytest.mark.filterwarnings("ignore::incrowd.errors.IncrowdWarning")
 
 TEXT = [{"id": "word", "type": "text", "block": 8, "cohorts": 4}]
 OTHERS = [
@@ -29,12 +29,13 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("kind", ["singles", "pairs", "patterns"])
-@pytest.mark.parametrize("copies", [1, 3])
-@pytest.mark.parametrize("questions", [PLAIN, OTHERS, HOME, TEXT], ids=lambda q: q[0]["id"])
+@pytest.mark.parametrize(
+    ("questions", "copies"),
+    [*itertools.product([PLAIN, OTHERS, TEXT], [1, 3]), (HOME, 1)],
+    ids=lambda value: value if isinstance(value, int) else value[0]["id"],
+)
 def test_what_was_counted_is_possible(questions, copies, kind):
     """Of every kind of question and count, the whole and each part, through a file."""
-    if copies > 1 and questions is HOME:
-        pytest.skip("cells are sent once")
     pairs = [[q["id"] for q in questions[i : i + 2]] for i in range(len(questions) - 1)]
     plan = planned(questions, pairs, **({"copies": copies} if copies > 1 else {}))
     (reports,) = reports_of(plan)
@@ -55,8 +56,10 @@ def resealed(tally, change):
     data = json.loads(as_text(tally))
     change(data, {tuple(t["questions"]): t["counts"] for t in data["messages"]["0"]["tables"]})
     data.pop("digest")
-    data["format"] = "incrowd tally 1"
-    return json.dumps(data)
+    try:
+        return json.dumps(sealed(data))
+    except ValueError:  # there is no canonical JSON of it
+        return json.dumps(data | {"digest": "0" * 64})
 
 
 def more(place, by, *tables):
@@ -90,7 +93,6 @@ LIES = {
 }
 
 
-@OLD
 @pytest.mark.parametrize("change", LIES.values(), ids=LIES)
 def test_a_tally_that_no_reports_can_give_is_refused(plain_plan, change):
     """Also with a digest that fits: the figures are not possible together."""
@@ -100,7 +102,6 @@ def test_a_tally_that_no_reports_can_give_is_refused(plain_plan, change):
         incrowd.estimate(plain_plan, of_text(resealed(tally, change)))
 
 
-@OLD
 @pytest.mark.parametrize(
     "change",
     [
@@ -207,7 +208,7 @@ def test_the_right_number_of_people_is_hardly_ever_impossible(
 
     assert max(alarms()) <= FALSE_ALARM
     monkeypatch.setattr(consistency, "FALSE_ALARM", 1e-3)
-    if people == 900:
+    if people == 900 and cells > 1:  # of one bit the bound is wide: there are few reports
         assert max(alarms()) > FALSE_ALARM
 
 

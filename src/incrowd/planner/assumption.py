@@ -9,15 +9,6 @@ from incrowd.accounting.analyses import analysis
 from incrowd.plans.rounds import Rounds, permanent, repeated
 from incrowd.survey import Survey
 
-_EARLIER_WORDS = {"anonymiser": "shuffler", "stands in more": "has more"}  # of older plans
-
-
-def in_todays_words(said: str) -> str:
-    """The assumption of a plan, as plans say it today."""
-    for earlier, today in _EARLIER_WORDS.items():
-        said = said.replace(earlier, today)
-    return said
-
 
 def assumption(plans: Sequence[Rounds], assumed: str) -> str:
     """What a promise rests on: what its analysis assumes, the survey, and what was asked before.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 
 import rfc8785
 
-from incrowd.errors import IncrowdError, IncrowdWarning, check_path, unreadable
+from incrowd.errors import IncrowdError, check_path, unreadable
 
 T = TypeVar("T")
 
@@ -43,17 +42,6 @@ def digest_of(content: Any) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
-def old_digest_of(content: Any) -> str:
-    """The digest of files from before RFC 8785: other floats, and ASCII alone."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def fits(digest: object, content: Any) -> bool:
-    """Whether a digest is that of the content, also an old one."""
-    return digest in (digest_of(content), old_digest_of(content))
-
-
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content with its digest."""
     return {**content, KEY: digest_of(content)}
@@ -67,12 +55,6 @@ def read_json(text: str) -> Any:
         raise ValueError("is nested too deeply") from None
 
 
-def warn_unsealed(name: object) -> None:
-    """Say that a file of an older format carries no digest."""
-    said = "is of an older format, without a digest: it cannot be seen whether it was edited"
-    warnings.warn(f"{name} {said}", IncrowdWarning, stacklevel=3)
-
-
 _log = logging.getLogger(__name__)
 
 
@@ -80,14 +62,12 @@ _log = logging.getLogger(__name__)
 class FileKind:
     """A kind of JSON file that carries a digest.
 
-    name: what it holds. error: what is raised for a file that cannot be used, remedy: what works
-    then. old: the value of "format" from before there were digests.
+    name: what it holds. error: what is raised for a file that cannot be used. remedy: what works.
     """
 
     name: str
     error: type[IncrowdError]
     remedy: str
-    old: str = ""
 
     def refused(self, file: str, why: str) -> IncrowdError:
         """The error for a file, or a text of that name."""
@@ -113,13 +93,8 @@ class FileKind:
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             raise self.refused(file, f"it is not a {self.name}") from None
 
-    def unsealed(self, data: Mapping[str, Any], file: str) -> tuple[dict[str, Any], bool]:
-        """The content without its digest, and whether that fits it.
 
-        The old format has none, which is said by an IncrowdWarning.
-        """
-        rest = {key: value for key, value in data.items() if key != KEY}
-        if data["format"] == self.old:
-            warn_unsealed(file)
-            return rest, True
-        return rest, fits(data.get(KEY), rest)
+def unsealed(data: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The content without its digest, and whether that fits it."""
+    rest = {key: value for key, value in data.items() if key != KEY}
+    return rest, data.get(KEY) == digest_of(rest)

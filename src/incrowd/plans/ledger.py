@@ -18,14 +18,12 @@ from incrowd.errors import (
     ReportsError,
     SurveyError,
 )
-from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
+from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
 from incrowd.plans.message import place
 from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
 from incrowd.plans.rounds import all_rounds, repeated, rounds_before, rounds_planned
 
 FORMAT: Final = "incrowd ledger 3"
-_OLD_FORMATS = ("incrowd ledger 1", "incrowd ledger 2")
-_OLD = "it is of an older format, which does not say how the reports were collected"
 _MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
 _FILES = FileKind("ledger", PlanFileError, _MAKE)
 
@@ -157,11 +155,9 @@ def _uncovered(plan: Plan, why: str) -> IncrowdError:
 
 def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
     """What a ledger says. Raises PlanError if its digest is another's."""
-    if data["format"] in _OLD_FORMATS:
-        raise _FILES.refused(name, _OLD)
     if data["format"] != FORMAT:
-        raise ValueError("is of another format")
-    content, fits = _FILES.unsealed(data, name)
+        raise _FILES.refused(name, "it is of another format")
+    content, fits = unsealed(data)
     if not fits:
         found = data.get("digest", MISSING)
         raise PlanError.of("ledger.digest", found, f"{EDITED}; use an unchanged copy")

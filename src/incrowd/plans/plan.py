@@ -11,14 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from incrowd import views
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
-from incrowd.plans.digests import FileKind, canonical, digest_of, old_digest_of, read_json
+from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 2"
-OLD_FORMAT = "incrowd plan 1"  # its digest is from before RFC 8785, and names its reports
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
 _EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
 _FILES = FileKind("plan", PlanFileError, _REMAKE)
@@ -144,7 +143,7 @@ class Plan(views.Notebook, _Frozen):
     earlier: what the same people were asked before; the guarantee covers that as well.
     """
 
-    format: Literal["incrowd plan 1", "incrowd plan 2"] = FORMAT
+    format: Literal["incrowd plan 2"] = FORMAT
     survey: Survey
     messages: Messages
     guarantee: Guarantee
@@ -223,8 +222,8 @@ class Plan(views.Notebook, _Frozen):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, in hexadecimal; of an old plan the one it always had."""
-        return (old_digest_of if self.format == OLD_FORMAT else digest_of)(self.content)
+        """SHA-256 of the canonical JSON, in hexadecimal."""
+        return digest_of(self.content)
 
     def dumps(self) -> str:
         """The text of a plan file: the content and its digest, indented for people."""
@@ -241,7 +240,7 @@ class Plan(views.Notebook, _Frozen):
             data = read_json(text)
             content, digest = data["plan"], data["digest"]
             format = content["format"]
-        if format not in (FORMAT, OLD_FORMAT):
+        if format != FORMAT:
             raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
         plan = cls._checked(content)
         if digest != plan.digest:

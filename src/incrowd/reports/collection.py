@@ -17,12 +17,12 @@ import pyarrow.parquet
 from incrowd import views
 from incrowd.errors import IncrowdError, ReportsError, unreadable
 from incrowd.plans.claims import Release
-from incrowd.plans.digests import EDITED, digest_of, fits, read_json, warn_unsealed
+from incrowd.plans.digests import EDITED, digest_of, read_json
 
 _log = logging.getLogger(__name__)
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
-FORMAT = "incrowd reports 2"  # those before it name no format, and have no digest
+FORMAT = "incrowd reports 2"
 STRATA, RELEASE = f"{NAME}strata", f"{NAME}release"
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits
@@ -114,9 +114,8 @@ def regrouped(pieces: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
 def load_collection(path: str | Path) -> Collection:
     """Read a collection. Raises ReportsError if the file is damaged or holds no reports.
 
-    So it does if what the file says of its reports was edited after it was written; an older file
-    has no digest to tell, which is said by an IncrowdWarning. The reports themselves are compared
-    by `parts` alone.
+    So it does if what the file says of its reports was edited after it was written. The reports
+    themselves are compared by `parts` alone.
     """
     _log.info("reading %s, reports", path)
     with _opened(path) as file:
@@ -198,11 +197,11 @@ def _sentence(error: Exception) -> str:
 
 def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path) -> Collection:
     metadata = _said(file)
-    # The format stands where every tool keeps it, the digest where some do not: a file that was
-    # written again without its digest is not taken for one from before there were digests.
-    old = not metadata.keys() & {f"{NAME}format", REPORTS, BODY, DIGEST}
-    if not old and not _fits(metadata, file.metadata.num_rows):
+    plan = metadata["incrowd.plan"]
+    if not _fits(metadata, file.metadata.num_rows):
         raise _edited(path)
+    if (format := metadata.get("incrowd.format")) != FORMAT:
+        raise ValueError(f"its format is {format!r}")
     column = table.column(COLUMN)
     single = column.num_chunks == 1  # which `combine_chunks` would copy
     persons = metadata.get("incrowd.persons", "rows")
@@ -211,8 +210,8 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
     message = int(metadata["incrowd.message"])
     release = Release.model_validate_json(metadata[RELEASE]) if RELEASE in metadata else None
     name = metadata.get("incrowd.collection", str(path))
-    found = Collection(
-        plan=metadata["incrowd.plan"],
+    return Collection(
+        plan=plan,
         message=message,
         bits=int(metadata["incrowd.bits"]),
         packed=as_matrix(column.chunk(0) if single else column.combine_chunks()),
@@ -223,9 +222,6 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         strata=_strata(metadata),
         release=release,
     )
-    if old:
-        warn_unsealed(path)
-    return found
 
 
 def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
@@ -237,7 +233,7 @@ def _said(file: pa.parquet.ParquetFile) -> dict[str, str]:
 def _fits(metadata: dict[str, str], reports: int) -> bool:
     """Whether the metadata is as it was written, and there are as many reports as it says."""
     rest = {key: value for key, value in metadata.items() if key != DIGEST}
-    return fits(metadata.get(DIGEST), rest) and rest.get(REPORTS) == str(reports)
+    return metadata.get(DIGEST) == digest_of(rest) and rest.get(REPORTS) == str(reports)
 
 
 def _edited(path: str | Path) -> IncrowdError:

@@ -25,7 +25,6 @@ DOMAIN = b"incrowd permanent response 1"
 SET = b"incrowd permanent set 1"
 DEVICE = b"incrowd device 1"
 HEADER = "incrowd device key 2"
-OLD_HEADER = "incrowd device key 1"  # without a check
 CHECK_BYTES = 8
 PRIVATE = 0o600
 
@@ -104,10 +103,10 @@ class DeviceKey:
             allowed = f"it is open to others (mode {mode:o}); use chmod 600 if nobody has read it"
             raise UsageError.of("device_key", str(path), allowed)
         header, *lines = text.removesuffix("\n").split("\n")
-        if header not in (HEADER, OLD_HEADER) or len(lines) != (2 if header == HEADER else 1):
+        if header != HEADER or len(lines) != 2:
             raise _no_key(path)
         key = cls(_secret(lines[0], path))
-        if lines[1:] not in ([], [key._check]):
+        if lines[1] != key._check:
             allowed = "it was changed, and would draw all responses anew; use an unchanged copy"
             raise UsageError.of("device_key", str(path), allowed)
         return key

@@ -12,15 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
 from incrowd.plans.claims import Release, together
-from incrowd.plans.digests import EDITED, FileKind, read_json, sealed
+from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
 from incrowd.reports.files import write_text
 from incrowd.tally.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 2"
-OLD_FORMAT = "incrowd tally 1"
 ENDING = ".json"
 MOST = 1 << 53  # of whatever is counted; so sums are exact
-_FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote", OLD_FORMAT)
+_FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
@@ -56,7 +55,7 @@ class _Stratum(_Strict):
 
 
 class _File(_Strict):
-    format: Literal["incrowd tally 1", "incrowd tally 2"]
+    format: Literal["incrowd tally 2"]
     plan: str
     kind: Kind
     tables: list[list[str]]
@@ -121,14 +120,13 @@ def load_tally(path: str | Path) -> Tally:
 def of_text(text: str, name: str = InWords("this text")) -> Tally:
     """The tally that `as_text` wrote.
 
-    Raises ReportsError if the text holds none, or was changed after it was written. An older one
-    has no digest, which is said by an IncrowdWarning.
+    Raises ReportsError if the text holds none, or was changed after it was written.
     """
     with _FILES.parsing(name):
         data = read_json(text)
-        if data["format"] not in (FORMAT, OLD_FORMAT):
+        if data["format"] != FORMAT:
             raise _FILES.refused(name, "it is of another format")
-        content, fits = _FILES.unsealed(data, name)
+        content, fits = unsealed(data)
         if not fits:
             raise ReportsError.of("tally", name, f"{EDITED}; count again")
         return _read(content)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.estimation.results import Received
-from incrowd.planner.assumption import assumption, in_todays_words
+from incrowd.planner.assumption import assumption
 from incrowd.planner.planner import analysis_of, recertify
 from incrowd.planner.sent import sent_by
 from incrowd.plans import Guarantee, Plan
@@ -80,7 +80,7 @@ def verify(
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and in_todays_words(promise.assumption) == assumption(all_rounds(plan), by.assumption)
+        and promise.assumption == assumption(all_rounds(plan), by.assumption)
     )
     if reports is None:
         return Verification(certificate, holds, promise)
