@@ -104,8 +104,8 @@ def test_it_stands_by_itself_and_is_sent_once():
     """Copies would be the same, so that the budget goes to the others."""
     narrow = {"id": "n", "type": "yesno", "memoised": True}
     wide, budget = (
-        WIDE | {"options": [f"o{i}" for i in range(12)]},
-        {"reports_per_person": 20},
+        {"id": "m", "type": "choice", "options": [f"o{i}" for i in range(1001)], "memoised": True},
+        {"reports_per_person": 400},
     )
     best, *_ = ways(asked(wide, narrow, FRESH, FRESH | {"id": "b"}, crowd=3000, **budget))
     sent = dict(zip(best.groups, (share.copies for share in best.allocation.shares), strict=True))

@@ -44,7 +44,7 @@ class TestCard:
 
     def test_says_what_each_device_sends(self):
         text, message = texts(carded("wide")), wide().messages[-1]
-        assert f"about {1 + 2000 * message.noise.q:,.0f} reports" in text
+        assert f"{1 + 2000 * message.noise.q:,.1f} pieces on average" in text
         chance = math.floor(message.noise.q * 1e4) / 1e4
         assert f"each bit is flipped with probability {chance:.4g}" in text
         own = math.exp(0.1) / (math.exp(0.1) + 2)

@@ -144,7 +144,7 @@ def test_commands_write_through(tmp_path):
     """Standard output gets the plan alone; what is shown goes to standard error then. By way of
     a link here, so that code that replaces it does the machine no harm."""
     (tmp_path / "out").symlink_to("/dev/stdout")
-    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "s.toml").write_text(f"tables = 'any'\n{TOML}")
     plan = [*RUN, "plan", "s.toml", "--no-side-by-side", "-o"]
     done = subprocess.run([*plan, "out"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and incrowd.Plan.loads(done.stdout).survey.name == "t"

@@ -132,6 +132,8 @@ def all_dots(
     one bit cost so little that all bits have one step. All linked reports together have one curve,
     which is known exactly.
     """
+    if not sent.reports:  # the finest grid of what no crowd hides
+        return [(linked_dots(sent.linked, 0.0), 1)]
     spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))

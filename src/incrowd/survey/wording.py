@@ -58,6 +58,8 @@ def wording(error: Mapping[str, Any]) -> str:
     kind, limits = error["type"], error.get("ctx", {})
     if kind == "value_error":
         return str(limits["error"])
+    if kind == "literal_error" and " or " not in limits["expected"]:
+        return f"should be {limits['expected']}"
     if kind in LIMITS:
         return LIMITS[kind].format(**limits).replace("'", "")  # around each choice
     if kind in SHAPES:
