@@ -20,11 +20,13 @@ Ids = frozenset[str]
 ALIKE = 1.01
 
 
-class _Joint(NamedTuple):
-    """A joint report beside the cells. part: of all that may leak; None for an equal part."""
+class _Beside(NamedTuple):
+    """A message beside the cells of the search: a joint report, or the cells of a question that is
+    too wide for one. part: of all that may leak; None for an equal part."""
 
     ids: Ids
     part: float | None = None
+    cells: bool = False
 
 
 def cell_ways(survey: Survey) -> list[Grouping]:
@@ -40,7 +42,7 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
     if not tables or not by.shuffled:
         return []
-    privacy, joint = survey.privacy, _joint_reports(survey, tables)
+    privacy, joint = survey.privacy, _beside(survey, tables)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
     problem = Problem(
         variables(survey),
@@ -51,15 +53,18 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     return [_way(survey, candidate, joint, signal) for candidate in search(problem)[:1]]
 
 
-def _joint_reports(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Joint]:
+def _beside(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Beside]:
     """What is sent beside the cells of some tables."""
     crossed = set(tables)
     others = {id for ids in survey.held if ids not in crossed for id in ids}
+    asked = [question for question in survey.questions if question.id in others]
+    wide = [_Beside(frozenset({q.id}), cells=True) for q in asked if q.wide]
+    others -= {id for message in wide for id in message.ids}
     kept = frozenset(id for id in others if survey.question(id).memoised)
-    first = _Joint(frozenset(others - kept))
+    first = _Beside(frozenset(others - kept))
     if survey.explore is not None:
-        first = _Joint(frozenset(together(survey)), survey.explore)
-    return [report for report in (first, _Joint(kept)) if report.ids]
+        first = _Beside(frozenset(together(survey)), survey.explore)
+    return [message for message in (first, _Beside(kept), *wide) if message.ids]
 
 
 def _limits(survey: Survey, signal: float, joint: int) -> Limits:
@@ -75,19 +80,19 @@ def _limits(survey: Survey, signal: float, joint: int) -> Limits:
     )
 
 
-def _way(survey: Survey, found: Candidate, joint: Sequence[_Joint], signal: float) -> Grouping:
+def _way(survey: Survey, found: Candidate, joint: Sequence[_Beside], signal: float) -> Grouping:
     """Messages of cells and joint reports, and how they share what may leak."""
     equal = 1 / (len(found.messages) + len(joint))
     parts = [equal if report.part is None else report.part for report in joint]
     scale = 1 - sum(parts)
     groups = [tuple(q.id for q in survey.questions if q.id in report.ids) for report in joint]
     shares = [
-        Share(1, _noise(survey, report.ids, part * signal))
+        Share(1, _noise(survey, report, part * signal))
         for report, part in zip(joint, parts, strict=True)
     ]
     groups += [names(survey, message) for message in found.messages]
     shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(found.leaks)]
-    cells = [False] * len(joint) + [True] * len(found.messages)
+    cells = [report.cells for report in joint] + [True] * len(found.messages)
     excess = 0.0 if joint else found.excess
     return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess))
 
@@ -103,12 +108,12 @@ def few_noises(leaks: Sequence[float]) -> list[float]:
     return [means[leak] for leak in leaks]
 
 
-def _noise(survey: Survey, ids: Ids, leak: float) -> float:
-    """v of a joint report that leaks so much: times (phi^d - 1), with phi = 1 + 1 / v.
+def _noise(survey: Survey, message: _Beside, leak: float) -> float:
+    """v of a message that leaks so much: times (phi^d - 1), with phi = 1 + 1 / v.
 
     If its questions' own randomizers leak more than that, as much again is added.
     """
-    load: Load = Search.of(survey, 1).load(ids, (), (1,), False)
+    load: Load = Search.of(survey, 1).load(message.ids, (), (1,), message.cells)
     if not load.distance:
         return 1.0
     exponent = max(math.log1p(leak / load.times) - load.fixed, load.fixed) / load.distance
