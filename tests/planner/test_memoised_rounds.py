@@ -105,7 +105,11 @@ def test_it_stands_by_itself_and_is_sent_once():
     narrow = {"id": "n", "type": "yesno", "memoised": True}
     wide, budget = (
         {"id": "m", "type": "choice", "options": [f"o{i}" for i in range(1001)], "memoised": True},
-        {"reports_per_person": 400, "tables": "any"},
+        {
+            "reports_per_person": 400,
+            "tables": "any",
+            "table": [{"questions": [FRESH["id"], "b"]}],
+        },
     )
     best, *_ = ways(asked(wide, narrow, FRESH, FRESH | {"id": "b"}, crowd=3000, **budget))
     sent = dict(zip(best.groups, (share.copies for share in best.allocation.shares), strict=True))

@@ -5,7 +5,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import ReportsError
-from tests.conftest import PEOPLE, reports_of, rewritten
+from tests.conftest import reports_of, rewritten
 
 # --- files of reports ----------------------------------------------------------------------------
 

@@ -41,7 +41,9 @@ def drawn(key=KEY, chosen=(1,), bits=64, noise=NOISE, series="s", question="q", 
 def test_the_numbers_are_those_of_the_protocol(most):
     """Read a second time from the document, by cryptography's own AES."""
     for chosen, question in [((), "q"), ((5, 63), "Straße"), ((0,), "")]:
-        _, found = wire.permanent_set(KEY.secret, "s", [question], chosen, 64, NOISE.numerator, most)
+        _, found = wire.permanent_set(
+            KEY.secret, "s", [question], chosen, 64, NOISE.numerator, most
+        )
         assert drawn(chosen=chosen, question=question, most=most) == tuple(found)
 
 
