@@ -30,14 +30,18 @@ OTHERS = [
 
 @pytest.mark.parametrize("kind", ["singles", "pairs", "patterns"])
 @pytest.mark.parametrize(
-    ("questions", "copies"),
-    [*itertools.product([PLAIN, OTHERS, TEXT], [1, 3]), (HOME, 1)],
-    ids=lambda value: value if isinstance(value, int) else value[0]["id"],
+    ("questions", "sent"),
+    [
+        *itertools.product([PLAIN, OTHERS, TEXT], [{"tables": "any"}, {"copies": 3}]),
+        (PLAIN, {"message": [{"questions": ["a", "b"], "cells": True}]}),
+        (HOME, {}),
+    ],
+    ids=lambda value: "".join(value) if isinstance(value, dict) else value[0]["id"],
 )
-def test_what_was_counted_is_possible(questions, copies, kind):
+def test_what_was_counted_is_possible(questions, sent, kind):
     """Of every kind of question and count, the whole and each part, through a file."""
     pairs = [[q["id"] for q in questions[i : i + 2]] for i in range(len(questions) - 1)]
-    plan = planned(questions, pairs, **({"copies": copies} if copies > 1 else {}))
+    plan = planned(questions, pairs, **sent)
     (reports,) = reports_of(plan)
     half = len(reports) // 2
     parts = (

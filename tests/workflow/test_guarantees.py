@@ -38,7 +38,12 @@ RECEIPT = Received(
 
 
 def planned(**changes):
-    raw = {"name": "s", "crowd": PEOPLE, "privacy": {"epsilon": 1.0, "delta": 1e-6}}
+    raw = {
+        "name": "s",
+        "crowd": PEOPLE,
+        "tables": "any",
+        "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    }
     questions = [{"id": "ill", "type": "yesno"}, {"id": "old", "type": "yesno"}]
     table = [{"questions": ["ill", "old"]}]
     return incrowd.plan(incrowd.Survey.of(raw | {"question": questions, "table": table} | changes))

@@ -34,7 +34,8 @@ SIZES = (2600, 1900, 1500, 300)
 def plan(rule="delete", questions=QUESTIONS, tables=TABLES, crowd=1000, **more):
     raw = {"name": "F", "crowd": crowd, "privacy": {"epsilon": 3.0, "delta": 1e-4}}
     raw |= {**grouped(questions), "table": list(tables), "small_strata": rule}
-    return incrowd.plan(incrowd.Survey.of(raw | more))
+    sent = {} if "message" in more else {"tables": "any"}
+    return incrowd.plan(incrowd.Survey.of(raw | sent | more))
 
 
 def answers(sizes=SIZES, seed=1):
@@ -227,7 +228,7 @@ def test_small_strata_are_left_out_or_merged_and_it_is_said(made, merging, known
 @pytest.mark.parametrize("rule", ["delete", "merge"])
 def test_files_in_many_batches_hold_the_same_strata(tmp_path, monkeypatch, rule):
     """Written bit by bit, in folders named by strata; read again, estimated, verified."""
-    made, known = plan(rule, messages=[]), answers((2600, 1500, 700, 600))
+    made, known = plan(rule), answers((2600, 1500, 700, 600))
     pa.csv.write_csv(known, tmp_path / "a.csv")
     monkeypatch.setattr(randomizing, "batch_rows", lambda _: 900)
     with pytest.warns(IncrowdWarning):

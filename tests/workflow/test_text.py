@@ -46,14 +46,16 @@ type = "yesno"
 """
 SURVEY = f"""name = "words"
 crowd = {PEOPLE}
+{{}}
 [privacy]
 epsilon = 2.0
 delta = 1e-5
 """
 
 
-def load(folder, *questions):
-    (folder / "survey.toml").write_text(SURVEY + "".join(questions))
+def load(folder, *questions, sent='tables = "any"'):
+    """A survey of these questions; the words and the others travel in one joint report."""
+    (folder / "survey.toml").write_text(SURVEY.format(sent) + "".join(questions))
     return incrowd.Survey.load(folder / "survey.toml")
 
 
@@ -135,7 +137,7 @@ def test_tallies_of_parts_give_the_same_words(made, estimated):
 def test_copies_and_two_messages_still_find_the_words(tmp_path):
     """Each copy has a cohort of its own; of two messages the sharper one is read."""
     groups = "[[message]]\nquestions = ['home']\ncopies = 3\n[[message]]\nquestions = ['old']\n"
-    plan = incrowd.plan(load(tmp_path, groups, HOME, OLD))
+    plan = incrowd.plan(load(tmp_path, groups, HOME, OLD, sent=""))
     reports = incrowd.randomize(plan, answers(), simulation_seed=3)
     assert [len(r) for r in reports] == [3 * PEOPLE, PEOPLE]
     found = incrowd.estimate(plan, reports, candidates={"home": CITIES + ABSENT}).words["home"]
