@@ -256,7 +256,7 @@ def test_what_a_draft_proposes_can_be_wanted(data):
     lines = text.splitlines()
     wanted = [line[2:] if line[2:].startswith(marks) else line for line in lines]
     survey = incrowd.Survey.of(tomllib.loads("\n".join(wanted)))
-    assert len(survey.tables) == len(survey.regressions) == 1
+    assert len(survey.joint_tables) == len(survey.regressions) == 1
     assert len(survey.regressed[0]) == 3
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import incrowd
-from incrowd.plans.digests import sealed
+from incrowd.plans.digests import digest_of, sealed
 from incrowd.presentation.write import check_ending
-from incrowd.reports.collection import BODY, DIGEST, NAME, REPORTS, write_reports
+from incrowd.reports.collection import DIGEST, NAME, write_reports
 from incrowd.reports.files import replaced
 from incrowd.reports.locking import locked
 from incrowd.tally import spark
@@ -54,13 +54,12 @@ def rewritten(folder, change, group=None):
     return path
 
 
-def of_an_old_format(**changed):
-    """A file of reports without digests, with something that cannot be."""
+def sealed_again(**changed):
+    """A file of reports with something that cannot be, and a digest that fits it."""
 
     def change(_, said):
-        for name in (f"{NAME}format", REPORTS, BODY, DIGEST):
-            del said[name]
         said.update({NAME + key: value for key, value in changed.items()})
+        said[DIGEST] = digest_of({key: value for key, value in said.items() if key != DIGEST})
 
     return lambda folder: incrowd.load_reports(rewritten(folder, change))
 
@@ -206,8 +205,9 @@ CASES = {
     ),
     "reports with other bytes": with_other_bytes,
     "reports in a large row group": large_row_group,
-    "reports of other persons": of_an_old_format(persons="pets"),
-    "reports of fewer than no people": of_an_old_format(people="-1"),
+    "reports of another format": sealed_again(format="incrowd reports 9"),
+    "reports of other persons": sealed_again(persons="pets"),
+    "reports of fewer than no people": sealed_again(people="-1"),
     "no reports to write": lambda folder: incrowd.save_reports([], folder / "r.parquet"),
     "a folder that holds reports": lambda folder: incrowd.save_reports(
         reports(), reports_file(folder).parent

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from incrowd.accounting.calibration import smallest_noise
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.planner.cell_search import Problem, evaluate, inflations, search
+from incrowd.planner.cell_search import SearchTask, evaluate, inflations, search
 from incrowd.planner.covers import cheapest_cover, without_contained
 from incrowd.planner.effects import Effects, Variable, excess_alone, footprint
 from incrowd.planner.leak_shares import Limits, Use, log_odds
@@ -134,7 +134,7 @@ SEVERAL = Variable(3, 2)
 )  # fmt: skip
 def test_inflations_are_those_of_dense_least_squares(variables, messages, tables):
     leaks = np.random.default_rng(5).uniform(0.2, 3.0, len(messages))
-    found = inflations(Problem(variables, tables, Limits(1.0)), messages, leaks)
+    found = inflations(SearchTask(variables, tables, Limits(1.0)), messages, leaks)
     oracle = [dense_inflation(variables, table, messages, leaks) for table in tables]
     assert found == pytest.approx(oracle, rel=1e-9)
 
@@ -204,7 +204,7 @@ def optimum(problem, messages):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_leaks_are_those_of_a_convex_solver(seed, mean):
     variables, tables = random_survey(seed, 6, 7, 4)
-    problem = Problem(variables, tables, Limits(50.0), mean)
+    problem = SearchTask(variables, tables, Limits(50.0), mean)
     found = evaluate(problem, tables)
     assert found.excess == pytest.approx(optimum(problem, tables), rel=2e-4)
     assert found.use.leak == pytest.approx(50.0)
@@ -214,10 +214,10 @@ def test_the_leaks_are_those_of_a_convex_solver(seed, mean):
 
 def test_tables_without_common_questions_have_the_same_inflation():
     """Sum of (changed bits x cells) over what may leak; a lone yes/no costs 4."""
-    (found,) = search(Problem(HEALTH, HEALTH_TABLES, Limits(1000.0)))
+    (found,) = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0)))
     assert set(found.messages) == set(HEALTH_TABLES)
     assert found.excess == pytest.approx((2 * 8 + 2 * 4 + 2 * 5 + 4) / 1000, rel=1e-9)
-    (mean,) = search(Problem(HEALTH, HEALTH_TABLES, Limits(1000.0), mean=True))
+    (mean,) = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0), mean=True))
     roots = sum(math.sqrt(cost) for cost in (16, 8, 10, 4))
     assert mean.excess == pytest.approx(roots**2 / 4 / 1000, rel=1e-3)
 
@@ -232,7 +232,7 @@ def test_tables_without_common_questions_have_the_same_inflation():
 )
 def test_the_example_keeps_nearly_all_of_its_precision(people, epsilon, precise_as):
     """People that every table is worth, by an independent computation; homogeneous crowds."""
-    problem = Problem(HEALTH, HEALTH_TABLES, Limits(1000.0))
+    problem = SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0))
     (found,) = search(problem)
     counts = [footprint(problem.among(message)).changed for message in found.messages]
     relative = np.array(found.leaks) / found.leaks[0]
@@ -273,7 +273,7 @@ def partitions(items):
 @pytest.mark.parametrize("seed", range(8))
 def test_no_partition_of_the_tables_is_better(seed):
     variables, tables = random_survey(100 + seed, 5, 6, 3 + seed % 3)
-    problem = Problem(variables, tables, Limits(1.0))
+    problem = SearchTask(variables, tables, Limits(1.0))
     ways = {
         without_contained([frozenset().union(*p) for p in parts]) for parts in partitions(tables)
     }
@@ -299,12 +299,12 @@ def test_the_cheapest_cover_is_that_of_all_partitions():
 
 def test_questions_that_share_tables_are_crossed():
     """All pairs of three yes/no questions: one message of 8 cells costs 16, three of 4 cost 24."""
-    problem = Problem((TWO,) * 3, sets([0, 1], [1, 2], [0, 2]), Limits(1.0))
+    problem = SearchTask((TWO,) * 3, sets([0, 1], [1, 2], [0, 2]), Limits(1.0))
     assert search(problem)[0].messages == sets([0, 1, 2])
 
 
 def test_tables_of_one_question_inside_another_cost_nothing():
-    problem = Problem((TWO, FIVE), sets([0, 1], [0], [1]), Limits(10.0))
+    problem = SearchTask((TWO, FIVE), sets([0, 1], [0], [1]), Limits(10.0))
     (found,) = search(problem)
     assert found.messages == sets([0, 1])
     assert inflations(problem, found.messages, found.leaks) == pytest.approx([3.0] * 3)
@@ -313,25 +313,25 @@ def test_tables_of_one_question_inside_another_cost_nothing():
 def test_a_table_of_many_cells_starves_no_other():
     """Half of the leak each; 10^5 cells beside one yes/no would leave it next to nothing."""
     variables = (Variable(100_000), TWO)
-    (found,) = search(Problem(variables, sets([0], [1]), Limits(1000.0)))
+    (found,) = search(SearchTask(variables, sets([0], [1]), Limits(1000.0)))
     assert dict(zip(found.messages, found.leaks, strict=True)) == pytest.approx(
         {frozenset([0]): 250.0, frozenset([1]): 500.0}
     )
     assert found.excess == pytest.approx(4 / 500)
     tables = sets([0], [1])
-    result = inflations(Problem(variables, tables, Limits(1.0)), found.messages, found.leaks)
+    result = inflations(SearchTask(variables, tables, Limits(1.0)), found.messages, found.leaks)
     assert result == pytest.approx([1 + 1e5 / 250, 1 + 4 / 500])
 
 
 def test_a_small_table_inside_a_large_one_gets_a_message_of_its_own():
     variables = (Variable(400), THREE)
-    (found,) = search(Problem(variables, sets([0, 1], [1]), Limits(1000.0)))
+    (found,) = search(SearchTask(variables, sets([0, 1], [1]), Limits(1000.0)))
     assert set(found.messages) == set(sets([0, 1], [1]))
 
 
 def test_two_questions_of_several_answers_are_never_crossed():
     variables = (Variable(3, 2), Variable(3, 2), TWO)
-    found = search(Problem(variables, sets([0, 2], [1, 2]), Limits(100.0, local_epsilon=3.0)))
+    found = search(SearchTask(variables, sets([0, 2], [1, 2]), Limits(100.0, local_epsilon=3.0)))
     assert all(set(c.messages) == set(sets([0, 2], [1, 2])) for c in found)
 
 
@@ -341,7 +341,7 @@ def test_two_questions_of_several_answers_are_never_crossed():
 def test_the_local_epsilon_is_kept_at_the_same_inflation_of_all():
     """Messages of different questions: the one inflation at which all ln(p / q) add up to it."""
     limits = Limits(1000.0, local_epsilon=20.0)
-    found = evaluate(Problem(HEALTH, HEALTH_TABLES, limits), HEALTH_TABLES)
+    found = evaluate(SearchTask(HEALTH, HEALTH_TABLES, limits), HEALTH_TABLES)
     assert found.use.local_epsilon == pytest.approx(20.0, rel=1e-9)
     assert found.use.leak < 1000
     needed = {t: excess_alone([HEALTH[i] for i in t]) for t in HEALTH_TABLES}
@@ -352,20 +352,20 @@ def test_the_local_epsilon_is_kept_at_the_same_inflation_of_all():
 def test_a_local_epsilon_crosses_what_would_otherwise_be_apart():
     """Logarithms add up: fewer, larger messages leave more for each."""
     tables = sets(*([i] for i in range(4)))
-    free = search(Problem((TWO,) * 4, tables, Limits(1000.0)))
-    held = search(Problem((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)))
-    apart = evaluate(Problem((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)), tables)
+    free = search(SearchTask((TWO,) * 4, tables, Limits(1000.0)))
+    held = search(SearchTask((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)))
+    apart = evaluate(SearchTask((TWO,) * 4, tables, Limits(1000.0, local_epsilon=8.0)), tables)
     assert free[-1].excess <= 16 / 1000 * (1 + 1e-9)
     assert held[-1].excess < apart.excess * 0.9
     assert held[0].use.local_epsilon <= 8.0 * (1 + 1e-9)
 
 
 def test_fewer_reports_are_sent_if_fewer_are_allowed():
-    free = search(Problem(HEALTH, HEALTH_TABLES, Limits(1000.0)))[0]
-    few = search(Problem(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=2.5)))[0]
+    free = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0)))[0]
+    few = search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=2.5)))[0]
     assert few.use.reports <= 2.5 < free.use.reports
     assert few.excess > free.excess
-    assert search(Problem(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=0.5))) == ()
+    assert search(SearchTask(HEALTH, HEALTH_TABLES, Limits(1000.0, reports=0.5))) == ()
 
 
 def test_the_slots_are_enough():

@@ -51,7 +51,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchTask:
     """Wanted tables, as sets of places of variables, and what all messages may use.
 
     mean: make the mean of the tables' inflations small, else the largest. Every table has to be
@@ -114,7 +114,7 @@ class Candidate(NamedTuple):
 RANK = attrgetter("rank")
 
 
-def search(problem: Problem) -> tuple[Candidate, ...]:
+def search(problem: SearchTask) -> tuple[Candidate, ...]:
     """The messages worth certifying: the cheapest of those close to the best, then the best.
 
     They keep the limits in the limit of a large crowd; none, if nothing that was tried does. The
@@ -138,7 +138,7 @@ def search(problem: Problem) -> tuple[Candidate, ...]:
     return tuple(evaluate(problem, messages) for messages in chosen)
 
 
-def inflations(problem: Problem, messages: Sequence[Ids], leaks: Sequence[float]) -> list[float]:
+def inflations(problem: SearchTask, messages: Sequence[Ids], leaks: Sequence[float]) -> list[float]:
     """The inflation of every wanted table, after least squares over all messages.
 
     Of a table with more than 1,000 cells: by its own message alone.
@@ -155,7 +155,7 @@ def inflations(problem: Problem, messages: Sequence[Ids], leaks: Sequence[float]
 
 
 def evaluate(
-    problem: Problem, small: Sequence[Ids], steps: int = STEPS, useful: float = math.inf
+    problem: SearchTask, small: Sequence[Ids], steps: int = STEPS, useful: float = math.inf
 ) -> Candidate:
     """The best leaks of messages that hold all small tables, beside those of the large ones.
 
@@ -194,7 +194,7 @@ def evaluate(
 
 
 def _candidate(
-    problem: Problem, messages: tuple[Ids, ...], leaks: Vector, excess: float
+    problem: SearchTask, messages: tuple[Ids, ...], leaks: Vector, excess: float
 ) -> Candidate:
     """Leaks in these proportions, as large as the limits allow. excess: at these leaks."""
     footprints = [footprint(problem.among(message)) for message in messages]
@@ -204,15 +204,15 @@ def _candidate(
     return Candidate(messages, tuple((scale * leaks).tolist()), excess / scale, use, volume)
 
 
-def _small(problem: Problem, candidate: Candidate) -> tuple[Ids, ...]:
+def _small(problem: SearchTask, candidate: Candidate) -> tuple[Ids, ...]:
     return candidate.messages[: len(candidate.messages) - len(problem.large)]
 
 
-def _locally_capped(problem: Problem, candidate: Candidate) -> bool:
+def _locally_capped(problem: SearchTask, candidate: Candidate) -> bool:
     return candidate.use.leak < problem.limits.leak * (1 - GAIN)
 
 
-def _capped(problem: Problem, candidate: Candidate) -> bool:
+def _capped(problem: SearchTask, candidate: Candidate) -> bool:
     """Whether more than the leak limits some messages, so that crossing more may help."""
     return _locally_capped(problem, candidate) or not candidate.fits
 
@@ -220,7 +220,7 @@ def _capped(problem: Problem, candidate: Candidate) -> bool:
 class _Trials(NamedTuple):
     """Sets of messages that were evaluated, and the work that it took."""
 
-    problem: Problem
+    problem: SearchTask
     seen: dict[frozenset[Ids], Candidate]
     work: list[float]
 
@@ -273,7 +273,7 @@ def _better(rank: tuple[float, float], current: Candidate) -> bool:
     return rank[0] < volume * (1 - GAIN) or (rank[0] <= volume and rank[1] < excess * (1 - GAIN))
 
 
-def _moves(problem: Problem, candidate: Candidate) -> Iterator[_Move]:
+def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
     """All steps from some messages, with what they cost without least squares."""
     capped = _capped(problem, candidate)
     cost = _cost(problem, candidate if capped else None)
@@ -287,7 +287,7 @@ def _moves(problem: Problem, candidate: Candidate) -> Iterator[_Move]:
 
 
 def _mergers(
-    problem: Problem, messages: Sequence[Ids], cost: Cost, *, disjoint: bool
+    problem: SearchTask, messages: Sequence[Ids], cost: Cost, *, disjoint: bool
 ) -> Iterator[_Move]:
     """Two messages become one, which takes the place of all others inside as well."""
     pairs = combinations(messages, 2)
@@ -301,7 +301,9 @@ def _mergers(
         yield _Move(removed, (union,), cost(union) - float(costs[inside].sum()))
 
 
-def _divisions(problem: Problem, message: Ids, others: Sequence[Ids]) -> Iterator[tuple[Ids, ...]]:
+def _divisions(
+    problem: SearchTask, message: Ids, others: Sequence[Ids]
+) -> Iterator[tuple[Ids, ...]]:
     """What can take the place of a message: its tables one by one, or one of them beside the
     union of the rest, or in another message."""
     tables = [t for t in problem.small if t <= message and not any(t <= m for m in others)]
@@ -317,7 +319,7 @@ def _divisions(problem: Problem, message: Ids, others: Sequence[Ids]) -> Iterato
                     yield other | table, rest
 
 
-def _cost(problem: Problem, candidate: Candidate | None) -> Cost:
+def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
     """What a message costs if all tables are to have the same inflation, without least squares.
 
     Its leak, times the excess of the inflation; if some messages are given, the sum of the shares
@@ -338,6 +340,6 @@ def _cost(problem: Problem, candidate: Candidate | None) -> Cost:
     return lru_cache(maxsize=None)(cost)
 
 
-def _cover(problem: Problem, candidate: Candidate | None) -> tuple[Ids, ...]:
+def _cover(problem: SearchTask, candidate: Candidate | None) -> tuple[Ids, ...]:
     """The messages that hold all small tables and cost least."""
     return cheapest_cover(problem.small, _cost(problem, candidate), disjoint=candidate is not None)

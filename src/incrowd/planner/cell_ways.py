@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
 from incrowd.planner.allocation import Allocation, Load, Share
-from incrowd.planner.cell_search import Candidate, Problem, search
+from incrowd.planner.cell_search import Candidate, SearchTask, search
 from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
@@ -44,7 +44,7 @@ def cell_ways(survey: Survey) -> list[Grouping]:
         return []
     privacy, joint = survey.privacy, _beside(survey, tables)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
-    problem = Problem(
+    problem = SearchTask(
         variables(survey),
         tuple(places(survey, ids) for ids in tables),
         _limits(survey, signal, len(joint)),

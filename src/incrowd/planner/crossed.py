@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from incrowd.planner.cell_search import LARGE, Problem, inflations
+from incrowd.planner.cell_search import LARGE, SearchTask, inflations
 from incrowd.planner.effects import Ids, Variable, size
 from incrowd.planner.leak_shares import Limits
 from incrowd.plans import Message
@@ -55,7 +55,7 @@ def precision_by_cells(
     sent = [message for message in messages if message.cells]
     held = [i for i, ids in enumerate(tables) if any(message.holds(ids) for message in sent)]
     asked = tuple(places(survey, tables[i]) for i in held)
-    problem = Problem(variables(survey), asked, Limits(1.0))
+    problem = SearchTask(variables(survey), asked, Limits(1.0))
     leaks = [message.noise.excess for message in sent if message.noise]
     precision = np.zeros(len(tables))
     if held:
