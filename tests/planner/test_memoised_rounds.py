@@ -103,15 +103,10 @@ def test_others_of_the_survey_share_what_is_left():
 def test_it_stands_by_itself_and_is_sent_once():
     """Copies would be the same, so that the budget goes to the others."""
     narrow = {"id": "n", "type": "yesno", "memoised": True}
-    wide, budget = (
-        {"id": "m", "type": "choice", "options": [f"o{i}" for i in range(1001)], "memoised": True},
-        {
-            "reports_per_person": 400,
-            "tables": "any",
-            "table": [{"questions": [FRESH["id"], "b"]}],
-        },
-    )
-    best, *_ = ways(asked(wide, narrow, FRESH, FRESH | {"id": "b"}, crowd=3000, **budget))
+    wide = WIDE | {"options": [f"o{i}" for i in range(1001)], "cells": False}
+    budget = {"crowd": 3000, "reports_per_person": 20, "tables": "any"}
+    others = [{"id": id, "type": "choice", "options": list("xyz")} for id in "ab"]
+    best, *_ = ways(asked(wide, narrow, *others, **budget))
     sent = dict(zip(best.groups, (share.copies for share in best.allocation.shares), strict=True))
     assert sent["m",] == sent["n",] == 1 < max(sent.values())
     both = incrowd.plan(asked(narrow, RAPPOR, wide, epsilon=9.0, by="local"))
