@@ -259,10 +259,10 @@ WRONG = {
         "what is inside",
     ),
     "no random order": ("client.ts", "order.map((at) => made[at])", "made", "slot 0"),
-    "three times the noise": (
+    "a quarter of all cells flipped": (
         "reports.ts",
         "bernoulli(size, noise, draw)",
-        "bernoulli(size, 3 * noise, draw)",
+        "bernoulli(size, 2 ** 30, draw)",
         "dummies of a person",
     ),
     "no cell for whoever chose none of the options": (

@@ -170,6 +170,9 @@ CASES = {
         privacy={"epsilon": 1e-9, "delta": 1e-300, "analysis": "blanket"},
     ),
     "an upload too small": plan(upload_bytes=60, privacy=BLANKET, crowd=10**4),
+    "a local epsilon without a shuffler": plan(
+        YESNO, privacy={"epsilon": 2.0, "analysis": "local", "local_epsilon": 1.0}
+    ),
     "a local epsilon that a device breaks": plan(
         YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.3}},
         YESNO | {"id": "b"},

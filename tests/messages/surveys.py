@@ -195,9 +195,6 @@ CASES = {
     "weights of no question": lambda _: survey(weights=["b"]),
     "weights of words": lambda _: survey(YESNO, TEXT, weights=["t"]),
     "weights that devices remember": lambda _: survey(YESNO, ONCE, weights=["o"]),
-    "a local epsilon without a shuffler": lambda _: survey(
-        privacy={"epsilon": 2.0, "analysis": "local", "local_epsilon": 1.0}
-    ),
     "two ways of grouping": lambda _: survey(copies=2, reports_per_person=3),
     "a question in no message": lambda _: survey(
         YESNO, YESNO | {"id": "b"}, message=[{"questions": ["a"]}]

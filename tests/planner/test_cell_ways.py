@@ -210,11 +210,15 @@ def test_the_search_counts_the_bits_that_are_sent(question, beside):
         ({"tables": "any", "message": [{"questions": list("abcd")}]}, "tables: got any"),
         ({"tables": "pairs", "message": [{"questions": list("abc")}, {"questions": ["d"]}]},
          "message: got a, d; no message holds this"),
-        ({"privacy": {"epsilon": 1.0, "analysis": "local", "local_epsilon": 2.0}},
-         "local_epsilon: got 2"),
     ],
 )  # fmt: skip
 def test_keys_that_contradict_each_other_are_refused(keys, message):
     with pytest.raises(SurveyError) as raised:
         survey(**keys)
     assert message in str(raised.value).replace("'", "")
+
+
+def test_a_local_epsilon_means_nothing_where_nobody_mixes():
+    asked = survey(privacy={"epsilon": 1.0, "analysis": "local", "local_epsilon": 2.0})
+    with pytest.raises(PrivacyError, match=r"local_epsilon: got 2.*without a shuffler"):
+        incrowd.plan(asked)

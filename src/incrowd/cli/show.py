@@ -22,7 +22,7 @@ from incrowd.plans.claims import Release
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, regressions, terminal
-from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper
+from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -64,6 +64,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
     advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
+    advice += shuffler_trade(made, error, others)
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     doubts += word_notes(made.survey)

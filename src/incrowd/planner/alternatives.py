@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
-from incrowd.planner.groups import Grouping, Progress, Search
+from incrowd.planner.groups import Grouping, Ids, Progress, Search
 from incrowd.planner.planner import certified_messages
 from incrowd.planner.precision import expected_error
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
-from incrowd.planner.ways import ways
+from incrowd.planner.ways import sends_cells, ways
 from incrowd.plans import Asked
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
@@ -22,6 +22,8 @@ from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9
 MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
+KEPT = "local ε at most "  # the name of a way that keeps a local epsilon, before the number
+LOCAL_EPSILONS = (16.0, 8.0)  # tried for what the shuffler buys
 CLOSE = 1.1  # times the error of the last of them
 
 
@@ -43,7 +45,8 @@ def alternatives(
     survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None
 ) -> tuple[Alternative, ...]:
     """One joint report, a message a table, both with the budget spent on copies, more reports, none
-    mixed.
+    mixed; of a survey whose tables are sent as cells one joint report, less that is left to chance
+    if the shuffler fails, and none mixed.
 
     earlier: what the same people were asked before; each way's promise covers it as well.
     """
@@ -58,6 +61,13 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
     joint = [*map(frozenset, joint_groups(survey)), *(frozenset({id}) for id in wide(survey))]
     each = [t for t in search.held if not any(t < other for other in search.held)]
     yield "one joint report", survey, search.best(joint, (1,))
+    if sends_cells(survey):
+        for cap in LOCAL_EPSILONS:
+            if cap < (survey.privacy.local_epsilon or math.inf):
+                asked = with_privacy(survey, local_epsilon=cap)
+                yield f"{KEPT}{cap:g}", asked, ways(asked)[0]
+        yield _unmixed(survey, joint)
+        return
     if budget > len(joint):
         yield "joint, with copies", survey, spending.best(joint)
     yield "a message a table", survey, search.best(each, (1,))
@@ -67,9 +77,18 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
         if (more := _enough(survey)) > budget:
             asked = with_budget(survey, more)
             yield f"up to {more} reports", asked, ways(asked)[0]
-        privacy = survey.privacy.model_copy(update={"analysis": LOCAL.name})
-        alone = survey.model_copy(update={"privacy": privacy})
-        yield "no shuffler (local)", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,))
+        yield _unmixed(survey, joint)
+
+
+def _unmixed(survey: Survey, joint: Sequence[Ids]) -> tuple[str, Survey, Grouping]:
+    """Without a shuffler, in joint reports of these questions."""
+    alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
+    return "no shuffler (local)", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,))
+
+
+def with_privacy(survey: Survey, **changed: object) -> Survey:
+    """The survey with other keys of [privacy]."""
+    return survey.model_copy(update={"privacy": survey.privacy.model_copy(update=changed)})
 
 
 def _enough(survey: Survey) -> int:

@@ -41,6 +41,9 @@ def make_plan(
     PrivacyError if none keeps it, or if no plan can rest on the analysis.
     """
     by = plannable(survey.privacy.analysis)
+    if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
+        allowed = f"the analysis {by.name} promises epsilon without a shuffler; leave it out"
+        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
     crowd = smallest_crowd(survey, earlier)
     _check_spent(survey, earlier, crowd)
     messages: tuple[Message, ...] = ()

@@ -29,6 +29,11 @@ def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
     return [*cells, *joint_ways(survey, survey.reports_per_person, progress)]
 
 
+def sends_cells(survey: Survey) -> bool:
+    """Whether the planner chooses messages, of cells among others."""
+    return grouping(survey) is None and survey.tables != "any" and bool(cell_ways(survey))
+
+
 def _capped(survey: Survey) -> bool:
     limits = (survey.reports_per_person, survey.upload_bytes, survey.privacy.local_epsilon)
     return any(limit is not None for limit in limits)

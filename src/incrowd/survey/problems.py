@@ -176,11 +176,6 @@ def _planning_problems(
             why = "a text question" if question.get("type") == "text" else "memoised"
             allowed = f"it is {why}, and cannot be crossed with all others; leave it out"
             yield Problem("weights", question["id"], allowed)
-    privacy = raw.get("privacy")
-    privacy = privacy if isinstance(privacy, Mapping) else {}
-    if privacy.get("analysis") == "local" and privacy.get("local_epsilon") is not None:
-        allowed = 'the analysis "local" promises epsilon without a shuffler; leave it out'
-        yield Problem("privacy.local_epsilon", privacy["local_epsilon"], allowed)
 
 
 def _grouping_problems(
