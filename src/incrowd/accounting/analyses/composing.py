@@ -110,6 +110,8 @@ class Composing(Analysis):
         def searched(sent: Sent, steps: int) -> float:
             if epsilon >= sent.local_epsilon:
                 return 0.0
+            if not sent.reports:
+                return LOCAL.bound(sent, crowd, epsilon)
             if sent.single is not None:
                 return self.searched_one(sent.single, crowd, epsilon)
             return composed_curve(self, sent, crowd, steps, search=True).delta(epsilon)
