@@ -27,7 +27,9 @@ def main(folder: Path) -> incrowd.Estimates:
 
     # On the devices: every bit is flipped by chance. Then the shuffler shuffles the reports.
     reports = incrowd.randomize(plan, answers)
-    incrowd.save_reports(reports, folder / "reports.parquet")
+    for earlier in (folder / "reports").glob("message-*.parquet"):
+        earlier.unlink()  # of a run before this one, by another plan perhaps
+    incrowd.save_reports(reports, folder / "reports")
 
     # The analyst has the plan and the reports, and nothing else.
     estimates = incrowd.estimate(plan, reports)

@@ -46,6 +46,10 @@ def test_without_a_folder_a_script_says_what_it_needs(script):
 
 
 def test_health(tmp_path, capsys):
+    """Also where reports of an earlier run are left."""
+    (tmp_path / "reports").mkdir()
+    for number in (1, 9):
+        (tmp_path / "reports" / f"message-{number}.parquet").write_bytes(b"of an earlier run")
     estimates = example("health")["main"](tmp_path)
     answers = incrowd.load_answers(EXAMPLES / "rand_hie.csv", estimates.plan.survey)
     truth = incrowd.truth(estimates.plan, answers)
@@ -54,11 +58,10 @@ def test_health(tmp_path, capsys):
     printed = capsys.readouterr().out
     for text in ("self_rated_health", "in truth", "p = ", "biased"):
         assert text in printed
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "plan.json",
-        "reports.parquet",
-        "report.html",
-    }
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.json", "reports", "report.html"}
+    saved = incrowd.load_reports(tmp_path / "reports")
+    assert len(saved) == len(estimates.plan.messages) > 1
+    assert incrowd.verify(estimates.plan, saved).holds
 
 
 def test_homepages(tmp_path, capsys):

@@ -248,15 +248,10 @@ def test_files_in_many_batches_hold_the_same_strata(tmp_path, monkeypatch, rule)
 
 def test_several_messages_copies_and_cells(tmp_path):
     """Every way of sending has its strata: 2 copies of one message, and cells."""
-    questions = [
-        FACULTY,
-        {"id": "sick", "type": "yesno"},
-        {"id": "drinks", "type": "choice", "options": ["x", "y", "z"]},
-    ]
     local = {"epsilon": 12.0, "analysis": "local"}
     tables = [{"questions": ["faculty", "sick"]}]
     sent = [{"questions": ["sick"], "copies": 2}, {"questions": ["drinks"], "cells": True}]
-    made = plan(questions=questions, tables=tables, message=sent, privacy=local)
+    made = plan(tables=tables, message=sent, privacy=local)
     known = answers()
     with pytest.warns(IncrowdWarning):
         written = incrowd.randomize(made, known, simulation_seed=3)
