@@ -1,8 +1,8 @@
 """Which home pages do people have? A survey with 50,000 answers to choose from.
 
 One report of 50,000 bits would be long, and would need much noise: its bits stand together, and
-together they tell a lot. So the question travels apart: after the flips each set bit is a message
-of its own, unlinked to the others. Two answers then differ in two single bits only, at each of
+together they tell a lot. So the question is sent as cells: after the flips each set bit is a
+report of its own, which nothing joins to the others. Two answers then differ in two single bits only, at each of
 which all people hide each other, and one flip in thousands of bits is noise enough. Each person
 sends a couple of dozen short messages; nearly all of them are noise. (The whole noise is the same
 for any number of people: of fewer people, each sends more.)
