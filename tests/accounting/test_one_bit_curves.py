@@ -196,3 +196,13 @@ def test_no_warnings_where_digits_end():
                 curve = worst_curve(channel, crowd, spread / 4, 41)
                 assert (np.diff(curve) <= 0).all()
                 assert 0 <= curve[-1] <= curve[0] <= 1
+
+
+def test_a_loss_far_below_the_step_is_bounded_at_once():
+    """Noise next to one half on a coarse grid: tilts go no farther than the loss itself. The exact
+    delta at 0 is p - q times a probability, at most p - q."""
+    channel = Bit.from_probabilities(0.4999999997, 0.5000000003)
+    length = curve_length(channel, 5, 0.25, 1e-14)
+    curve = worst_curve(channel, 5, 0.25, length)
+    gap = max(channel.losses)
+    assert length <= 3 and 0 < curve[0] <= gap and curve[1] <= 1e-14

@@ -75,7 +75,9 @@ def test_what_each_saw_is_said(tmp_path):
     text = " ".join(done.stdout.split())
     for who in ("Each device", "The network", "The shuffler", "The collector", "Both together"):
         assert f"{who}: " in text
-    assert re.search(r"60 uploads of [\d,]+ bytes each", text) and "Receipt of stratum" in done.stderr
+    assert (
+        re.search(r"60 uploads of [\d,]+ bytes each", text) and "Receipt of stratum" in done.stderr
+    )
 
 
 def test_a_code_in_a_file_would_be_found(tmp_path):

@@ -159,7 +159,7 @@ def sub_crowds(
 def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
     """Orders at epsilons that lie APART, as far as the last one or the local epsilon."""
     apart = min(APART * spread, MOST_APART)
-    wanted = np.arange(apart / 2, last + APART * spread, apart)
+    wanted = np.arange(apart / 2, min(last, max(channel.losses)) + APART * spread, apart)
     orders = (Order.of(channel, x, float(epsilon)) for epsilon in wanted)
     return [order for order in orders if order is not None]
 
