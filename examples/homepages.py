@@ -2,10 +2,10 @@
 
 One report of 50,000 bits would be long, and would need much noise: its bits stand together, and
 together they tell a lot. So the question is sent as cells: after the flips each set bit is a
-report of its own, which nothing joins to the others. Two answers then differ in two single bits only, at each of
-which all people hide each other, and one flip in thousands of bits is noise enough. Each person
-sends a couple of dozen short messages; nearly all of them are noise. (The whole noise is the same
-for any number of people: of fewer people, each sends more.)
+report of its own, which nothing joins to the others. Two answers then differ in two single bits
+only, at each of which all people hide each other, and one flip in thousands of bits is noise
+enough. Each person sends a couple of dozen short messages; nearly all of them are noise. (The
+whole noise is the same for any number of people: of fewer people, each sends more.)
 
 The answers are made up: a few sites have most of the people, as they do in truth (Zipf's law).
 

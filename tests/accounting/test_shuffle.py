@@ -275,7 +275,7 @@ SURVEY = {
 
 
 def survey(**privacy):
-    return Survey.of(SURVEY | {"privacy": SURVEY["privacy"] | privacy})
+    return Survey.of(SURVEY | {"privacy": SURVEY["privacy"] | privacy, "tables": "any"})
 
 
 def test_a_survey_that_names_none_has_it():

@@ -36,7 +36,8 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     questions of several answers each) and regressions are held by one joint report, or two with
     permanent responses. Each of these gets an equal share of what may leak; with `explore` the
     first holds all questions and gets that share. None if no table can be cells, if the analysis
-    trusts no shuffler, whom alone cells need, or if the survey's limits allow no messages.
+    trusts no shuffler, whom alone cells need, if the survey's limits allow no messages, or if next to
+    nothing may leak.
     """
     by = plannable(survey.privacy.analysis)
     tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
@@ -44,6 +45,8 @@ def cell_ways(survey: Survey) -> list[Grouping]:
         return []
     privacy, joint = survey.privacy, _beside(survey, tables)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
+    if not signal:  # too little for the limit to be a number: the accountant has the word
+        return []
     problem = SearchTask(
         variables(survey),
         tuple(places(survey, ids) for ids in tables),
