@@ -36,7 +36,7 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     questions of several answers each) and regressions are held by one joint report, or two with
     permanent responses. Each of these gets an equal share of what may leak; with `explore` the
     first holds all questions and gets that share. None if no table can be cells, if the analysis
-    trusts no shuffler, whom alone cells need, if the survey's limits allow no messages, or if next to
+    trusts no shuffler, whom alone cells need, if the survey allows no messages, or if next to
     nothing may leak.
     """
     by = plannable(survey.privacy.analysis)
