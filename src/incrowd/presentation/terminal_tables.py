@@ -156,12 +156,12 @@ def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table
     """The same survey sent in other ways, side by side; error: of this plan."""
     title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
     names = ("sent as", "messages", "reports each", "error", "ratio", "local ε")
-    shown = table(title, *names, whole=names[:1])
+    shown = table(title, *names, whole=names[1:])
     local = made.guarantee.local_epsilon
     own: Way = "this plan", len(made.messages), sent_each(made), error, local
     for name, messages, reports, other, left in [own, *others]:
         if other is None:
-            shown.add_row(name, "", "", "no noise keeps the promise", "", "")
+            shown.add_row(f"{name}: no noise keeps the promise", *[""] * 5)
         else:
             numbers = (f"{messages:,}", count(reports), short_percent(other))
             shown.add_row(name, *numbers, f"{other / error:.2f}", bound(left, 3))
