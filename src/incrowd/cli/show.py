@@ -14,7 +14,7 @@ from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
-from incrowd.planner.alternatives import Alternative
+from incrowd.planner.alternatives import KEPT, Alternative
 from incrowd.planner.precision import plan_error
 from incrowd.planner.spending import spent
 from incrowd.plans import Guarantee, Plan
@@ -64,7 +64,8 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
     advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
-    advice += shuffler_trade(made, error, others)
+    kept = [way for way in others if way.name.startswith(KEPT)]
+    advice += shuffler_trade(made, error, kept)
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     doubts += word_notes(made.survey)

@@ -11,7 +11,6 @@ from typing import Protocol
 from incrowd.channels.rounding import rounded_up
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.alternatives import KEPT
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import short_percent, written_out
@@ -152,14 +151,13 @@ def sharper(made: Plan, error: float, others: Sequence[Way]) -> Iterator[str]:
         )
 
 
-def shuffler_trade(made: Plan, error: float, others: Sequence[Way]) -> Iterator[str]:
+def shuffler_trade(made: Plan, error: float, kept: Sequence[Way]) -> Iterator[str]:
     """What a smaller local epsilon costs, where cells leave hardly anything without the shuffler.
 
-    error: of the plan; others: with the ways that keep a local epsilon.
+    error: of the plan; kept: the ways that keep a local epsilon.
     """
     left = made.guarantee.local_epsilon
-    kept = [(other, local) for name, *_, other, local in others if other and name.startswith(KEPT)]
-    for other, local in sorted(kept)[:1]:
+    for other, local in sorted((other, local) for *_, other, local in kept if other)[:1]:
         yield (
             f"The mixing is what protects: if the shuffler failed, ε {written_out(left)} would be "
             f"left; local_epsilon = {local:.3g} in [privacy] leaves that, with errors "
