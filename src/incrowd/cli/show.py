@@ -37,6 +37,7 @@ from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
+    Expected,
     alternatives_table,
     assumed_words,
     beyond_budget,
@@ -55,7 +56,7 @@ from incrowd.presentation.terminal_tables import (
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
 from incrowd.tally.tally import Tally
-from incrowd.workflow.forecast import forecast
+from incrowd.workflow.forecast import TableForecast, forecast
 from incrowd.workflow.regression_forecast import forecast_regressions
 from incrowd.workflow.verify import Verification
 
@@ -88,18 +89,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     out.print(symbols, style="dim", markup=False, highlight=False)
     for text in doubts:
         say(f"warning: {text}")
-    expectations = (
-        (
-            each.questions,
-            each.standard_error_even,
-            each.standard_error_uneven,
-            each.minimum_detectable_share,
-            each.effective_sample_size,
-            each.effective_sample_size_uneven,
-        )
-        for each in expected
-    )
-    out.print(forecast_table(made.survey, expectations))
+    out.print(forecast_table(made.survey, map(_expectations, expected)))
     say(assumed_words(made.survey))
     say(VISIBLE)
     for text in open_table_lines(made.survey):
@@ -111,6 +101,18 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         regression(model)
     if others:
         out.print(alternatives_table(made, error, others))
+
+
+def _expectations(table: TableForecast) -> Expected:
+    """The figures of a table that people are shown."""
+    return (
+        table.questions,
+        table.standard_error_even,
+        table.standard_error_uneven,
+        table.minimum_detectable_share,
+        table.effective_sample_size,
+        table.effective_sample_size_uneven,
+    )
 
 
 def regression(found: Regression) -> None:
