@@ -14,7 +14,7 @@ from tests.oracles.node import CLIENT, installed, node
 ROOT = CLIENT.parents[1]
 BUILT = CLIENT / "dist" / "incrowd.js"
 PACKAGED = ROOT / "src" / "incrowd" / "collection" / "page" / "static" / "incrowd-sdk.js"
-MOST_BYTES = 13_500
+MOST_BYTES = 14_500
 NAMED = ("package.json", "tsconfig.json")
 STALE = "clients/js/dist is stale: run `npm run build` in clients/js"
 

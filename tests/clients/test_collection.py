@@ -249,7 +249,7 @@ WRONG = {
     "no dummies, reports again": (
         "reports.ts",
         "() => dummy)",
-        "(_, i) => own.length ? plaintext(message, own[i % own.length], length) : dummy)",
+        "(_, i) => made[i % made.length] ?? dummy)",
         "dummies of a person",
     ),
     "a mark in the zeros of a dummy": (

@@ -6,7 +6,7 @@ from incrowd.encoding.people import People
 from incrowd.encoding.records import pack, set_cells
 from incrowd.plans import Plan
 from incrowd.plans.rounds import series
-from incrowd.plans.slots import slots
+from incrowd.plans.slots import most_reports, slots
 from incrowd.sampling.memory import remembered, remembering
 from incrowd.sampling.permanent import DeviceKey
 from incrowd.workflow.randomize import randomize_message
@@ -43,7 +43,8 @@ def people(answers):
 
 
 def messages(number, person):
-    places = zip(PERMANENT_PLAN.messages, slots(PERMANENT_PLAN), strict=True)
+    each = most_reports(PERMANENT_PLAN.messages, slots(PERMANENT_PLAN))
+    places = zip(PERMANENT_PLAN.messages, each, strict=True)
     return [
         cells_case(message, person, most)
         if message.cells

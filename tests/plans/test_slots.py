@@ -1,6 +1,7 @@
 """Slots: exact tails of the number of reports; the wrong variants are found."""
 
 import math
+import tracemalloc
 from collections import Counter
 from itertools import product
 
@@ -11,8 +12,10 @@ import pytest
 from incrowd.accounting.redraws import redrawn
 from incrowd.errors import PrivacyError
 from incrowd.numerics.binomial import at_least
-from incrowd.plans.slots import TAIL, slots, tail
+from incrowd.plans import Plan
+from incrowd.plans.slots import TAIL, fit, most_reports, pools, slots, slots_of, tail
 from tests.conftest import plan_of, planned
+from tests.oracles.recorded import VECTORS
 
 
 def as_cells(*questions, crowd=1000):
@@ -21,13 +24,21 @@ def as_cells(*questions, crowd=1000):
     return planned(list(questions), crowd=crowd, message=[message])
 
 
-def exact_tail(message, cells, chosen, places):
-    """P[reports > places] if so many of the cells are chosen: one cell after the other."""
+def exact_tail(messages, cells, chosen, places):
+    """P[reports > places] if so many of the cells are chosen: one cell after the other.
+
+    cells, chosen: of each message.
+    """
     with mpmath.workdps(50):
-        q = mpmath.mpf(message.noise_numerator) / 2**32
         law = [mpmath.mpf(1)]
-        for cell in range(cells):
-            one = 1 - q if cell < chosen else q
+        set_bits = [
+            (message, cell < some)
+            for message, count, some in zip(messages, cells, chosen, strict=True)
+            for cell in range(count)
+        ]
+        for message, chosen_one in set_bits:
+            q = mpmath.mpf(message.noise_numerator) / 2**32
+            one = 1 - q if chosen_one else q
             law = [
                 (law[n] * (1 - one) if n < len(law) else 0) + (law[n - 1] * one if n else 0)
                 for n in range(len(law) + 1)
@@ -50,28 +61,73 @@ CASES = {  # cells, and how many of them a person is in at most
 @pytest.mark.parametrize(("plan", "cells", "most"), CASES.values(), ids=CASES)
 def test_the_tail_is_exact_and_the_slots_are_the_fewest(plan, cells, most):
     """By adding cell after cell in fifty digits; who chooses fewer options sends fewer reports."""
-    (message,), (places,) = plan.messages, slots(plan)
+    messages, (places,) = plan.messages, slots(plan)
     for n in range(places + 1):
-        wanted = exact_tail(message, cells, most, n)
+        wanted = exact_tail(messages, [cells], [most], n)
         assert tail(plan, (n,)) == pytest.approx(float(wanted), rel=1e-9, abs=1e-300)
-        assert all(exact_tail(message, cells, fewer, n) <= wanted for fewer in range(most))
+        assert all(exact_tail(messages, [cells], [fewer], n) <= wanted for fewer in range(most))
     crowd = plan.survey.crowd
-    assert crowd * exact_tail(message, cells, most, places) <= TAIL
-    assert crowd * exact_tail(message, cells, most, places - 1) > TAIL
+    assert crowd * exact_tail(messages, [cells], [most], places) <= TAIL
+    assert crowd * exact_tail(messages, [cells], [most], places - 1) > TAIL
     assert tail(plan, (cells,)) == 0
 
 
 def test_answers_that_travel_together_have_as_many_slots_as_copies():
-    assert slots(plan_of("bits")) == (3,) and slots(plan_of("messages")) == (2, 1)
+    assert slots(plan_of("bits")) == (3,) and slots(plan_of("messages")) == (3,)
     assert tail(plan_of("bits"), (3,)) == 0 and tail(plan_of("bits"), (2,)) == 1
 
 
-def test_several_messages_share_the_tail():
-    asked = [
-        {"id": id, "type": "choice", "options": list("abcdefghij"), "cells": True} for id in "uvw"
+def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
+    """By adding the cells of all messages one after the other. Wrong: slots for each message."""
+    message = [
+        {"questions": ["five"], "cells": True},
+        {"questions": ["tools"], "cells": True},
+        {"questions": ["sick"], "copies": 2},
     ]
-    plan = planned(asked, crowd=500)
+    plan = planned([FIVE, TOOLS, SICK], crowd=500, message=message)
+    sets, ((number,), crowd) = plan.messages[:2], (slots(plan), plan.survey.crowd)
+    assert pools(plan.messages) == ((0, 1, 2),)
+    law = [exact_tail(sets, [5, 12], [1, 4], n) for n in range(17)]
+    assert crowd * law[number - 2] <= TAIL < crowd * law[number - 3]
+    assert tail(plan, (number,)) == pytest.approx(float(law[number - 2]), rel=1e-9)
+    assert most_reports(plan.messages, (number,)) == (number - 2, number - 2, 2)
+    assert fit(plan.messages, (number,), (3, number - 5, 2))
+    assert not fit(plan.messages, (number,), (3, number - 4, 2))
+    apart = [
+        next(n for n in range(17) if crowd * exact_tail([one], [cells], [most], n) <= TAIL / 2)
+        for one, cells, most in zip(sets, (5, 12), (1, 4), strict=True)
+    ]
+    assert number < sum(apart) + 2
+
+
+def test_permanent_sets_have_slots_of_their_own():
+    """Whether a set fits must not depend on what is drawn anew beside it."""
+    asked = [{"memoised": True, **FIVE}, {**FIVE, "id": "other"}, {**TOOLS, "memoised": True}]
+    message = [{"questions": [question["id"]], "cells": True} for question in asked]
+    plan = planned(asked, crowd=500, message=message)
+    assert pools(plan.messages) == ((1,), (0,), (2,))
+    shared, first, last = slots(plan)
+    assert most_reports(plan.messages, (shared, first, last)) == (first, shared, last)
+    for number, cells, most, places in [(1, 5, 1, shared), (0, 5, 1, first), (2, 12, 4, last)]:
+        one = [plan.messages[number]]
+        chance = [500 * exact_tail(one, [cells], [most], n) for n in (places, places - 1)]
+        assert chance[0] <= TAIL / 3 < chance[1]
     assert 0 < 500 * tail(plan, slots(plan)) <= TAIL
+    assert fit(plan.messages, (3, 2, 2), (2, 3, 2))
+    assert not fit(plan.messages, (3, 2, 2), (3, 0, 0))
+
+
+def test_a_message_of_four_thousand_million_cells_takes_little_memory():
+    """The law of the number of reports begins where the chances do."""
+    plan = Plan.load(VECTORS / "cells-plan.json")
+    most = max(plan.messages, key=lambda message: message.record_bits)
+    assert most.record_bits == 1 << 32
+    tracemalloc.start()
+    (places,) = slots_of(plan.survey, [most])
+    assert tracemalloc.get_traced_memory()[1] < 1e9
+    tracemalloc.stop()
+    mean = most.noise.q * (1 << 32)
+    assert mean < places < mean + 10 * mean**0.5 + 40
 
 
 # --- the cost of drawing again -------------------------------------------------------------------

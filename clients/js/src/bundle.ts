@@ -6,7 +6,7 @@ import { IncrowdError, refuse } from "./errors.js"
 import { isAddress } from "./link.js"
 import { checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
 import { isUsable, OVERHEAD } from "./seal.js"
-import { fewestSlots } from "./slots.js"
+import { fewestSlots, pools } from "./slots.js"
 
 const LONGEST = 2 ** 24
 const MOST = 65536 // strata, and reports of a person
@@ -84,7 +84,7 @@ function parse(bytes: Bytes): { [key: string]: Json } {
 /** The first field of a bundle that is not as it should be. Throws where a plan is not even built like one. */
 async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promise<string | undefined> {
   const { plan, wording, strata, reserve, wanted, addresses, slots } = bundle
-  const { survey, messages } = plan
+  const { survey } = plan
   checkPlan(plan)
   const times = [bundle.opens, bundle.closes, bundle.disposes].map(timeOf)
   const checks: { readonly [field: string]: boolean } = {
@@ -103,7 +103,7 @@ async function firstWrong(bundle: Bundle & { readonly format?: unknown }): Promi
     wanted: wanted === null || isCount(wanted, survey.crowd + reserve),
     shuffler_key: isHex(bundle.shuffler_key, 32),
     addresses: hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress),
-    slots: Array.isArray(slots) && slots.length === messages.length && areSlots(plan, slots),
+    slots: Array.isArray(slots) && areSlots(plan, slots),
     key_configuration: await isUsable(bundle.key_configuration),
   }
   return Object.keys(checks).find((field) => !checks[field])
@@ -131,14 +131,18 @@ const timeOf = (text: string): number => {
 }
 
 function areSlots(plan: Plan, slots: readonly number[]): boolean {
-  const chance = 1e-9 / (plan.survey.crowd * plan.messages.filter(({ cells }) => cells).length)
-  const right = plan.messages.every((message, i) => {
-    if (!message.cells) return slots[i] === message.copies
-    const questions = questionsOf(plan, message)
-    const noise = message.noise_numerator! / 2 ** 32
-    return isCount(slots[i], 1) && fewestSlots(slots[i], mostCells(questions), cellCount(questions), noise, chance)
+  const together = pools(plan).map((pool) => pool.map((message) => plan.messages[message]))
+  const chance = 1e-9 / (plan.survey.crowd * together.filter((pool) => pool.some(({ cells }) => cells)).length)
+  const right = together.every((pool, i) => {
+    const fixed = total(pool.filter(({ cells }) => !cells).map(({ copies }) => copies))
+    const sets = pool.filter(({ cells }) => cells).map((message) => {
+      const questions = questionsOf(plan, message)
+      return { most: mostCells(questions), cells: cellCount(questions), q: message.noise_numerator! / 2 ** 32 }
+    })
+    if (!sets.length) return slots[i] === fixed
+    return isCount(slots[i], fixed + 1) && fewestSlots(slots[i] - fixed, sets, chance)
   })
-  return right && total(slots) <= MOST
+  return right && slots.length === together.length && total(slots) <= MOST
 }
 
 const total = (slots: readonly number[]): number => slots.reduce((sum, count) => sum + count, 0)

@@ -7,13 +7,14 @@ import { plaintextBytes, questionsOf, reportBits, type Message, type Plan } from
 import { isMemoised } from "./questions.js"
 import { uniformBelow, type Draw } from "./random.js"
 import { respond } from "./respond.js"
+import { pools } from "./slots.js"
 
 const VERSION = 1
 const DUMMY = 65535
 
 /**
  * What a person's device seals, before it is put in random order: reports of each message, and dummies in the slots
- * that they leave. If there are more reports than slots of any message, all is drawn again, except
+ * that they leave. If there are more reports than slots of any pool, all is drawn again, except
  * for permanent responses, which keep to the slots by themselves (docs/protocol.md, "Slots").
  */
 export async function plaintexts(
@@ -24,11 +25,13 @@ export async function plaintexts(
   key: CryptoKey | null,
 ): Promise<Bytes[]> {
   const encoded = encodeAll(plan, answers, draw)
+  const shared = pools(plan)
   for (;;) {
     const reports: Bytes[][] = []
     for (const [i, message] of plan.messages.entries())
-      reports.push(await reportsOf(plan, message, encoded, draw, key, slots[i]))
-    if (reports.every((own, i) => own.length <= slots[i])) return padded(plan, slots, reports)
+      reports.push(await reportsOf(plan, message, encoded, draw, key, slots[shared.findIndex((pool) => pool.includes(i))]))
+    const sent = shared.map((pool) => pool.reduce((count, i) => count + reports[i].length, 0))
+    if (sent.every((count, i) => count <= slots[i])) return padded(plan, slots, reports)
   }
 }
 
@@ -123,14 +126,13 @@ export function packed(bits: boolean[]): Bytes {
 const lowestFirst = (number: number, length: number): Bytes =>
   Uint8Array.from({ length }, (_, i) => Math.floor(number / 256 ** i))
 
-/** Reports of each message as plaintexts, and dummies behind them up to the slots of the message. */
+/** Reports of each message as plaintexts, and dummies behind them up to all slots. */
 export function padded(plan: Plan, slots: readonly number[], reports: Bytes[][]): Bytes[] {
   const length = plaintextBytes(plan)
+  const made = reports.flatMap((own, message) => own.map((report) => plaintext(message, report, length)))
   const dummy = plaintext(DUMMY, new Uint8Array(0), length)
-  return reports.flatMap((own, message) => [
-    ...own.map((report) => plaintext(message, report, length)),
-    ...Array.from({ length: slots[message] - own.length }, () => dummy),
-  ])
+  const places = slots.reduce((sum, count) => sum + count, 0)
+  return [...made, ...Array.from({ length: places - made.length }, () => dummy)]
 }
 
 const plaintext = (message: number, report: Bytes, length: number): Bytes =>

@@ -1,3 +1,6 @@
+import { questionsOf, type Plan } from "./plan.js"
+import { isMemoised } from "./questions.js"
+
 /** A law on whole numbers: `chance[i]` belongs to `first + i`; what is left out is below 1e-40 of the largest. */
 interface Law {
   readonly first: number
@@ -17,23 +20,42 @@ function binomial(trials: number, chance: number): Law {
   return { first: mode - below.length, chance: Float64Array.from(weights, (weight) => weight / total) }
 }
 
-/** P[X + Y > n] for independent X and Y. */
-function tailOfSum(x: Law, y: Law, n: number): number {
-  const tail = new Float64Array(y.chance.length + 1) // tail[i] = P[Y >= first + i]
-  for (let i = y.chance.length - 1; i >= 0; i--) tail[i] = tail[i + 1] + y.chance[i]
-  return x.chance.reduce((sum, chance, i) => {
-    const least = n + 1 - (x.first + i) - y.first
-    return sum + chance * tail[Math.min(Math.max(least, 0), y.chance.length)]
-  }, 0)
+/** The law of the sum of two independent numbers. */
+function sum(x: Law, y: Law): Law {
+  const chance = new Float64Array(x.chance.length + y.chance.length - 1)
+  x.chance.forEach((p, i) => y.chance.forEach((q, j) => (chance[i + j] += p * q)))
+  return { first: x.first + y.first, chance }
+}
+
+/** P[X > n]. */
+const above = ({ first, chance }: Law, n: number): number =>
+  chance.subarray(Math.max(0, n + 1 - first)).reduceRight((total, p) => total + p, 0)
+
+/** A message of cells: how many one person sets at most, how many there are, and the noise. */
+export interface Sets {
+  readonly most: number
+  readonly cells: number
+  readonly q: number
 }
 
 /**
- * Whether `slots` is the fewest that a person in `most` of so many cells overflows with probability at most `chance`,
- * with noise q. A relative 1e-6 is left for other ways to add the same numbers.
+ * Whether `slots` is the fewest that who sets most cells of all messages overflows with probability at most `chance`.
+ * A relative 1e-6 is left for other ways to add the same numbers.
  */
-export function fewestSlots(slots: number, most: number, cells: number, q: number, chance: number) {
-  const set = binomial(most, 1 - q)
-  const unset = binomial(cells - most, q)
-  const enough = tailOfSum(set, unset, slots) <= chance * (1 + 1e-6)
-  return enough && tailOfSum(set, unset, slots - 1) > chance * (1 - 1e-6)
+export function fewestSlots(slots: number, messages: readonly Sets[], chance: number): boolean {
+  const law = messages.flatMap(({ most, cells, q }) => [binomial(most, 1 - q), binomial(cells - most, q)]).reduce(sum)
+  return above(law, slots) <= chance * (1 + 1e-6) && above(law, slots - 1) > chance * (1 - 1e-6)
 }
+
+/**
+ * The numbers of the messages whose reports share slots: each permanent set has its own, since it is drawn once and has
+ * to fit whatever else is drawn; all other messages share the first pool.
+ */
+export function pools(plan: Plan): number[][] {
+  const sets = [...plan.messages.keys()].filter((i) => isPermanentSet(plan, i))
+  const shared = [...plan.messages.keys()].filter((i) => !sets.includes(i))
+  return [...(shared.length ? [shared] : []), ...sets.map((i) => [i])]
+}
+
+const isPermanentSet = (plan: Plan, i: number): boolean =>
+  plan.messages[i].cells && isMemoised(questionsOf(plan, plan.messages[i])[0])

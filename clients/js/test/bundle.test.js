@@ -72,7 +72,7 @@ for (const [why, text] of Object.entries({
   "a message without noise": withPlan((plan) => ({ ...plan, messages: plan.messages.map((m) => ({ ...m, noise_numerator: null })) })),
   "noise of one half": withPlan((plan) => ({ ...plan, messages: plan.messages.map((m) => ({ ...m, noise_numerator: 2 ** 31 })) })),
   "a question that nobody knows": withPlan((plan) => ({ ...plan, messages: plan.messages.map((m) => ({ ...m, questions: ["x"] })) })),
-  "more slots": changed((bundle) => ({ ...bundle, slots: [2, 1, 20] })),
+  "more slots": changed((bundle) => ({ ...bundle, slots: bundle.slots.map((each) => each + 1) })),
   "wanted below what a release needs": changed((bundle) => ({ ...bundle, wanted: 22 })),
   "a stratum twice": changed((bundle) => ({ ...bundle, strata: ["a", "a"] })),
   "not JSON": "{",

@@ -51,28 +51,34 @@ test("orders are uniform: all 24 of four things, 24,000 times (false alarms: 1e-
   assert.ok(square < 73.1) // chi-square with 23 degrees of freedom
 })
 
-/** P[Bin(n, p) + Bin(m, q) > slots] from exact integers over a power of two, for p and q in eighths. */
-function exactTail(n, p, m, q, slots) {
-  const law = (trials, eighths) => {
-    let weights = [1n]
-    for (let i = 0; i < trials; i++) {
-      const next = [...weights.map((w) => w * BigInt(8 - eighths)), 0n]
-      weights.forEach((w, k) => (next[k + 1] += w * BigInt(eighths)))
-      weights = next
-    }
-    return weights
+/** P[more than `slots` reports] from exact integers, bit after bit; messages: [most, cells, noise in eighths]. */
+function exactTail(messages, slots) {
+  const bits = messages.flatMap(([most, cells, q]) => Array.from({ length: cells }, (_, i) => (i < most ? 8 - q : q)))
+  let weights = [1n]
+  for (const eighths of bits) {
+    const next = [...weights.map((w) => w * BigInt(8 - eighths)), 0n]
+    weights.forEach((w, k) => (next[k + 1] += w * BigInt(eighths)))
+    weights = next
   }
-  let above = 0n
-  law(n, p).forEach((x, i) => law(m, q).forEach((y, j) => (above += i + j > slots ? x * y : 0n)))
-  return Number((above * 10n ** 40n) / 8n ** BigInt(n + m)) / 1e40
+  const above = weights.slice(slots + 1).reduce((sum, w) => sum + w, 0n)
+  return Number((above * 10n ** 40n) / 8n ** BigInt(bits.length)) / 1e40
 }
 
 test("the fewest slots are those of the exact tail", () => {
-  for (const [most, cells, eighths, chance] of [[1, 24, 2, 1e-9], [3, 21, 3, 1e-12], [1, 1, 1, 1e-3], [1, 2, 1, 1e-3], [1, 30, 1, 1e-20]]) {
+  const cases = [
+    [1e-9, [1, 24, 2]],
+    [1e-12, [3, 21, 3]],
+    [1e-3, [1, 1, 1]],
+    [1e-3, [1, 2, 1]],
+    [1e-20, [1, 30, 1]],
+    [1e-12, [1, 24, 2], [3, 21, 3], [1, 1, 1]],
+    [1e-20, [1, 30, 1], [1, 30, 1]],
+  ]
+  for (const [chance, ...messages] of cases) {
+    const sets = messages.map(([most, cells, eighths]) => ({ most, cells, q: eighths / 8 }))
     let slots = 0
-    while (exactTail(most, 8 - eighths, cells - most, eighths, slots) > chance) slots++
-    for (const other of [slots - 1, slots, slots + 1])
-      assert.equal(fewestSlots(other, most, cells, eighths / 8, chance), other === slots)
+    while (exactTail(messages, slots) > chance) slots++
+    for (const other of [slots - 1, slots, slots + 1]) assert.equal(fewestSlots(other, sets, chance), other === slots)
   }
 })
 

@@ -28,7 +28,8 @@ class Limits(NamedTuple):
 
     leak: the sum over bits that can change of 1 / v; mu^2 N of the promise. local_epsilon: the sum
     of ln(p / q) over the same bits. reports: expected, of who sets as many bits as can be. slots:
-    places in an upload; the chance that a person's reports exceed those of some message is `tail`.
+    places in an upload, which all messages share; the chance that a person's reports exceed them
+    is `tail`.
     """
 
     leak: float
@@ -55,7 +56,7 @@ class Use(NamedTuple):
             float(changed @ leaks),
             float(changed @ log_odds(leaks)),
             float(np.sum(ones + bits * flips)),
-            float(np.minimum(ones + _most_flips(bits * flips, tail / len(bits)), bits).sum()),
+            min(ones.sum() + _most_flips(float(bits @ flips), tail), float(bits.sum())),
         )
 
     def volume(self, limits: Limits) -> float:
@@ -133,12 +134,12 @@ def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
     return np.asarray(changed / np.sqrt(leaks * (leaks + 4)))
 
 
-def _most_flips(mean: Vector, tail: float) -> Vector:
-    """Whole numbers that sums of independent bits exceed with at most that chance each.
+def _most_flips(mean: float, tail: float) -> float:
+    """A whole number that a sum of independent bits exceeds with at most that chance.
 
     Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(1 + u)
     that is the tail where u exp(u) = (-ln(tail) / m - 1) / e.
     """
-    mean = np.maximum(mean, 1e-300)
-    needed = lambertw((-math.log(tail) / mean - 1) / math.e).real
-    return np.asarray(np.ceil(mean * np.exp(1 + needed)))
+    mean = max(mean, 1e-300)
+    needed = float(lambertw((-math.log(tail) / mean - 1) / math.e).real)
+    return float(math.ceil(mean * math.exp(1 + needed)))

@@ -22,7 +22,7 @@ from incrowd.estimation.results import Received
 from incrowd.plans import Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.message import place
-from incrowd.plans.slots import tail
+from incrowd.plans.slots import most_reports, tail
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
@@ -208,7 +208,7 @@ def collection_name(message: int) -> str:
 
 def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
     """What pages say of a receipt. contradicted: whether something beside it proves cheating."""
-    people, slots = receipt.opened_people, bundle.slots
+    people, most = receipt.opened_people, most_reports(bundle.plan.messages, bundle.slots)
     return Received(
         release=release_of(receipt.signed.header, bundle, people).id,
         bundle=short(bundle.digest),
@@ -220,11 +220,11 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         opened_people=people,
         crowded=tuple(
             (number, message.reports, people * places)
-            for number, (message, places) in enumerate(zip(receipt.messages, slots, strict=True))
+            for number, (message, places) in enumerate(zip(receipt.messages, most, strict=True))
             if message.reports > people * places
         ),
         places=bundle.places,
-        tail=tail(bundle.plan, slots),
+        tail=tail(bundle.plan, bundle.slots),
         colluding=bundle.colluding,
         local_only=bundle.local_only,
         contradicted=contradicted or bool(receipt.contradictions),

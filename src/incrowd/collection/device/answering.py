@@ -6,6 +6,7 @@ from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.plaintext import filled
 from incrowd.collection.wire.upload import Upload, sealed_upload
 from incrowd.encoding.people import People
+from incrowd.plans.slots import fit, most_reports
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory
 from incrowd.sampling.shuffle import permutation
@@ -31,14 +32,15 @@ def plaintexts(
 ) -> list[bytes]:
     """The plaintexts of one person, dummies included, before they are put in random order.
 
-    Amounts are rounded once. If there are more reports of some message than slots, all noise of
+    Amounts are rounded once. If there are more reports of some pool than slots, all noise of
     all messages is drawn again, except for permanent responses, which keep to the slots by
     themselves; what that costs is in the promise. Proof: docs/protocol.md, "Slots".
     """
     plan, person = bundle.plan, rounded(person, keystream)
-    shapes = list(zip(plan.messages, bundle.slots, strict=True))
+    most = most_reports(plan.messages, bundle.slots)
+    shapes = list(zip(plan.messages, most, strict=True))
     while True:
         drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
         reports = [[report.tobytes() for report in packed] for packed in drawn]
-        if all(len(one) <= n for one, n in zip(reports, bundle.slots, strict=True)):
-            return filled(bundle.shape, bundle.slots, reports)
+        if fit(plan.messages, bundle.slots, [len(packed) for packed in reports]):
+            return filled(bundle.shape, sum(bundle.slots), reports)

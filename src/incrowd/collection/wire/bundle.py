@@ -111,8 +111,8 @@ class Bundle(_Frozen):
     are deleted, or those of them released as one that are enough together. codes: whether an upload
     needs an invitation. colluding: as in the plan, said again since an open survey rests on it.
     reserve: uploads above the plan's crowd that a release needs. local_only: whether shuffler and
-    collector are the same, so that nothing but the local guarantee is promised. slots: places for
-    the reports of each message in an upload. Keys in hexadecimal.
+    collector are the same, so that nothing but the local guarantee is promised. slots: places in
+    an upload for the reports of each pool of messages (`incrowd.plans.slots`). Keys in hexadecimal.
 
     The slots and all that follows from the plan are checked to follow from it; so are the strata
     and the rule for small ones where its survey asks open questions.

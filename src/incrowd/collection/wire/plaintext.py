@@ -106,21 +106,17 @@ class Shape:
         return packed
 
 
-def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """The plaintexts of one person: her packed reports of each message, and dummies.
+def filled(shape: Shape, slots: int, reports: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """The plaintexts of one person: her packed reports of each message, and dummies behind them.
 
-    slots: of each message. Raises ProtocolError if there are more reports than slots, in which
-    case a device draws all its noise again.
+    slots: of all messages together. Raises ProtocolError if there are more reports than slots, in
+    which case a device draws all its noise again.
     """
-    made = []
-    for message, (places, packed) in enumerate(zip(slots, reports, strict=True)):
-        if len(packed) > places:
-            found = InWords(f"message {message} has {len(packed)} reports")
-            allowed = f"should be at most {places}; draw all noise again"
-            raise ProtocolError.of("slots", found, allowed)
-        made += [shape.report(message, each) for each in packed]
-        made += [shape.dummy] * (places - len(packed))
-    return made
+    made = [shape.report(message, each) for message, some in enumerate(reports) for each in some]
+    if len(made) > slots:
+        allowed = f"should be at most {slots}; draw all noise again"
+        raise ProtocolError.of("slots", InWords(f"there are {len(made)} reports"), allowed)
+    return made + [shape.dummy] * (slots - len(made))
 
 
 def _check_zeros(rest: bytes) -> None:
