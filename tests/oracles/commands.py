@@ -1,10 +1,10 @@
-"""The numbers that 60 commands print, so that two versions of the code can be compared.
+"""The numbers that 87 commands print, so that two versions of the code can be compared.
 
     python -m tests.oracles.commands before.json       (with the old code)
     python -m tests.oracles.commands after.json before.json
 
-The second form exits with 1, and names the command, where a number differs in its last digit. Words,
-and the names of fields, may change. The randomness of the operating system is replaced by a fixed
+The second form exits with 1, and names the command, where a number differs in its last digit.
+Words, and the names of fields, may change. The randomness of the operating system is replaced by a fixed
 stream; so these files are for nothing else.
 """
 
@@ -129,7 +129,7 @@ def commands() -> list[str]:
         made.append(f"randomize {name}.json answers.csv -o @{name}{key}")
         words = " --words page=words.txt" if name == "text" else ""
         made.append(f"estimate {name}.json @{name} --json{words}")
-    return made + [
+    made += [
         "plan cells.toml --json",
         "plan any.toml --json",
         "plan any.toml --solve crowd --error 0.02 --json",
@@ -161,6 +161,7 @@ def commands() -> list[str]:
         "ledger people.json rounds.json @rounds --json",
         "plan copies.toml --ledger people.json --json --no-side-by-side",
     ]
+    return made
 
 
 def recorded(folder: Path) -> dict[str, list[float]]:
