@@ -4,8 +4,8 @@
     python -m tests.oracles.commands after.json before.json
 
 The second form exits with 1, and names the command, where a number differs in its last digit.
-Words, and the names of fields, may change. The randomness of the operating system is replaced by a fixed
-stream; so these files are for nothing else.
+Words, and the names of fields, may change. The randomness of the operating system is replaced by a
+fixed stream, so that the reports are for nothing else.
 """
 
 from __future__ import annotations
