@@ -9,6 +9,7 @@ import pytest
 from incrowd.encoding.people import People
 from incrowd.encoding.records import set_cells
 from incrowd.survey import Survey
+from incrowd.survey.crossings import crossing
 
 PEOPLE = 400
 QUESTIONS = {
@@ -111,7 +112,9 @@ def test_each_person_is_in_the_cells_that_a_loop_gives(ids, answers):
     raw = {"name": "s", "crowd": PEOPLE, "privacy": {"epsilon": 1.0}, "question": asked}
     survey = Survey.of(raw)
     people = People.of(survey, pa.table({id: [one[id] for one in answers] for id in QUESTIONS}))
-    rows, numbers = set_cells([survey.question(id) for id in ids], people.encoded, PEOPLE)
+    questions = [survey.question(id) for id in ids]
+    blocks = crossing(tuple(questions)).blocks
+    rows, numbers = set_cells(blocks, questions, people.encoded, PEOPLE)
     assert list(zip(rows.tolist(), numbers.tolist(), strict=True)) == slowly(ids, answers)
     assert rows.dtype == numbers.dtype == np.int64
 
@@ -120,5 +123,7 @@ def test_nobody_has_no_cells():
     asked = [{"id": "a", "type": "yesno"}]
     survey = Survey.of({"name": "s", "crowd": 9, "privacy": {"epsilon": 1.0}, "question": asked})
     people = People.of(survey, pa.table({"a": ["no"] * 3}))
-    rows, numbers = set_cells(survey.questions, people.encoded, 3)
+    rows, numbers = set_cells(
+        crossing(survey.questions).blocks, survey.questions, people.encoded, 3
+    )
     assert rows.size == numbers.size == 0

@@ -50,6 +50,6 @@ def cells_person(number, answers):
 
 def cells_case(message, people, reports):
     """The cells that a person is in, those that the noise flipped, and what is sent."""
-    chosen = set_cells(message.questions, people.encoded, 1)[1].tolist()
+    chosen = set_cells(message.crossing.blocks, message.questions, people.encoded, 1)[1].tolist()
     sent = {int.from_bytes(each, "little") for each in reports}
     return {"chosen": chosen, "flipped": sorted(sent ^ set(chosen)), "reports": hexed(reports)}

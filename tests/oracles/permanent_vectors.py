@@ -78,7 +78,7 @@ def joint_case(message, person, name):
 
 def cells_case(message, person, most):
     """With the slots of the plan, and with fewer, as if the first draws did not fit."""
-    chosen = set_cells(message.questions, person.encoded, 1)[1].tolist()
+    chosen = set_cells(message.crossing.blocks, message.questions, person.encoded, 1)[1].tolist()
     said = named(message, message.noise), message.ids, chosen, message.record_bits
 
     def drawn(places):

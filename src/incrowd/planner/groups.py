@@ -32,12 +32,14 @@ COPY_POINTS = 48
 class Grouping(NamedTuple):
     """Messages, what each of them gets, and the inflation that the large-N limit promises.
 
-    cells: which of them are messages of cells; the others are joint reports.
+    cells: which of them are messages of cells; the others are joint reports. parities: the numbers
+    of those whose cells are the parities of all pairs.
     """
 
     groups: tuple[tuple[str, ...], ...]
     cells: tuple[bool, ...]
     allocation: Allocation
+    parities: frozenset[int] = frozenset()
 
     @property
     def fits(self) -> bool:
