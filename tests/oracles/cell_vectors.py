@@ -43,7 +43,7 @@ def cells_person(number, answers):
         stream = Recorded(f"cells {number}/{at}")
         made = randomize_message(CELLS_PLAN, message, people, stream)
         case = cells_case(message, people, [each.tobytes() for each in made])
-        says = wire.cells([known[id] for id in message.ids], answers)
+        says = wire.cells([known[id] for id in message.ids], answers, message.parities)
         found.append({"says": [says[cell] for cell in case["chosen"]]} | case)
     return {"answers": answers, "messages": found}
 

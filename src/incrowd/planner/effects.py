@@ -61,6 +61,16 @@ def footprint(variables: Sequence[Variable]) -> Footprint:
     return Footprint(joint, 2, 1)
 
 
+def best_ratio(variables: int) -> float:
+    """By which single bits should leak more than the parities of as many variables.
+
+    The cells of a pair have the noise variance (2 v / ratio + v) / 4, v that of a parity. D
+    variables that change leak D (K - D + ratio), most at D = (K + ratio) / 2 if that need not be
+    whole. The product of both is least where ratio (ratio + 1) = K.
+    """
+    return (math.sqrt(1 + 4 * variables) - 1) / 2
+
+
 def parities_footprint(variables: int) -> Footprint:
     """The bits of the parities of all pairs of variables with two answers each."""
     most = variables**2 // 4

@@ -8,7 +8,6 @@ Proof: docs/mathematics.md#parities.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -19,7 +18,14 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
 from incrowd.planner.cell_search import CLOSE_ENOUGH, GAIN, RANK, Candidate, SearchTask, search
-from incrowd.planner.effects import Ids, Variable, excess_alone, footprint, parities_footprint
+from incrowd.planner.effects import (
+    Ids,
+    Variable,
+    best_ratio,
+    excess_alone,
+    footprint,
+    parities_footprint,
+)
 from incrowd.planner.leak_shares import Use, Vector, log_odds, smallest_excess
 
 TWO = Variable(2)
@@ -28,11 +34,7 @@ CERTAIN = 5  # from which on no cells are as precise, if all pairs are wanted
 
 
 class Clique(NamedTuple):
-    """Variables with two answers each. ratio: by which a single bit leaks more than a parity.
-
-    The cells of a pair have the noise variance (2 v / ratio + v) / 4, v that of a parity, and the
-    worst D of K is (K + ratio) / 2 if it need not be whole: their product is least here.
-    """
+    """Variables with two answers each. ratio: by which a single bit leaks more than a parity."""
 
     ids: Ids
     ratio: float
@@ -40,7 +42,7 @@ class Clique(NamedTuple):
     @classmethod
     def of(cls, ids: Ids) -> Clique:
         """With the best ratio."""
-        return cls(ids, (math.sqrt(1 + 4 * len(ids)) - 1) / 2)
+        return cls(ids, best_ratio(len(ids)))
 
     def worst(self, parity: float, single: float) -> float:
         """The largest sum over bits that change, if a changed bit of either kind costs so much."""

@@ -24,8 +24,8 @@ from incrowd.survey.crossings import (
     Crossing,
     crossing,
     crossing_problem,
-    parities,
     parities_problem,
+    parities_record,
 )
 from incrowd.survey.questions import Question
 
@@ -173,7 +173,7 @@ class Cells(_Message):
     @property
     def crossing(self) -> Crossing:
         """The cells, and the records made of them."""
-        return parities(self.questions) if self.parities else crossing(self.questions)
+        return parities_record(self.questions) if self.parities else crossing(self.questions)
 
     @property
     def noise(self) -> BitFlip:

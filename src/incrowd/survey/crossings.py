@@ -100,7 +100,7 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
 
 
 @lru_cache(maxsize=256)
-def parities(questions: tuple[AnyQuestion, ...]) -> Crossing:
+def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
     """A bit for each pair of questions with two answers each, set if the answers differ, in the
     order of `itertools.combinations`. Who gives the second answer to k of K questions sets
     k (K - k) bits, and a record that differs in D answers differs in D (K - D) bits."""
