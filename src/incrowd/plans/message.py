@@ -192,7 +192,9 @@ class Cells(_Message):
 
     @property
     def reports_each(self) -> float:
-        """About how many reports a person sends."""
+        """About how many reports a person sends; of parities, if all answers are equally common."""
+        if self.parities:
+            return self.record_bits / 2
         return self.crossing.most + self.record_bits * self.noise.q
 
     @property
