@@ -55,7 +55,7 @@ def certify(analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float) -
     if by.shuffled:
         check_crowd(crowd)
     check_epsilon(epsilon)
-    possible = alternatives(sent)
+    possible = tuple(dict.fromkeys(alternatives(sent)))
     cost = redraw_cost(by, possible[0], crowd)
     certificates = (by.certificate(s, crowd, max(epsilon - cost, 0.0)) for s in possible)
     delta, worst, least = max(certificates, key=lambda found: found.delta.upper)

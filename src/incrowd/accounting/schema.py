@@ -125,7 +125,8 @@ def _together(one: Counts, other: Counts) -> Counts:
 class Alternatives:
     """What one person sends, where it depends on which of her answers change what they show in.
 
-    Her change shows in what one of these lists, at least one of them; a promise has to hold for all
+    Her change shows in no more than one of these; a promise has to hold for all. Two can be equal,
+    as for equal noise: the same places are for the same changes whatever the noise
     (docs/mathematics.md#parities).
     """
 
@@ -134,7 +135,7 @@ class Alternatives:
     def also(self, other: AnySent) -> Alternatives:
         """Both; which of her answers change here says nothing of which change there."""
         pairs = product(self.each, alternatives(other))
-        return Alternatives(tuple(dict.fromkeys(one.also(two) for one, two in pairs)))
+        return Alternatives(tuple(one.also(two) for one, two in pairs))
 
     @property
     def local_epsilon(self) -> float:

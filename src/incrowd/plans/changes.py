@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from incrowd.plans.message import Cells, Message
 
-MOST = 256  # ways in which all messages together can differ; more are counted as fewer worse ones
+MOST = 24  # ways in which all messages together can differ; more are counted as fewer worse ones
 
 
 class Family(NamedTuple):
