@@ -17,8 +17,6 @@ import incrowd
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Alternatives, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.plans import Cells
-from incrowd.plans.changes import families
 from incrowd.planner.sent import sent, sent_by
 from tests.accounting.test_cells import count_law
 from tests.plans.test_changes import messages_of, survey_of

@@ -212,10 +212,11 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
         i for i, source in enumerate(sources) if not source.whole or {*source.questions} <= {*ids}
     ]
     margins = [_Margin.of(sources[i], ids, shape, exclusive) for i in telling]
-    weights = np.array([margin.weights for margin in margins])
+    each = (2,) * len(ids)
+    weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
     if all(exclusive):
-        weights.reshape(len(weights), -1)[:, 0] = 0  # the sum is known
+        weights[:, *(0,) * len(ids)] = 0  # the sum is known
     totals = weights.sum(axis=0)
     if np.count_nonzero(totals) < wanted:  # of its effects some is told by no source
         raise _untold(ids)
