@@ -18,8 +18,8 @@ from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Alternatives, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.sent import sent, sent_by
-from tests.accounting.test_cells import count_law
-from tests.plans.test_changes import messages_of, survey_of
+from tests.oracles.parities import messages_of, survey_of
+from tests.oracles.published import count_law
 
 
 def record(answers):

@@ -10,7 +10,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.cells import CellCounts, CellsReading, expected_cells, planned_noise
 from incrowd.estimation.interactions import Source, combined, single_bit
 from incrowd.plans import Cells
-from tests.plans.test_changes import messages_of, survey_of
+from tests.oracles.parities import messages_of, survey_of
 
 CELLS = list(itertools.product((0, 1), repeat=2))
 

@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from incrowd.errors import IncrowdError, TableError
+from incrowd.errors import TableError
 from incrowd.estimation.covariance import check_cells
 
 Ids = tuple[str, ...]
@@ -216,10 +216,11 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
     if all(exclusive):
-        weights[:, *(0,) * len(ids)] = 0  # the sum is known
+        weights.reshape(len(margins), 2 ** len(ids))[:, 0] = 0  # the sum is known
     totals = weights.sum(axis=0)
     if np.count_nonzero(totals) < wanted:  # of its effects some is told by no source
-        raise _untold(ids)
+        allowed = "no message holds all of them; ask for what travels together"
+        raise TableError.of("table", ",".join(ids), allowed)
     parts = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     effects = np.zeros(shape)
     for part, margin in zip(parts, margins, strict=True):
@@ -240,22 +241,15 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
 
 
 def _axes(sources: Sequence[Source], ids: Ids) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """The shape of a table, and of each axis whether it is exclusive. Raises TableError for a
-    question of no source."""
+    """The shape of a table, and of each axis whether it is exclusive; of a question of no source
+    whatever."""
     axes = {
         id: axis
         for source in sources
         for id, *axis in zip(source.questions, source.shares.shape, source.exclusive, strict=True)
     }
-    if not set(ids) <= axes.keys():
-        raise _untold(ids)
-    sizes, kinds = zip(*(axes[id] for id in ids), strict=True)
+    sizes, kinds = zip(*(axes.get(id, (2, True)) for id in ids), strict=True)
     return sizes, kinds
-
-
-def _untold(ids: Ids) -> IncrowdError:
-    allowed = "no message holds all of them; ask for what travels together"
-    return TableError.of("table", ",".join(ids), allowed)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from incrowd.planner.leak_shares import Use, Vector, log_odds, smallest_excess
 
 TWO = Variable(2)
 FEWEST = 3  # variables, below which parities leak what cells do
-CERTAIN = 5  # from which on no cells are as precise, if all pairs are wanted
+CERTAIN = 5  # variables, from which on cells of all pairs have at least this excess more
+SHARPER = 1.15  # times that of parities, as the search for cells finds: 1.16, then 1.25 for 8
 
 
 class Clique(NamedTuple):
@@ -59,13 +60,19 @@ def candidates(problem: SearchTask) -> tuple[Candidate, ...]:
     close to the best. None, if nothing that was tried keeps the limits."""
     cliques = _cliques(problem)
     by_parities = _with_parities(problem, cliques)
-    if by_parities and _all_pairs(problem, cliques):
-        capped = by_parities[0].use.leak < problem.limits.leak * (1 - GAIN)
-        if not capped and all(len(clique.ids) >= CERTAIN for clique in cliques):
-            return by_parities
+    if by_parities and _all_pairs(problem, cliques) and not _cells_may_do(problem, by_parities[0]):
+        return by_parities
     found = sorted((*search(problem)[:1], *by_parities), key=RANK)
     near = [c for c in found if 1 + c.excess <= CLOSE_ENOUGH * (1 + found[0].excess)]
     return tuple(sorted(near, key=lambda candidate: candidate.use.reports)[:1])
+
+
+def _cells_may_do(problem: SearchTask, found: Candidate) -> bool:
+    """Whether cells can be close to parities of all pairs, or better where more than the leak
+    limits both."""
+    capped = found.use.leak < problem.limits.leak * (1 - GAIN)
+    few = min(map(len, found.messages[: found.parities])) < CERTAIN
+    return capped or few or 1 + SHARPER * found.excess <= CLOSE_ENOUGH * (1 + found.excess)
 
 
 def _cliques(problem: SearchTask) -> list[Clique]:
