@@ -9,7 +9,7 @@ says the same.
 import itertools
 import math
 from collections import Counter
-from functools import cache, reduce
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from incrowd.accounting.certificates import certify
 from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.sent import sent_by
-from tests.oracles.published import Published, answers, cells_of
+from tests.oracles.published import Published, answers, cells_of, count_law
 
 A = {"id": "a", "type": "yesno"}
 B = {"id": "b", "type": "yesno"}
@@ -31,15 +31,6 @@ FEW = {"id": "few", "type": "multi", "options": ["u", "v"], "at_most": 1, "optio
 
 
 # --- the truth -----------------------------------------------------------------------------------
-
-
-@cache
-def count_law(ones, people, q):
-    """The law of how many of so many people send a cell that `ones` of them are in."""
-    law = np.ones(1)
-    for person in range(people):
-        law = np.convolve(law, [q, 1 - q] if person < ones else [1 - q, q])
-    return law
 
 
 def records(questions, tables):

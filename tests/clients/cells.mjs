@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 
 const client = await import(process.argv[2])
 const { plan, message, answers, people } = JSON.parse(readFileSync(0))
-const bits = Math.min(client.cellCount(client.questionsOf(plan, plan.messages[message])), 16)
+const bits = Math.min(client.cellCount(client.questionsOf(plan, plan.messages[message]), plan.messages[message].parities), 16)
 const cells = {}
 const sets = new Array(2 ** bits).fill(0)
 

@@ -19,6 +19,7 @@ from tests.oracles.recorded import fixed
 
 RARE = 1e-6  # a p-value below rejects a law: the rate of false alarms of each test
 TABLE, SEVERAL = 0, 1  # messages: 8 exclusive cells; options of a `multi`, crossed, and "any"
+PARITIES = 9  # of three questions
 SIZES = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 PERSON = 0
 FLIPPED = "set.delete(flip) || set.add(flip)"
@@ -35,8 +36,12 @@ def likely(message):
     asked = CELLS_PLAN.content["messages"][message]
     questions = [known[id] for id in asked["questions"]]
     q = asked["noise_numerator"] / 2**32
-    held = wire.cells(questions, CELLS[PERSON])
-    return np.array([1 - q if cell in held else q for cell in range(wire.cell_count(questions))])
+    parities = asked.get("parities", False)
+    held, count = (
+        wire.cells(questions, CELLS[PERSON], parities),
+        wire.cell_count(questions, parities),
+    )
+    return np.array([1 - q if cell in held else q for cell in range(count)])
 
 
 def of_node(javascript, message, people):
@@ -74,7 +79,7 @@ def of_sets(counts, message, people):
 
 
 @pytest.mark.parametrize("people", SIZES)
-@pytest.mark.parametrize("message", [TABLE, SEVERAL])
+@pytest.mark.parametrize("message", [TABLE, SEVERAL, PARITIES])
 def test_both_clients_draw_the_law(javascript, message, people):
     node, sets = of_node(javascript, message, people)
     python = of_python(message, people)

@@ -9,6 +9,7 @@ import pytest
 from incrowd.encoding.people import People
 from incrowd.encoding.records import set_cells
 from incrowd.survey import Survey
+from incrowd.survey.crossings import crossing, parities_record
 
 PEOPLE = 400
 QUESTIONS = {
@@ -111,14 +112,38 @@ def test_each_person_is_in_the_cells_that_a_loop_gives(ids, answers):
     raw = {"name": "s", "crowd": PEOPLE, "privacy": {"epsilon": 1.0}, "question": asked}
     survey = Survey.of(raw)
     people = People.of(survey, pa.table({id: [one[id] for one in answers] for id in QUESTIONS}))
-    rows, numbers = set_cells([survey.question(id) for id in ids], people.encoded, PEOPLE)
+    questions = [survey.question(id) for id in ids]
+    blocks = crossing(tuple(questions)).blocks
+    rows, numbers = set_cells(blocks, questions, people.encoded, PEOPLE)
     assert list(zip(rows.tolist(), numbers.tolist(), strict=True)) == slowly(ids, answers)
     assert rows.dtype == numbers.dtype == np.int64
+
+
+@pytest.mark.parametrize("ids", [["a", "below"], ["below", "a", "two"], ["two", "below", "a"]])
+def test_parities_say_who_gave_exactly_one_of_two_second_answers(ids, answers):
+    asked = [{"id": id} | kind for id, kind in QUESTIONS.items()]
+    asked += [{"id": "two", "type": "choice", "options": ["x", "y"]}]
+    survey = Survey.of({"name": "s", "crowd": 9, "privacy": {"epsilon": 1.0}, "question": asked})
+    told = [one | {"two": "yx"[i % 2]} for i, one in enumerate(answers)]
+    columns = {id: [one[id] for one in told] for id in survey.closed([q["id"] for q in asked])}
+    people = People.of(survey, pa.table(columns))
+    second = {"a": "yes", "two": "y"}
+    expected = []
+    for row, says in enumerate(told):
+        gave = [float(says[id]) >= 1 if id == "below" else says[id] == second[id] for id in ids]
+        pairs = enumerate(itertools.combinations(gave, 2))
+        expected += [(row, number) for number, (one, other) in pairs if one != other]
+    questions = tuple(survey.question(id) for id in ids)
+    rows, numbers = set_cells(parities_record(questions).blocks, questions, people.encoded, PEOPLE)
+    assert list(zip(rows.tolist(), numbers.tolist(), strict=True)) == expected
+    assert len(expected) > 50
 
 
 def test_nobody_has_no_cells():
     asked = [{"id": "a", "type": "yesno"}]
     survey = Survey.of({"name": "s", "crowd": 9, "privacy": {"epsilon": 1.0}, "question": asked})
     people = People.of(survey, pa.table({"a": ["no"] * 3}))
-    rows, numbers = set_cells(survey.questions, people.encoded, 3)
+    rows, numbers = set_cells(
+        crossing(survey.questions).blocks, survey.questions, people.encoded, 3
+    )
     assert rows.size == numbers.size == 0

@@ -175,13 +175,13 @@ def test_one_report_moves_a_cell_by_the_largest_coefficient(survey):
 def test_a_single_bit_is_its_two_cells():
     """Alone it is the bit itself: its share, its variance, and all that a report in it moves; twice
     the variance of each cell would be four times that of the bit if the sum were not known."""
-    table = combined([single_bit("a", 0.3, 0.01, 5.0, 0.002)], ("a",))
+    table = combined([single_bit(("a",), 0.3, 0.01, 5.0, 0.002)], ("a",))
     assert table.shares == pytest.approx([0.7, 0.3])
     assert table.noise_variance == pytest.approx(0.01)
     assert table.covariance_with(table) == pytest.approx(np.array([[0.01, -0.01], [-0.01, 0.01]]))
     assert table.shifts == pytest.approx((0.002,))
     crossed = Source(("a", "b"), (True, True), np.full((2, 3), 1 / 6), 0.02, 1 / 0.02)
-    both = combined([single_bit("a", 0.3, 0.01, 1 / 0.01), crossed], ("a",))
+    both = combined([single_bit(("a",), 0.3, 0.01, 1 / 0.01), crossed], ("a",))
     margin = 3 * 0.02 / 2  # of the crossed table: three cells, halved by the known sum
     assert both.noise_variance == pytest.approx(1 / (1 / 0.01 + 1 / margin))
     assert both.shares[1] == pytest.approx((0.3 / 0.01 + 0.5 / margin) / (1 / 0.01 + 1 / margin))
@@ -197,7 +197,7 @@ def test_all_pairs_of_yes_no_questions_have_the_variance_of_the_closed_form(ques
 
 def test_a_large_table_needs_no_matrix_and_a_table_that_no_message_holds_is_refused():
     large = Source(("a", "b"), (True, True), np.full((400, 250), 1e-5), 1.0, 1.0)
-    table = combined([large, single_bit("c", 0.5, 1.0, 1.0)], ("b", "a"))
+    table = combined([large, single_bit(("c",), 0.5, 1.0, 1.0)], ("b", "a"))
     assert table.noise_variance == pytest.approx(1 - 1e-5)
     with pytest.raises(TableError, match="100,000 cells"):
         table.covariance_with(table)

@@ -35,6 +35,13 @@ def cells(*questions):
     return lambda _: survey(*questions, message=[crossed])
 
 
+def parities(message, bits=("a", "b")):
+    """A survey of parities beside single bits, and of one question more."""
+    cells = [{"questions": [id], "cells": True} for id in bits]
+    asked = [YESNO, B, options(3, id="c")]
+    return lambda _: survey(*asked, message=[message, *cells, {"questions": ["a", "b", "c"]}])
+
+
 def load(text):
     return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
 
@@ -140,6 +147,14 @@ CASES = {
     ),
     "cells of memoised and other questions": cells(YESNO, REMEMBERED),
     "cells of what is drawn once and other questions": cells(YESNO, ONCE),
+    "parities that are no cells": parities({"questions": ["a", "b"], "parities": True}),
+    "parities of one question": parities({"questions": ["a"], "cells": True, "parities": True}),
+    "parities of three answers": parities(
+        {"questions": ["a", "c"], "cells": True, "parities": True}
+    ),
+    "parities of what no cells tell": parities(
+        {"questions": ["a", "b"], "cells": True, "parities": True}, bits=()
+    ),
     "more cells than can be numbered": cells(*[options(900, id=f"c{n}") for n in range(4)]),
     "cells in copies": lambda _: survey(message=[{"questions": ["a"], "cells": True, "copies": 2}]),
     "a joint report of too many options": lambda _: survey(

@@ -43,13 +43,13 @@ def cells_person(number, answers):
         stream = Recorded(f"cells {number}/{at}")
         made = randomize_message(CELLS_PLAN, message, people, stream)
         case = cells_case(message, people, [each.tobytes() for each in made])
-        says = wire.cells([known[id] for id in message.ids], answers)
+        says = wire.cells([known[id] for id in message.ids], answers, message.parities)
         found.append({"says": [says[cell] for cell in case["chosen"]]} | case)
     return {"answers": answers, "messages": found}
 
 
 def cells_case(message, people, reports):
     """The cells that a person is in, those that the noise flipped, and what is sent."""
-    chosen = set_cells(message.questions, people.encoded, 1)[1].tolist()
+    chosen = set_cells(message.crossing.blocks, message.questions, people.encoded, 1)[1].tolist()
     sent = {int.from_bytes(each, "little") for each in reports}
     return {"chosen": chosen, "flipped": sorted(sent ^ set(chosen)), "reports": hexed(reports)}

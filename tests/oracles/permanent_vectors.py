@@ -17,10 +17,11 @@ PERMANENT_PLAN = Plan.load(VECTORS / "permanent-plan.json")
 PERMANENT_KEY = DeviceKey(fixed("device of permanent sets"))
 ANSWERS = [
     {"old": "yes", "crashed": "no", "browser": "Größe", "weekly": "yes", "site": "s07",
-     "tools": "t12;t03;t31"},
+     "tools": "t12;t03;t31", "restarted": "yes"},
     {"old": "no", "crashed": "yes", "browser": None, "weekly": "no", "site": "s00",
-     "tools": "none"},
-    {"old": "no", "crashed": "yes", "browser": "b", "weekly": "yes", "site": "s29", "tools": None},
+     "tools": "none", "restarted": "no"},
+    {"old": "no", "crashed": "yes", "browser": "b", "weekly": "yes", "site": "s29", "tools": None,
+     "restarted": "yes"},
 ]  # fmt: skip
 FEWER = (1, 2)  # set bits less than in the first draw: what has to be drawn again
 
@@ -78,7 +79,7 @@ def joint_case(message, person, name):
 
 def cells_case(message, person, most):
     """With the slots of the plan, and with fewer, as if the first draws did not fit."""
-    chosen = set_cells(message.questions, person.encoded, 1)[1].tolist()
+    chosen = set_cells(message.crossing.blocks, message.questions, person.encoded, 1)[1].tolist()
     said = named(message, message.noise), message.ids, chosen, message.record_bits
 
     def drawn(places):

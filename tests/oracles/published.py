@@ -8,7 +8,7 @@ rounds but for what a device remembers.
 """
 
 import math
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
@@ -260,3 +260,12 @@ class Published:
                 excess = np.maximum(row - factor * joint, 0.0).sum(axis=1)
                 worst = max(worst, float(excess.max()))
         return worst
+
+
+@cache
+def count_law(ones, people, q):
+    """The law of how many of so many people send a cell that `ones` of them are in."""
+    law = np.ones(1)
+    for person in range(people):
+        law = np.convolve(law, [q, 1 - q] if person < ones else [1 - q, q])
+    return law

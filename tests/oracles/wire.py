@@ -156,7 +156,7 @@ def sent_bits(content, message):
     known = {each["id"]: each for each in content["plan"]["survey"]["question"]}
     questions = [known[id] for id in message["questions"]]
     if message["cells"]:
-        return len(f"{cell_count(questions) - 1:b}")
+        return len(f"{cell_count(questions, message.get('parities', False)) - 1:b}")
     return sum(map(question_bits, questions))
 
 
@@ -280,14 +280,24 @@ def is_bit(questions):
     return not more and not several and len(axis(question)) == 2
 
 
-def cell_count(questions):
+def cell_count(questions, parities=False):
+    if parities:
+        return math.comb(len(questions), 2)
     if is_bit(questions):
         return 1
     return sum(math.prod(len(axis(q)) for q in table) for table in crossed(questions))
 
 
-def cells(questions, answers):
-    """The cells that a person is in: by number, the answers that it says."""
+def cells(questions, answers, parities=False):
+    """The cells that a person is in: by number, the answers that it says. Of parities the second
+    answers to two questions, of which she gave exactly one."""
+    if parities:
+        pairs, given = itertools.combinations(questions, 2), {}
+        for number, pair in enumerate(pairs):
+            second = {q["id"]: axis(q)[1] for q in pair}
+            said = [chosen(q, answers[q["id"]]) == [second[q["id"]]] for q in pair]
+            given |= {number: second} if said[0] ^ said[1] else {}
+        return given
     if is_bit(questions):
         [question] = questions
         yes = chosen(question, answers[question["id"]])[0] == axis(question)[1]

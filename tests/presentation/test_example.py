@@ -75,6 +75,22 @@ class TestExample:
         assert [example.questions for example in examples(plan)] == [("a",), ("c",)]
         assert examples(plan) == examples(plan)
 
+    def test_pieces_of_parities(self):
+        """A piece says that exactly one of two answers was given; the invented one is another."""
+        ids = ["a", "b", "c", "d"]
+        pairs = {"questions": ids, "cells": True, "parities": True}
+        bits = [{"questions": [id], "cells": True} for id in ids]
+        plan = local_plan(*map(yes_no_question, ids), message=[pairs, *bits])
+        parities = examples(plan)[0]
+        assert (parities.questions, parities.answers) == (("a", "b"), ("yes", "yes"))
+        assert parities.record == "“either a yes or b yes, not both”"
+        pattern = (
+            r", and ([0-9.]+) invented pieces such as “either ([a-d]) yes or ([a-d]) yes, not both”"
+        )
+        found = re.fullmatch(re.escape(parities.record) + pattern, parities.report)
+        assert float(found[1]) == pytest.approx(5 * plan.messages[0].noise.q, rel=0.05)
+        assert found[2] < found[3] and (found[2], found[3]) != ("a", "b")
+
     def test_pieces_of_cells(self):
         """A piece says the answers to all questions of its message; a lone "no" sends nothing."""
         plan = local_plan(

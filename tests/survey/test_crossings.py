@@ -11,7 +11,14 @@ import pytest
 import incrowd
 from incrowd.errors import SurveyError
 from incrowd.survey import Choice, Multi, Number, Text, YesNo
-from incrowd.survey.crossings import NONE_CHOSEN, cell_answers, crossing, crossing_problem
+from incrowd.survey.crossings import (
+    NONE_CHOSEN,
+    cell_answers,
+    crossing,
+    crossing_problem,
+    parities_problem,
+    parities_record,
+)
 
 A = YesNo(id="a")
 OLD = YesNo(id="old", optional=True)
@@ -222,3 +229,48 @@ def test_a_survey_without_cells_is_written_as_before():
     joint = survey(A, C, message=[{"questions": ["a", "c"], "cells": False}])
     assert "cells" not in joint.model_dump_json(by_alias=True)
     assert joint == survey(A, C, message=[{"questions": ["a", "c"]}])
+
+
+# --- parities ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_every_record_of_parities(count):
+    """In how many bits two of them differ, and how many each sets, by listing all answers."""
+    found = parities_record(tuple(YesNo(id=f"q{i}") for i in range(count)))
+    pairs = list(itertools.combinations(range(count), 2))
+    assert [block.questions for block in found.blocks] == [(f"q{i}", f"q{j}") for i, j in pairs]
+    assert [block.first for block in found.blocks] == list(range(len(pairs)))
+    assert found.cells == len(pairs)
+    records = {
+        tuple(answers[i] != answers[j] for i, j in pairs)
+        for answers in itertools.product((False, True), repeat=count)
+    }
+    ones = [sum(record) for record in records]
+    assert (found.fewest, found.most) == (min(ones), max(ones))
+    apart = [
+        sum(a != b for a, b in zip(*two, strict=True))
+        for two in itertools.product(records, repeat=2)
+    ]
+    assert found.distance == max(apart)
+
+
+@pytest.mark.parametrize("asked", [[A, TWO], [BELOW, A, TWO]])
+def test_questions_with_two_answers_have_parities(asked):
+    assert not parities_problem(asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ([A], "no pairs"),
+        ([A, C], "'c' does not have exactly two answers"),
+        ([OLD, A], "'old' does not"),
+        ([A, ALL], "'all' does not"),
+        ([A, Text(id="t", block=16, cohorts=4)], "'t' does not"),
+        ([A, YesNo(id="once", memoised=True)], "all of its questions are memoised, or none"),
+        ([A, TWO, YesNo(id="open", open=True)], "'open' is open"),
+    ],
+)
+def test_others_have_none(asked, why):
+    assert why in parities_problem(asked)

@@ -136,8 +136,8 @@ function areSlots(plan: Plan, slots: readonly number[]): boolean {
   const right = together.every((pool, i) => {
     const fixed = total(pool.filter(({ cells }) => !cells).map(({ copies }) => copies))
     const sets = pool.filter(({ cells }) => cells).map((message) => {
-      const questions = questionsOf(plan, message)
-      return { most: mostCells(questions), cells: cellCount(questions), q: message.noise_numerator! / 2 ** 32 }
+      const [questions, parities] = [questionsOf(plan, message), message.parities]
+      return { most: mostCells(questions, parities), cells: cellCount(questions, parities), q: message.noise_numerator! / 2 ** 32 }
     })
     if (!sets.length) return slots[i] === fixed
     return isCount(slots[i], fixed + 1) && fewestSlots(slots[i] - fixed, sets, chance)

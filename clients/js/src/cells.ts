@@ -35,20 +35,37 @@ export const haveCells = (questions: Question[]): boolean =>
   questions.filter(allowsSeveral).length < 2 &&
   combinations(questions) <= MOST_CELLS
 
-export const cellCount = (questions: Question[]): number =>
-  isSingle(questions) ? 1 : combinations(questions) + (hasAny(questions) ? combinations(others(questions)) : 0)
+/** Whether some questions have a bit for each pair, set if exactly one of both has its second answer. */
+export const haveParities = (questions: Question[]): boolean =>
+  questions.length > 1 && questions.every((question) => haveCells([questions[0], question]) && isSingle([question]))
 
-/** How many cells one person is in at most. */
-export const mostCells = (questions: Question[]): number =>
-  (questions.find(allowsSeveral)?.at_most ?? 1) + Number(hasAny(questions))
+/** All pairs, in the order of the numbers of their bits. */
+const pairsOf = (questions: Question[]): Question[][] =>
+  questions.flatMap((one, i) => questions.slice(i + 1).map((other) => [one, other]))
+
+/** How many bits a record has; parities: a bit for each pair of questions. */
+export const cellCount = (questions: Question[], parities = false): number =>
+  parities
+    ? pairsOf(questions).length
+    : isSingle(questions)
+      ? 1
+      : combinations(questions) + (hasAny(questions) ? combinations(others(questions)) : 0)
+
+/** How many cells one person is in at most; how many parities of hers are set. */
+export const mostCells = (questions: Question[], parities = false): number =>
+  parities
+    ? questions.length ** 2 >> 2
+    : (questions.find(allowsSeveral)?.at_most ?? 1) + Number(hasAny(questions))
 
 /** The numbers of the cells that a person is in: of the answers, the last question's run fastest. */
-export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>): number[] {
+export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>, parities = false): number[] {
   const places = (question: Question): number[] => {
     const set = encoded.get(question.id) as number[]
     if (allowsSeveral(question)) return set
     return [bitsOf(question) === 1 ? set.length : (set[0] ?? cellAnswers(question).length - 1)]
   }
+  if (parities)
+    return pairsOf(questions).flatMap(([one, other], at) => (places(one)[0] !== places(other)[0] ? [at] : []))
   if (isSingle(questions)) return places(questions[0])[0] ? [0] : []
   const numbers = (axes: Question[]): number[] =>
     axes.reduce(
@@ -59,8 +76,12 @@ export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Enco
   return [...numbers(questions), ...any]
 }
 
-/** What a cell says: an answer to each of its questions. A cell "any" has none to the one that allows several. */
-export function saidByCell(questions: Question[], cell: number): { question: string; answers: [string] }[] {
+/**
+ * What a cell says: an answer to each of its questions. A cell "any" has none to the one that allows several. A parity
+ * says that exactly one of two answers was given.
+ */
+export function saidByCell(questions: Question[], cell: number, parities = false): { question: string; answers: [string] }[] {
+  if (parities) return pairsOf(questions)[cell].flatMap((question) => saidByCell([question], 0))
   if (isSingle(questions)) return [{ question: questions[0].id, answers: [cellAnswers(questions[0])[1]] }]
   const options = combinations(questions)
   let rest = cell % options

@@ -2,7 +2,7 @@ import type { Survey } from "./bundle.js"
 import { cellsOf, saidByCell } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
 import { keptKey } from "./permanent.js"
-import { questionsOf } from "./plan.js"
+import { questionsOf, type Message } from "./plan.js"
 import { answersOf, bitsOf, cohortBits, type Question } from "./questions.js"
 import { systemWords } from "./random.js"
 import { reportsOf } from "./reports.js"
@@ -13,6 +13,8 @@ export interface Said {
   readonly answers: readonly string[]
   /** Of a cell: whether chance alone sent it, and no answer of this person. */
   readonly invented?: boolean
+  /** Of a piece with two answers: exactly one of them was given. */
+  readonly either?: boolean
 }
 
 /**
@@ -27,15 +29,16 @@ export async function drawExample({ bundle: { plan } }: Survey, answers: Answers
   for (const message of plan.messages) {
     const questions = questionsOf(plan, message)
     const reports = await reportsOf(plan, message, encoded, systemWords, key)
-    const chosen = message.cells ? cellsOf(questions, encoded) : []
-    shown.push(reports.map((report) => (message.cells ? pieceSaid(questions, chosen, report) : saidBy(questions, report))))
+    const chosen = message.cells ? cellsOf(questions, encoded, message.parities) : []
+    shown.push(reports.map((report) => (message.cells ? pieceSaid(message, questions, chosen, report) : saidBy(questions, report))))
   }
   return shown
 }
 
-function pieceSaid(questions: Question[], chosen: number[], report: Uint8Array): Said[] {
+function pieceSaid({ parities }: Message, questions: Question[], chosen: number[], report: Uint8Array): Said[] {
   const cell = report.reduceRight((number, byte) => number * 256 + byte, 0)
-  return saidByCell(questions, cell).map((said) => ({ ...said, invented: !chosen.includes(cell) }))
+  const piece = { invented: !chosen.includes(cell), either: !!parities }
+  return saidByCell(questions, cell, parities).map((said) => ({ ...said, ...piece }))
 }
 
 function saidBy(questions: Question[], report: Uint8Array): Said[] {

@@ -52,7 +52,8 @@ const done = <T>(request: IDBRequest<T>): Promise<T> =>
 /** What names a series of reports that repeat each other's permanent responses. */
 export function seriesOf(plan: Plan, message: Message, numerator: number): string {
   const questions = questionsOf(plan, message).map((question) => `${question.id}: ${answersOf(question).join(", ")}`)
-  return `${plan.survey.name}, noise ${numerator}, with ${questions.join("; ")}`
+  const pairs = message.parities ? " in pairs" : ""
+  return `${plan.survey.name}, noise ${numerator}, with ${questions.join("; ")}${pairs}`
 }
 
 /** The noise that is drawn once, over 2^32: the first stage of a randomizer, or that of the plan. */

@@ -1,13 +1,17 @@
-import { cellCount, haveCells } from "./cells.js"
+import { cellCount, haveCells, haveParities } from "./cells.js"
 import { refuse } from "./errors.js"
 import { bitsOf, checkQuestion, isMemoised, type Question } from "./questions.js"
 
-/** Questions that travel together in one report, or as the cells of their table. `noise_numerator` is over 2^32. */
+/**
+ * Questions that travel together in one report, or as the cells of their table, or as the parities of all pairs.
+ * `noise_numerator` is over 2^32.
+ */
 export interface Message {
   readonly questions: readonly string[]
   readonly noise_numerator: number | null
   readonly copies: number
   readonly cells: boolean
+  readonly parities?: boolean
 }
 
 /** The plan of a survey, as in a plan file. */
@@ -29,7 +33,7 @@ export const questionsOf = (plan: Plan, message: Message): Question[] =>
 /** The bits of a report: those of all answers, or of the number of a cell. */
 export function reportBits(plan: Plan, message: Message): number {
   const questions = questionsOf(plan, message)
-  if (message.cells) return (cellCount(questions) - 1).toString(2).length
+  if (message.cells) return (cellCount(questions, message.parities) - 1).toString(2).length
   return questions.reduce((bits, question) => bits + bitsOf(question), 0)
 }
 
@@ -54,11 +58,11 @@ export function checkPlan(plan: Plan): void {
 }
 
 /** Whether the questions of a message can travel as it says: a device for each, memoised ones by themselves. */
-function fits(plan: Plan, { questions, noise_numerator: noise, cells, copies }: Message): boolean {
+function fits(plan: Plan, { questions, noise_numerator: noise, cells, copies, parities }: Message): boolean {
   const all = plan.survey.question.filter(({ id }) => questions.includes(id))
   if (all.some(({ open }) => open)) return false
   if (all.some(({ memoised, randomizer, type }) => memoised && (randomizer || copies > 1 || type === "text"))) return false
   const alike = all.every((question) => isMemoised(question) === isMemoised(all[0]))
-  if (cells) return noise !== null && copies === 1 && haveCells(all)
-  return alike && (noise !== null || all.every(({ randomizer }) => randomizer))
+  if (cells) return noise !== null && copies === 1 && (parities ? haveParities(all) : haveCells(all))
+  return !parities && alike && (noise !== null || all.every(({ randomizer }) => randomizer))
 }

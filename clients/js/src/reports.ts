@@ -90,17 +90,17 @@ async function reportsOfCells(
   slots: number,
 ): Promise<Bytes[]> {
   const questions = questionsOf(plan, message)
-  const chosen = cellsOf(questions, encoded)
+  const chosen = cellsOf(questions, encoded, message.parities)
   const noise = message.noise_numerator!
   if (isMemoised(questions[0])) return permanentCells(plan, message, chosen, key!, slots)
-  const flips = await inParts(cellCount(questions), (_, size) => lanesOf(bernoulli(size, noise, draw)))
+  const flips = await inParts(cellCount(questions, message.parities), (_, size) => lanesOf(bernoulli(size, noise, draw)))
   return asReports(plan, message, chosen, flips)
 }
 
 /** The same numbers whenever a device gives these answers: of the first draw that has room. */
 async function permanentCells(plan: Plan, message: Message, chosen: number[], key: CryptoKey, slots: number) {
   const series = seriesOf(plan, message, message.noise_numerator!)
-  const cells = cellCount(questionsOf(plan, message))
+  const cells = cellCount(questionsOf(plan, message), message.parities)
   for (let attempt = 0; ; attempt++) {
     const reports = asReports(plan, message, chosen, await permanentFlips(key, series, message, cells, chosen, attempt))
     if (reports.length <= slots) return reports

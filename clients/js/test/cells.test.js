@@ -24,9 +24,9 @@ given.people.forEach(({ answers, messages }, number) =>
     test(`person ${number}, message ${at}: the cells of the vectors, what they say, and what is sent`, () => {
       const { chosen, says, flipped, reports } = messages[at]
       const questions = questionsOf(plan, message)
-      assert.equal(cellCount(questions), given.counts[at])
-      assert.deepEqual(rising(cellsOf(questions, encodeAll(plan, typedOf(answers), anyEdge))), chosen)
-      const said = chosen.map((cell) => saidByCell(questions, cell).map(({ question, answers }) => [question, answers[0]]))
+      assert.equal(cellCount(questions, message.parities), given.counts[at])
+      assert.deepEqual(rising(cellsOf(questions, encodeAll(plan, typedOf(answers), anyEdge), message.parities)), chosen)
+      const said = chosen.map((cell) => saidByCell(questions, cell, message.parities).map(({ question, answers }) => [question, answers[0]]))
       assert.deepEqual(said.map(Object.fromEntries), says)
       assert.deepEqual(asReports(plan, message, chosen, flipped).map(toHex), reports)
     }),
@@ -71,6 +71,9 @@ for (const [why, change] of Object.entries({
   "of text": question("smokes", { type: "text", block: 16, hashes: 1, cohorts: 4 }),
   "of an open question": question("smokes", { open: true }),
   "of one question that is drawn once and one that is not": question("smokes", { memoised: true }),
+  "that say whether three answers differ": message(9, { questions: ["insured", "hours", "region"] }),
+  "that are pairs of one question": message(9, { questions: ["smokes"] }),
+  "that are pairs in a joint report": message(9, { cells: false }),
   "that are more than 2^32": message(8, { questions: [...plan.messages[8].questions, "insured"] }),
 }))
   test(`cells are refused ${why}`, async () => {

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.gaussian_limit import log_signal
 from incrowd.accounting.redraws import redraw_cost
-from incrowd.accounting.schema import Schema, Sent, as_sent, check_promise
+from incrowd.accounting.schema import AnySent, Schema, Sent, alternatives, as_sent, check_promise
 from incrowd.accounting.search import CLOSE, MIDDLE, Family, smallest
 from incrowd.channels.bit_flip import BitFlip
 
 
 def smallest_noise(
-    analysis: str, family: Family, crowd: int, epsilon: float, delta: float
+    analysis: str,
+    family: Callable[[BitFlip], AnySent | Schema],
+    crowd: int,
+    epsilon: float,
+    delta: float,
 ) -> BitFlip:
     """The smallest noise n / 2^32 for which what is sent gives (epsilon, delta), certified.
 
     family: everything one person sends, for a bit flip; more noise has to give more privacy. The
     same noise on all questions of k reports is
-    `lambda flip: Sent.of(Schema.uniform(domains, flip), k)`. `local` asks for delta = 0.
-    Raises PrivacyError if no noise below 1/2 gives it, saying what is reachable.
+    `lambda flip: Sent.of(Schema.uniform(domains, flip), k)`. `local` asks for delta = 0. Of
+    alternatives the one with the largest signal is calibrated first; that noise mostly does for the
+    others. Raises PrivacyError if no noise below 1/2 gives it, saying what is reachable.
     """
-    by = registered(analysis)
-    cost = redraw_cost(by, as_sent(family(MIDDLE)), crowd)
-    return by.noise(family, crowd, epsilon - cost, delta * math.exp(-cost))
+    by, possible = registered(analysis), alternatives(family(MIDDLE))
+    cost = redraw_cost(by, possible[0], crowd)
+    promise = crowd, epsilon - cost, delta * math.exp(-cost)
+    signals = [log_signal(sent, crowd) for sent in possible]
+    first, *others = sorted(range(len(possible)), key=lambda i: -signals[i])
+
+    def of(i: int) -> Family:
+        return lambda flip: alternatives(family(flip))[i]
+
+    found = by.noise(of(first), *promise)
+    for i in others:
+        if by.bound(as_sent(of(i)(found)), *promise[:2]) > promise[2]:
+            found = max(found, by.noise(of(i), *promise))
+    return found
 
 
 def smallest_noise_for_eta(
@@ -42,12 +60,12 @@ def smallest_noise_for_eta(
     return smallest(family, crowd, epsilon, eta, [(bound, CLOSE)])
 
 
-def smallest_epsilon(analysis: str, sent: Sent | Schema, crowd: int, delta: float) -> float:
+def smallest_epsilon(analysis: str, sent: AnySent | Schema, crowd: int, delta: float) -> float:
     """The smallest epsilon at which the certified delta is at most `delta`, rounded up.
 
     Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
     """
-    by, sent = registered(analysis), as_sent(sent)
+    by, possible = registered(analysis), alternatives(sent)
     check_promise(crowd, 0.0, delta)
-    cost = redraw_cost(by, sent, crowd)
-    return by.epsilon(sent, crowd, delta * math.exp(-cost)) + cost
+    cost = redraw_cost(by, possible[0], crowd)
+    return max(by.epsilon(one, crowd, delta * math.exp(-cost)) for one in possible) + cost

@@ -11,7 +11,15 @@ from incrowd.accounting.analyses.composing import Composing
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS
 from incrowd.accounting.redraws import redraw_cost
-from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
+from incrowd.accounting.schema import (
+    AnySent,
+    Schema,
+    Sent,
+    alternatives,
+    as_sent,
+    check_crowd,
+    check_epsilon,
+)
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
 
@@ -34,8 +42,9 @@ class Certificate:
     by: str
 
 
-def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> Certificate:
-    """delta at epsilon for everything a person sends, each report in a crowd of its own.
+def certify(analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float) -> Certificate:
+    """delta at epsilon for everything a person sends, each report in a crowd of its own; of
+    alternatives the largest.
 
     crowd: honest people, the same number for every report; `local` counts on none. Noise that was
     drawn again is charged (`redraw_cost`). Raises
@@ -46,9 +55,10 @@ def certify(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> C
     if by.shuffled:
         check_crowd(crowd)
     check_epsilon(epsilon)
-    sent = as_sent(sent)
-    cost = redraw_cost(by, sent, crowd)
-    delta, worst, least = by.certificate(sent, crowd, max(epsilon - cost, 0.0))
+    possible = tuple(dict.fromkeys(alternatives(sent)))
+    cost = redraw_cost(by, possible[0], crowd)
+    certificates = (by.certificate(s, crowd, max(epsilon - cost, 0.0)) for s in possible)
+    delta, worst, least = max(certificates, key=lambda found: found.delta.upper)
     if cost:
         upper = delta.upper * math.exp(cost) if epsilon >= cost else 1.0
         delta = Bounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))

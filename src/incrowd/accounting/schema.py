@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 from incrowd.accounting.parts import AnyChannel, Part, check_part
@@ -118,6 +119,36 @@ def _together(one: Counts, other: Counts) -> Counts:
     for schema, copies in one + other:
         counted[schema] += copies
     return tuple(sorted(counted.items(), key=repr))
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """What one person sends, where it depends on which of her answers change what they show in.
+
+    Her change shows in no more than one of these; a promise has to hold for all. Two can be equal,
+    as for equal noise: the same places are for the same changes whatever the noise
+    (docs/mathematics.md#parities).
+    """
+
+    each: tuple[Sent, ...]
+
+    def also(self, other: AnySent) -> Alternatives:
+        """Both; which of her answers change here says nothing of which change there."""
+        pairs = product(self.each, alternatives(other))
+        return Alternatives(tuple(one.also(two) for one, two in pairs))
+
+    @property
+    def local_epsilon(self) -> float:
+        """The local guarantee of everything: the largest of any."""
+        return max(sent.local_epsilon for sent in self.each)
+
+
+AnySent = Sent | Alternatives
+
+
+def alternatives(sent: AnySent | Schema) -> tuple[Sent, ...]:
+    """What a person may send, one for each way in which her answers can change."""
+    return sent.each if isinstance(sent, Alternatives) else (as_sent(sent),)
 
 
 def as_sent(sent: Sent | Schema) -> Sent:

@@ -41,7 +41,7 @@ from incrowd.survey import (
     Text,
     YesNo,
 )
-from incrowd.survey.crossings import cell_answers, crossing, many_answers
+from incrowd.survey.crossings import Block, cell_answers, many_answers
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -132,19 +132,22 @@ def pack(
 
 
 def set_cells(
-    questions: Sequence[AnyQuestion], encoded: Mapping[str, Encoded], rows: int
+    blocks: Sequence[Block],
+    questions: Sequence[AnyQuestion],
+    encoded: Mapping[str, Encoded],
+    rows: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers, int64,
-    sorted by row and then by number."""
+    sorted by row and then by number. blocks: of the cells."""
     several = next((encoded[q.id] for q in questions if many_answers(q)), None)
     one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not many_answers(q)}
     people, numbers = [], []
-    for block in crossing(tuple(questions)).blocks:
+    for block in blocks:
         who = np.arange(rows)
         if several is not None and not block.exclusive:
             who = several.rows
-        if block.shape == (1,):  # a single bit, set for the second answer
-            who = np.flatnonzero(one_each[block.questions[0]])
+        if block.shape == (1,):  # a single bit, set for an odd number of second answers
+            who = np.flatnonzero(sum(one_each[id] for id in block.questions) % 2)
             axes = [np.zeros(len(who), np.int64)]
         else:
             axes = [

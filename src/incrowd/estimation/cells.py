@@ -6,7 +6,7 @@ Proof: docs/mathematics.md#tables-of-cells.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from incrowd.estimation.tables import (
 )
 from incrowd.plans import Cells
 from incrowd.survey import AnyQuestion, Multi
-from incrowd.survey.crossings import cell_answers, many_answers
+from incrowd.survey.crossings import Block, cell_answers, many_answers
 
 Ids = tuple[str, ...]
 
@@ -49,7 +49,7 @@ class CellCounts(NamedTuple):
         for block in self.message.crossing.blocks:
             cells, ids = shares[block.cells], block.questions
             if block.shape == (1,):
-                yield single_bit(ids[0], float(cells[0]), *errors)
+                yield single_bit(ids, float(cells[0]), *errors)
             else:
                 kinds = tuple(id not in several for id in ids)
                 yield Source(ids, kinds, cells.reshape(block.shape), *errors)
@@ -97,14 +97,17 @@ def expected_cells(
         of = np.asarray(shares_of(question))
         nothing = len(cell_answers(question)) > len(of)  # of one option at most none is chosen
         shares[question.id] = np.append(of, 1 - of.sum()) if nothing else of
-    given = [
-        reduce(np.multiply.outer, [shares[id] for id in block.questions]).ravel()
-        for block in message.crossing.blocks
-    ]
-    if message.crossing.blocks[0].shape == (1,):
-        given = [given[0][1:]]
+    given = [_given(block, shares) for block in message.crossing.blocks]
     q, p = message.noise.matrix[1]
     return CellCounts(message, people, people * (q + (p - q) * np.concatenate(given)))
+
+
+def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The shares of people who are in the cells of a block."""
+    if block.shape == (1,):
+        even = math.prod(1 - 2 * float(shares[id][1]) for id in block.questions)
+        return np.array([(1 - even) / 2])
+    return np.asarray(reduce(np.multiply.outer, [shares[id] for id in block.questions]).ravel())
 
 
 def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:

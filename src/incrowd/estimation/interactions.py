@@ -37,7 +37,7 @@ class Source:
     shares: of the people, an axis for each question. exclusive: for each question, whether every
     person gives exactly one of its answers. variance: of the noise of one cell. weight: the inverse
     of the variance that was planned, which does not depend on the reports. report: how far one
-    report moves a cell.
+    report moves a cell. whole: whether it tells the effect of all its questions, and no other.
     """
 
     questions: Ids
@@ -46,19 +46,23 @@ class Source:
     variance: float
     weight: float
     report: float = 0.0
+    whole: bool = False
 
 
 def single_bit(
-    question: str, share: float, variance: float, weight: float, report: float = 0.0
+    questions: Ids, share: float, variance: float, weight: float, report: float = 0.0
 ) -> Source:
-    """A question with two answers of which a single bit tells the second: its two cells.
+    """Questions with two answers each, of which a single bit tells whether an odd number of the
+    second answers is given: a table with the effect of all these questions, and no other.
 
-    share, variance, weight, report: of the bit. The cells 1 - x and x have opposite noise, as if
-    independent noise of twice the variance had been projected on the known sum, which halves it.
-    A report moves both of them, each by as much as the bit.
+    share, variance, weight, report: of the bit. The 2^n cells are 1 +- (2 x - 1) over 2^n, as if
+    independent noise of 4 / 2^n times the variance had been projected on that effect, which leaves
+    1 / 2^n of it. A report moves every cell by 2 / 2^n of what it moves the bit.
     """
-    cells = np.array([1 - share, share])
-    return Source((question,), (True,), cells, 2 * variance, weight / 2, 2 * report)
+    signs = reduce(np.multiply.outer, [np.array([1.0, -1.0])] * len(questions))
+    cells, part = (1 + (1 - 2 * share) * signs) / signs.size, 4 / signs.size
+    kinds = (True,) * len(questions)
+    return Source(questions, kinds, cells, part * variance, weight / part, 2 * report, whole=True)
 
 
 @dataclass(frozen=True)
@@ -200,21 +204,23 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     """The table of some questions by generalized least squares over all sources.
 
     The weight of a source for the effect of S is that of its margin on S: its own, divided by how
-    many cells are summed. Raises TableError if no source holds all questions.
+    many cells are summed. Raises TableError if no source tells some effect.
     """
     ids = tuple(questions)
-    whole = next((source for source in sources if set(ids) <= set(source.questions)), None)
-    if whole is None:
+    shape, exclusive = _axes(sources, ids)
+    telling = [
+        i for i, source in enumerate(sources) if not source.whole or {*source.questions} <= {*ids}
+    ]
+    margins = [_Margin.of(sources[i], ids, shape, exclusive) for i in telling]
+    each = (2,) * len(ids)
+    weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
+    wanted = 2 ** sum(exclusive) - all(exclusive)
+    if all(exclusive):
+        weights.reshape(len(margins), 2 ** len(ids))[:, 0] = 0  # the sum is known
+    totals = weights.sum(axis=0)
+    if np.count_nonzero(totals) < wanted:  # of its effects some is told by no source
         allowed = "no message holds all of them; ask for what travels together"
         raise TableError.of("table", ",".join(ids), allowed)
-    sizes = dict(zip(whole.questions, whole.shares.shape, strict=True))
-    kinds = dict(zip(whole.questions, whole.exclusive, strict=True))
-    exclusive, shape = tuple(kinds[id] for id in ids), tuple(sizes[id] for id in ids)
-    margins = [_Margin.of(source, ids, shape, exclusive) for source in sources]
-    weights = np.array([margin.weights for margin in margins])
-    if all(exclusive):
-        weights.reshape(len(weights), -1)[:, 0] = 0  # the sum is known
-    totals = weights.sum(axis=0)
     parts = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     effects = np.zeros(shape)
     for part, margin in zip(parts, margins, strict=True):
@@ -223,14 +229,27 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
             effects[at] += _at_effects(part, effects[at].shape, exclusive) * margin.effects
     if all(exclusive):
         effects[(0,) * len(ids)] = 1 / effects.size
-    pairs = list(zip(parts, margins, strict=True))
+    pairs, shifts = list(zip(parts, margins, strict=True)), np.zeros(len(sources))
+    shifts[telling] = [margin.shift(part, shape, exclusive) for part, margin in pairs]
     return CombinedTable(
         questions=ids,
         exclusive=exclusive,
         shares=_cells(effects, exclusive),
         effect_variances=np.sum([part**2 * margin.variances for part, margin in pairs], axis=0),
-        shifts=tuple(margin.shift(part, shape, exclusive) for part, margin in pairs),
+        shifts=tuple(shifts.tolist()),
     )
+
+
+def _axes(sources: Sequence[Source], ids: Ids) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """The shape of a table, and of each axis whether it is exclusive; of a question of no source
+    whatever."""
+    axes = {
+        id: axis
+        for source in sources
+        for id, *axis in zip(source.questions, source.shares.shape, source.exclusive, strict=True)
+    }
+    sizes, kinds = zip(*(axes.get(id, (2, True)) for id in ids), strict=True)
+    return sizes, kinds
 
 
 @dataclass(frozen=True)
@@ -267,6 +286,8 @@ class _Margin:
             np.asarray(float(source.shares.size // table.size)),
         )
         told = np.isfinite(counts) & all(source.exclusive[place] for place in rest)
+        if source.whole:
+            told &= np.indices(counts.shape).sum(axis=0) == len(source.questions)
         return cls(
             held=held,
             effects=_effects(table, [each for _, each, there in axes if there])[spread] / absent,

@@ -91,7 +91,8 @@ class Candidate(NamedTuple):
     """Some messages, the small ones first, each with the leak 1 / v per bit that can change.
 
     excess: how much the inflation of the small tables, the largest or the mean, is above 1.
-    volume: reports or slots over what is allowed.
+    volume: reports or slots over what is allowed. parities: so many of the first messages are the
+    parities of all pairs of their variables.
     """
 
     messages: tuple[Ids, ...]
@@ -99,6 +100,7 @@ class Candidate(NamedTuple):
     excess: float
     use: Use
     volume: float
+    parities: int = 0
 
     @property
     def fits(self) -> bool:
@@ -138,14 +140,17 @@ def search(problem: SearchTask) -> tuple[Candidate, ...]:
     return tuple(evaluate(problem, messages) for messages in chosen)
 
 
-def inflations(problem: SearchTask, messages: Sequence[Ids], leaks: Sequence[float]) -> list[float]:
+def inflations(
+    problem: SearchTask, messages: Sequence[Ids], leaks: Sequence[float], parities: int = 0
+) -> list[float]:
     """The inflation of every wanted table, after least squares over all messages.
 
-    Of a table with more than 1,000 cells: by its own message alone.
+    Of a table with more than 1,000 cells: by its own message alone. parities: as `Candidate` has.
     """
     effects = Effects.of(problem.variables, [t for t in problem.tables if not problem.is_large(t)])
-    excess = iter(effects.weights @ (1 / (effects.precisions(messages) @ np.array(leaks))))
-    pairs = list(zip(messages, leaks, strict=True))
+    precisions = effects.precisions(messages, parities)
+    excess = iter(effects.weights @ (1 / (precisions @ np.array(leaks))))
+    pairs = list(zip(messages, leaks, strict=True))[parities:]
     return [
         1 + min(excess_alone(problem.among(m)) / leak for m, leak in pairs if table <= m)
         if problem.is_large(table)

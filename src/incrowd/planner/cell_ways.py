@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
 from incrowd.planner.allocation import Allocation, Load, Share
-from incrowd.planner.cell_search import Candidate, SearchTask, search
+from incrowd.planner.cell_search import Candidate, SearchTask
 from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
+from incrowd.planner.parity_search import candidates
 from incrowd.plans.grouping import together
 from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
@@ -53,7 +54,7 @@ def cell_ways(survey: Survey) -> list[Grouping]:
         _limits(survey, signal, len(joint)),
         survey.objective == "mean",
     )
-    return [_way(survey, candidate, joint, signal) for candidate in search(problem)[:1]]
+    return [_way(survey, candidate, joint, signal) for candidate in candidates(problem)]
 
 
 def _beside(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Beside]:
@@ -97,7 +98,8 @@ def _way(survey: Survey, found: Candidate, joint: Sequence[_Beside], signal: flo
     shares += [Share(1, 1 / (scale * leak)) for leak in few_noises(found.leaks)]
     cells = [report.cells for report in joint] + [True] * len(found.messages)
     excess = 0.0 if joint else found.excess
-    return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess))
+    parities = frozenset(len(joint) + i for i in range(found.parities))
+    return Grouping(tuple(groups), tuple(cells), Allocation(tuple(shares), excess), parities)
 
 
 def few_noises(leaks: Sequence[float]) -> list[float]:

@@ -52,14 +52,15 @@ def precision_by_cells(
 ) -> np.ndarray:
     """1 over how much each table's inflation is above 1, by least squares over all messages of
     cells; 0 for a table that none of them holds: shape (tables,)."""
-    sent = [message for message in messages if message.cells]
+    sent = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
     held = [i for i, ids in enumerate(tables) if any(message.holds(ids) for message in sent)]
     asked = tuple(places(survey, tables[i]) for i in held)
     problem = SearchTask(variables(survey), asked, Limits(1.0))
     leaks = [message.noise.excess for message in sent if message.noise]
     precision = np.zeros(len(tables))
     if held:
-        by_cells = inflations(problem, [places(survey, m.ids) for m in sent], leaks)
+        parities = sum(message.parities for message in sent)
+        by_cells = inflations(problem, [places(survey, m.ids) for m in sent], leaks, parities)
         precision[held] = 1 / (np.array(by_cells) - 1)
     return precision
 

@@ -61,6 +61,22 @@ def footprint(variables: Sequence[Variable]) -> Footprint:
     return Footprint(joint, 2, 1)
 
 
+def best_ratio(variables: int) -> float:
+    """By which single bits should leak more than the parities of as many variables.
+
+    The cells of a pair have the noise variance (2 v / ratio + v) / 4, v that of a parity. D
+    variables that change leak D (K - D + ratio), most at D = (K + ratio) / 2 if that need not be
+    whole. The product of both is least where ratio (ratio + 1) = K.
+    """
+    return (math.sqrt(1 + 4 * variables) - 1) / 2
+
+
+def parities_footprint(variables: int) -> Footprint:
+    """The bits of the parities of all pairs of variables with two answers each."""
+    most = variables**2 // 4
+    return Footprint(variables * (variables - 1) // 2, most, most)
+
+
 def crossable(variables: Sequence[Variable]) -> bool:
     """Whether one message of cells can hold them: at most one has several answers at once."""
     return sum(v.most is not None for v in variables) <= 1
@@ -122,13 +138,20 @@ class Effects:
                 row[place[term]] = unit * freedom / math.prod(sizes[i] for i in table - term)
         return cls(tuple(variables), indicators(terms, len(variables)), sizes, weights)
 
-    def precisions(self, messages: Sequence[Ids]) -> np.ndarray:
+    def precisions(self, messages: Sequence[Ids], parities: int = 0) -> np.ndarray:
         """The inverse noise variance, times the people, of every term that a message estimates at
-        leak 1 per bit, 0 for others: shape (terms, messages)."""
+        leak 1 per bit, 0 for others: shape (terms, messages).
+
+        parities: so many of the first messages are parities of all pairs, each of which tells the
+        term of two variables as the four cells of their table do.
+        """
         sent = indicators(messages, len(self.variables))
         unit = np.array([footprint([self.variables[i] for i in m]).unit for m in messages])
         inside = self.members @ (1 - sent).T == 0
-        return np.asarray(inside * np.outer(self.combinations, unit / self._combinations(sent)))
+        found = inside * np.outer(self.combinations, unit / self._combinations(sent))
+        pairs = self.members.sum(axis=1) == 2
+        found[:, :parities] = inside[:, :parities] & pairs[:, None]
+        return np.asarray(found)
 
     @cached_property
     def combinations(self) -> np.ndarray:

@@ -109,7 +109,9 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     v = 0.0 if message.noise is None else 1 / message.noise.excess
     axes = table_axes(survey, ids)
     if message.cells:
-        axes = [cells_axis(survey, message.questions, ids)]
+        wanted = set(ids)
+        asked = [q for q in message.questions if q.id in wanted or not message.parities]
+        axes = [cells_axis(survey, asked, wanted)]
     return message.independent_copies / float(noise_variance(axes, v))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from operator import attrgetter
 from typing import NamedTuple
@@ -14,13 +15,14 @@ import numpy as np
 from incrowd.accounting.analyses import plannable
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
+from incrowd.planner.effects import best_ratio
 from incrowd.planner.expectation import Axis, axis, cells_axis
 from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.grouping import joint_groups, memoised, together, wide
 from incrowd.survey import AnyQuestion, Group, Survey
-from incrowd.survey.crossings import Crossing, crossing
+from incrowd.survey.crossings import Crossing, crossing, parities_record
 
 Ids = frozenset[str]
 Progress = Callable[[str], None]
@@ -32,12 +34,14 @@ COPY_POINTS = 48
 class Grouping(NamedTuple):
     """Messages, what each of them gets, and the inflation that the large-N limit promises.
 
-    cells: which of them are messages of cells; the others are joint reports.
+    cells: which of them are messages of cells; the others are joint reports. parities: the numbers
+    of those whose cells are the parities of all pairs.
     """
 
     groups: tuple[tuple[str, ...], ...]
     cells: tuple[bool, ...]
     allocation: Allocation
+    parities: frozenset[int] = frozenset()
 
     @property
     def fits(self) -> bool:
@@ -112,23 +116,29 @@ class Search(NamedTuple):
         return self.with_copies(found.groups, copies, found.cells)
 
     def with_copies(
-        self, groups: Sequence[tuple[str, ...]], copies: Sequence[int], cells: Sequence[bool]
+        self,
+        groups: Sequence[tuple[str, ...]],
+        copies: Sequence[int],
+        cells: Sequence[bool],
+        parities: frozenset[int] = frozenset(),
     ) -> Grouping:
-        """The best noise for messages and their copies. cells: which are messages of cells.
+        """The best noise for messages and their copies. cells, parities: as `Grouping` has them.
 
         If the large-N limit finds none (it is rough about randomizers of the questions' own), all
         messages get the same noise, and the accountant has the last word.
         """
         ids = list(map(frozenset, groups))
-        homes = _homes(ids, self.tables)
+        homes = _homes(ids, self.tables, parities)
         loads = [
-            self.load(i, homes[i], (k,), as_cells)
-            for i, k, as_cells in zip(ids, copies, cells, strict=True)
+            self.parities_load(i, homes[i])
+            if number in parities
+            else self.load(i, homes[i], (k,), as_cells)
+            for number, (i, k, as_cells) in enumerate(zip(ids, copies, cells, strict=True))
         ]
         limits = self.limits._replace(budget=sum(copies), points=FINE)
         found = allocate(self._sharing(loads), limits)
         equal = Allocation(tuple(Share(k, 1.0) for k in copies), math.inf)
-        return Grouping(tuple(groups), tuple(cells), found or equal)
+        return Grouping(tuple(groups), tuple(cells), found or equal, parities)
 
     def look(self, one: Ids, other: Ids) -> Look:
         """What two blocks look like to the search; pairs that look alike are as good."""
@@ -144,8 +154,7 @@ class Search(NamedTuple):
     def load(self, group: Ids, homes: Iterable[Ids], copies: Copies, cells: bool) -> Load:
         """A message and the tables it is to tell, as the allocation sees it."""
         questions = [self.survey.question(id) for id in self._in_order(group)]
-        rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
-        times = self.survey.rows_per_person * rounds
+        times = self._times(questions)
         if cells:
             tables = {(cells_axis(self.survey, questions, ids),) for ids in homes}
             record = crossing(tuple(questions))
@@ -156,6 +165,19 @@ class Search(NamedTuple):
         if any(q.asked_memoised for q in questions):
             copies = copies[:1]  # more buy nothing if all are the same
         return Load(distance, sum(map(_log_phi, questions)), times, copies, _sorted(joint_tables))
+
+    def parities_load(self, group: Ids, homes: Iterable[Ids]) -> Load:
+        """The same of the parities of some questions, as if other messages told each by itself."""
+        questions = tuple(map(self.survey.question, self._in_order(group)))
+        times = self._times(questions)
+        scale = (1 + 2 / best_ratio(len(questions))) / 4  # of a parity's noise in a cell
+        asked = {(replace(cells_axis(self.survey, questions, ids), scale=scale),) for ids in homes}
+        return Load(1, 0.0, parities_record(questions).distance * times, (1,), _sorted(asked))
+
+    def _times(self, questions: Sequence[AnyQuestion]) -> int:
+        """How many rows and rounds have noise of their own."""
+        rounds = 1 if all(q.memoised for q in questions) else self.survey.rounds
+        return self.survey.rows_per_person * rounds
 
     def _sharing(self, loads: Collection[Load]) -> list[Load]:
         """The same, but that messages of too many cells alone get an equal part of what may leak.
@@ -202,7 +224,8 @@ def fixed_way(survey: Survey, groups: Sequence[Group]) -> Grouping:
     copies = [group.copies for group in groups]
     search = Search.of(survey, sum(copies))
     cells = [group.cells for group in groups]
-    return search.with_copies([group.questions for group in groups], copies, cells)
+    parities = frozenset(number for number, group in enumerate(groups) if group.parities)
+    return search.with_copies([group.questions for group in groups], copies, cells, parities)
 
 
 def joint_ways(survey: Survey, budget: int, progress: Progress | None) -> list[Grouping]:
@@ -270,11 +293,14 @@ def _covering(blocks: Sequence[Ids], tables: Iterable[Ids]) -> list[Ids]:
     return [u for u in sorted(unions, key=sorted) if not any(u < other for other in unions)]
 
 
-def _homes(groups: Sequence[Ids], tables: Iterable[Ids]) -> dict[Ids, list[Ids]]:
-    """Every table in the smallest group that holds it."""
+def _homes(
+    groups: Sequence[Ids], tables: Iterable[Ids], parities: frozenset[int] = frozenset()
+) -> dict[Ids, list[Ids]]:
+    """Every table in the smallest group that holds it. parities: groups that hold pairs alone."""
     homes: dict[Ids, list[Ids]] = {group: [] for group in groups}
     for table in tables:
-        homes[min((group for group in groups if table <= group), key=len)].append(table)
+        possible = (i for i in range(len(groups)) if i not in parities or len(table) == 2)
+        homes[min((groups[i] for i in possible if table <= groups[i]), key=len)].append(table)
     return homes
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
-from incrowd.accounting.schema import Part, Sent
+from incrowd.accounting.schema import AnySent, Part
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import InWords, PlanFileError, PrivacyError
@@ -101,7 +101,7 @@ def _people(asked: Asked) -> str:
     return f"{people:,}, {survey.honest:,} planned"
 
 
-def _leaked(by: str, before: Sent, crowd: int, delta: float) -> str:
+def _leaked(by: str, before: AnySent, crowd: int, delta: float) -> str:
     """What some rounds have spent, in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
@@ -140,7 +140,7 @@ def _with_smallest_noise(
 ) -> tuple[Message, ...]:
     """kept: the noise of permanent responses, if it is fixed."""
 
-    def everything(reference: BitFlip) -> Sent:
+    def everything(reference: BitFlip) -> AnySent:
         return sent(survey, _messages(survey, way, reference, kept), earlier)
 
     privacy = survey.privacy
@@ -151,7 +151,7 @@ def _with_smallest_noise(
 
 
 def _least_local(
-    everything: Callable[[BitFlip], Sent], noise: BitFlip, cap: float, redraws: float
+    everything: Callable[[BitFlip], AnySent], noise: BitFlip, cap: float, redraws: float
 ) -> BitFlip:
     """The smallest noise, and no less than that, which leaves at most `cap` without a shuffler.
 
@@ -259,10 +259,12 @@ def _with_noise(
     """The messages of a way. noises: None where all questions have randomizers of their own."""
     messages: list[Message] = []
     parts = zip(way.groups, way.cells, way.allocation.shares, noises, strict=True)
-    for ids, cells, share, noise in parts:
-        questions = tuple(map(survey.question, ids))
+    for number, (ids, cells, share, noise) in enumerate(parts):
+        questions, pairs = tuple(map(survey.question, ids)), number in way.parities
         if cells and noise:
-            messages.append(Cells(questions=questions, noise_numerator=noise.numerator))
+            messages.append(
+                Cells(questions=questions, noise_numerator=noise.numerator, parities=pairs)
+            )
         else:
             numerator = noise and noise.numerator
             messages.append(

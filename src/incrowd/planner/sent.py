@@ -1,6 +1,7 @@
 """Everything one person sends by some messages, as the accountant counts it.
 
-Proof: docs/mathematics.md#cells, docs/mathematics.md#memoised-rounds.
+Proof: docs/mathematics.md#cells, docs/mathematics.md#parities,
+docs/mathematics.md#memoised-rounds.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from incrowd.accounting.schema import Part, Schema, Sent
+from incrowd.accounting.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
 from incrowd.plans import Asked, Message, Plan
+from incrowd.plans.changes import MOST, Family, families
 from incrowd.plans.rounds import (
     Rounds,
     all_rounds,
@@ -22,12 +24,12 @@ from incrowd.plans.rounds import (
 from incrowd.survey import Survey
 
 
-def sent_by(plan: Plan) -> Sent:
+def sent_by(plan: Plan) -> AnySent:
     """All that a person sends by a plan, and sent when asked before."""
     return _sent(all_rounds(plan))
 
 
-def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> Sent:
+def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> AnySent:
     """All that a person sends by some messages, in all rounds, for as many rows as may be hers.
 
     earlier: what the same people were asked before, and sent then.
@@ -35,34 +37,64 @@ def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] =
     return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
 
 
-def sent_before(earlier: Sequence[Asked]) -> Sent:
+def sent_before(earlier: Sequence[Asked]) -> AnySent:
     """What a person sent when she was asked so far: each plan in as many rounds as there were."""
     return _sent(rounds_before(earlier))
 
 
-def _sent(plans: Sequence[Rounds]) -> Sent:
-    exposed = repeated(plans).exposed
-    return reduce(Sent.also, (each for rounds in plans for each in _of_rounds(rounds, exposed)))
+def _sent(plans: Sequence[Rounds]) -> AnySent:
+    exposed, ways = repeated(plans).exposed, _ways_each(plans)
+    each = (found for rounds in plans for found in _of_rounds(rounds, exposed, ways))
+    return reduce(_also, each)
 
 
-def _of_rounds(rounds: Rounds, exposed: Iterable[str]) -> Iterator[Sent]:
-    """What a person sends in the rounds of one plan. exposed: permanent responses, by name.
+def _also(one: AnySent, other: AnySent) -> AnySent:
+    if isinstance(one, Sent) and isinstance(other, Sent):
+        return one.also(other)
+    return Alternatives(alternatives(one)).also(other)
+
+
+def _ways_each(plans: Sequence[Rounds]) -> int:
+    """In how many ways the parities of a message may be counted to differ: of all messages
+    together they are multiplied."""
+    several = sum(message.parities for rounds in plans for message in rounds[0].messages)
+    return max(int(MOST ** (1 / max(several, 1))), 1)
+
+
+def _of_rounds(rounds: Rounds, exposed: Iterable[str], ways: int) -> Iterator[AnySent]:
+    """What a person sends in the rounds of one plan. exposed: permanent responses, by name. ways:
+    in which the parities of one message may be counted to differ.
 
     Memoised responses are the same in every round, all others are drawn again. A round without a
     shuffler hides nothing; in a permanent response that is sent there, none of them does.
     """
     survey, messages, _ = rounds[0]
-    linked = sum(release.linked for release in rounds)
-    for message in messages:
-        schema = Schema.of([Part(*part) for part in message.parts])
-        times = message.repeats * survey.rows_per_person
-        if message.memoised:
-            shown = linked > 0 or not set(permanent(survey, message)).isdisjoint(exposed)
-            yield Sent.of(schema, times, linked=shown)
+    linked, rows = sum(release.linked for release in rounds), survey.rows_per_person
+    for family in families(messages):
+        if family.messages[0].memoised:
+            names = {name for message in family.messages for name in permanent(survey, message)}
+            yield _of_family(family, rows, ways, linked=linked > 0 or not names.isdisjoint(exposed))
             continue
         if linked:
-            yield Sent.of(schema, times * linked, linked=True)
+            yield _of_family(family, rows * linked, ways, linked=True)
         if linked < len(rounds):
-            yield Sent.of(schema, times * (len(rounds) - linked))
+            yield _of_family(family, rows * (len(rounds) - linked), ways)
     tails = (release.collected.tail for release in rounds if release.collected)
     yield Sent((), redraws=sum(-math.log1p(-tail) for tail in tails))
+
+
+def _of_family(family: Family, times: int, ways: int, *, linked: bool = False) -> AnySent:
+    """What a person sends of some messages, so many times."""
+    schemas = [Schema.of([Part(*part) for part in message.parts]) for message in family.messages]
+    found = [
+        reduce(
+            Sent.also,
+            (
+                Sent.of(schema, n, linked=linked)
+                for schema, n in zip(schemas, bits, strict=True)
+                if n
+            ),
+        )
+        for bits in family.differences(times, ways)
+    ]
+    return found[0] if len(found) == 1 else Alternatives(tuple(found))

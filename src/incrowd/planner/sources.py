@@ -45,7 +45,9 @@ def sources(plan: Plan, ids: Ids) -> tuple[Source, ...]:
         if message.holds(ids)
     )
     if not found:
-        together = ", ".join(f"({', '.join(message.ids)})" for message in plan.messages)
+        together = ", ".join(
+            f"{'two of ' * message.parities}({', '.join(message.ids)})" for message in plan.messages
+        )
         allowed = f"no message holds all of them; ask for what travels together: {together}"
         raise TableError.of("table", ",".join(ids), allowed)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.accounting.analyses import analysis
 from incrowd.accounting.calibration import smallest_epsilon
 from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import Sent
+from incrowd.accounting.schema import AnySent
 from incrowd.errors import PlanError, PrivacyError
 from incrowd.planner.sent import sent, sent_before
 from incrowd.plans import Asked, Plan
@@ -46,7 +46,7 @@ def check_left(known: Ledger, plan: Plan) -> None:
         raise PlanError.of("plan", plan.digest, allowed)
 
 
-def _epsilon(by: str, everything: Sent, crowd: int, delta: float) -> float:
+def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
     """The smallest epsilon at that delta; the local one if nobody hides."""
     local = everything.local_epsilon
     if not analysis(by).shuffled or crowd < 2:
@@ -66,7 +66,7 @@ def _left(known: Ledger, last: Asked, crowd: int) -> int:
     privacy, planned = last.survey.privacy, last.survey.rounds - known.rounds_of(last.digest)
     others = [asked for asked in known.asked if asked.digest != last.digest]
 
-    def after(more: int) -> Sent:
+    def after(more: int) -> AnySent:
         return sent_before([*known.asked, *[last] * more])
 
     def kept(more: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from incrowd.survey import Group, Survey
+from incrowd.survey.surveys import untold
 
 Ids = tuple[str, ...]
 
@@ -58,8 +59,10 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
     if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
     for ids in survey.held:
-        if not any(set(ids) <= set(group.questions) for group in groups):
+        if not any(group.holds(ids) for group in groups):
             yield f"no message holds the table {', '.join(ids)}"
+    for id in (id for group in groups for id in untold(group, groups)):
+        yield f"no message of cells tells {id} by itself, which parities need"
     remembered = {q.id for q in survey.randomized if q.memoised}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
         yield "a memoised question stands with another one"

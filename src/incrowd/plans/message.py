@@ -20,7 +20,13 @@ from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.plans.fixed_channels import crowd_channel, fixed_channel
 from incrowd.survey import AnyQuestion, Domain, Group
-from incrowd.survey.crossings import Crossing, crossing, crossing_problem
+from incrowd.survey.crossings import (
+    Crossing,
+    crossing,
+    crossing_problem,
+    parities_problem,
+    parities_record,
+)
 from incrowd.survey.questions import Question
 
 FREE_BIT = Domain(1, 0, 1)
@@ -42,6 +48,7 @@ class _Message(BaseModel):
     noise_numerator: Numerator | None = None
     copies: int = Field(default=1, ge=1)
     cells: bool = False
+    parities: bool = Field(default=False, exclude_if=lambda set: not set)
 
     @field_serializer("questions")
     def _named(self, questions: tuple[AnyQuestion, ...]) -> tuple[str, ...]:
@@ -60,11 +67,13 @@ class _Message(BaseModel):
     @property
     def group(self) -> Group:
         """The message as a survey can fix it."""
-        return Group(questions=self.ids, copies=self.copies, cells=self.cells)
+        return Group(
+            questions=self.ids, copies=self.copies, cells=self.cells, parities=self.parities
+        )
 
     def holds(self, ids: Iterable[str]) -> bool:
-        """Whether all these questions are in it."""
-        return set(ids) <= set(self.ids)
+        """Whether all these questions are in it; of parities, whether they are a pair."""
+        return self.group.holds(ids)
 
     @property
     def channels(self) -> dict[str, Channel]:
@@ -98,6 +107,7 @@ class JointReport(_Message):
     """The answers to some questions travel together, as the bits of one report."""
 
     cells: Literal[False] = False
+    parities: Literal[False] = Field(default=False, exclude_if=lambda set: not set)
 
     @property
     def bits(self) -> int:
@@ -151,6 +161,9 @@ class Cells(_Message):
     No report says which others the same person sent, so that each bit is a collection of its own,
     and a person's answers show in as many of them as two records can differ in, however many cells
     there are (`incrowd.survey.crossings`).
+
+    parities: whether the bits are not cells of one table, but say of each pair of questions whether
+    the two answers differ. With the cells of each question alone they tell all tables of two.
     """
 
     noise_numerator: Numerator
@@ -160,7 +173,7 @@ class Cells(_Message):
     @property
     def crossing(self) -> Crossing:
         """The cells, and the records made of them."""
-        return crossing(self.questions)
+        return parities_record(self.questions) if self.parities else crossing(self.questions)
 
     @property
     def noise(self) -> BitFlip:
@@ -179,7 +192,9 @@ class Cells(_Message):
 
     @property
     def reports_each(self) -> float:
-        """About how many reports a person sends."""
+        """About how many reports a person sends; of parities, if all answers are equally common."""
+        if self.parities:
+            return self.record_bits / 2
         return self.crossing.most + self.record_bits * self.noise.q
 
     @property
@@ -190,7 +205,7 @@ class Cells(_Message):
     @property
     def repeats(self) -> int:
         """Of how many independent reports of `parts` a person's are made up: two records differ
-        in so many bits."""
+        in so many bits at most (with other messages: `incrowd.plans.changes`)."""
         return self.crossing.distance
 
     def people(self, accepted: int, declared: int) -> int:
@@ -203,7 +218,7 @@ class Cells(_Message):
 
     def problems(self) -> Iterator[str]:
         """The fields that do not fit the questions."""
-        if crossing_problem(self.questions):
+        if (parities_problem if self.parities else crossing_problem)(self.questions):
             yield "messages.cells"
 
 

@@ -68,12 +68,14 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
     """What names a series of reports that repeat each other's responses. survey: its name.
 
     Another noise must draw anew: one number compared with two thresholds tells the answer. So must
-    another message: responses that stand in two of them would link both reports of a person.
+    another message: responses that stand in two of them would link both reports of a person. So do
+    parities, whose numbers mean something else than those of the cells of the same questions.
     """
     questions = "; ".join(
         f"{question.id}: {', '.join(question.answers)}" for question in message.questions
     )
-    return f"{survey}, noise {noise.numerator}, with {questions}"
+    pairs = " in pairs" * message.parities
+    return f"{survey}, noise {noise.numerator}, with {questions}{pairs}"
 
 
 def permanent(survey: Survey, message: Message) -> Iterator[str]:

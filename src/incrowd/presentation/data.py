@@ -91,6 +91,7 @@ def message_facts(message: Message) -> dict[str, Any]:
         "noise_numerator": message.noise_numerator,
         "copies": message.copies,
         "cells": message.cells,
+        "parities": message.parities,
         "randomizers": {
             question.id: _device_facts(question.randomizer, channels[question.id])
             for question in message.questions

@@ -13,7 +13,7 @@ from incrowd.encoding.bloom import places
 from incrowd.plans import Cells, Plan
 from incrowd.presentation.number_text import factor
 from incrowd.survey import AnyQuestion, Domain, Multi, Text
-from incrowd.survey.crossings import cell_answers
+from incrowd.survey.crossings import Block, cell_answers
 
 BETWEEN = " / "  # the answers that one piece says
 SHOWN_BITS = 24  # longer records are described by their set bits
@@ -91,20 +91,29 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 
 def _pieces(plan: Plan, message: Cells) -> Example:
     """The piece that says the first answers (of a single bit the second one, as the first sends
-    nothing), and one that the noise invents now and then."""
-    block = message.crossing.blocks[0]
-    single = block.shape == (1,)
-    answers = tuple(cell_answers(question)[int(single)] for question in message.questions)
-    others = message.record_bits - 1
-    piece, noise = f"“{BETWEEN.join(answers)}”", message.noise
-    report = piece
+    nothing; of parities that exactly one of two is given), and one that the noise invents now and
+    then."""
+    block, noise = message.crossing.blocks[0], message.noise
+    single, others = block.shape == (1,), message.record_bits - 1
+    answers = tuple(cell_answers(plan.survey.question(id))[int(single)] for id in block.questions)
+    piece = report = _either(plan, block) if message.parities else f"“{BETWEEN.join(answers)}”"
     if others:
         draw = _draws(plan, BETWEEN.join(message.ids), 1)[0]
-        place = np.unravel_index(1 + int(draw * (block.size - 1)), block.shape)
-        parts = zip(message.questions, place, strict=True)
-        invented = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
-        report = f"{piece}, and {others * noise.q:.2g} invented pieces such as “{invented}”"
-    return Example(message.ids, answers, piece, report, noise.epsilon)
+        if message.parities:
+            invented = _either(plan, message.crossing.blocks[1 + int(draw * others)])
+        else:
+            place = np.unravel_index(1 + int(draw * (block.size - 1)), block.shape)
+            parts = zip(message.questions, place, strict=True)
+            said = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
+            invented = f"“{said}”"
+        report = f"{piece}, and {others * noise.q:.2g} invented pieces such as {invented}"
+    return Example(block.questions, answers, piece, report, noise.epsilon)
+
+
+def _either(plan: Plan, block: Block) -> str:
+    """What the parity of two questions says."""
+    given = (f"{id} {cell_answers(plan.survey.question(id))[1]}" for id in block.questions)
+    return f"“either {' or '.join(given)}, not both”"
 
 
 def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:

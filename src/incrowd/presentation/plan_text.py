@@ -140,7 +140,10 @@ def message_text(message: Message) -> str:
     """The noise and the copies of one message."""
     times = "" if message.copies == 1 else f", {message.copies:,} reports from each person"
     if message.cells:
-        on_each = f"{noise(message.noise.q, 3)} on each cell{_kept(message)}"
+        bit = "pair of answers" if message.parities else "cell"
+        on_each = f"{noise(message.noise.q, 3)} on each {bit}{_kept(message)}"
+        if message.parities:
+            return f"{on_each}; each of which exactly one is given is a report of its own"
         return f"{on_each}; each cell that is set is a report of its own"
     fixed = [
         f"{question.id} by {question.randomizer.kind}"
@@ -164,6 +167,8 @@ def _reports(message: Message) -> str:
     if message.cells:
         about, cells = f"{message.reports_each:,.1f}", message.record_bits
         which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
+        if message.parities:
+            which = f"that of one of {cells:,} pairs of answers exactly one was given"
         return f"{about} pieces on average, each of which says {which}"
     bits, copies = message.bits, message.copies
     return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
@@ -264,9 +269,11 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     """The local epsilon of all that a person sends about one question, in all rounds.
 
     Permanent responses tell, however often they are repeated, no more than they do themselves.
+    Another answer to one question changes its parities with all others.
     """
     return sum(
-        (1 if question.memoised else plan.survey.rounds * message.repeats)
+        (1 if question.memoised else plan.survey.rounds)
+        * (len(message.ids) - 1 if message.parities else message.repeats)
         * Part(domain, crowd_channel(question) or message.channels[question.id]).local_epsilon
         for message in plan.messages
         if question.id in message.ids

@@ -68,7 +68,8 @@ def message_table(made: Plan) -> Table:
         noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
         sent = f"{message.copies:,}"
         if message.cells:
-            sent = f"about {message.reports_each:,.1f}, the number of a cell each"
+            which = "pair of answers" if message.parities else "cell"
+            sent = f"about {message.reports_each:,.1f}, the number of a {which} each"
         shown.add_row(Text(", ".join(message.ids)), f"{message.bits:,}", noise, sent)
     return shown
 

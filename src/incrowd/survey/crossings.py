@@ -5,7 +5,8 @@ answer. Of a `multi` question, crossed with others, there is a cell for each opt
 each combination of the other answers, and a cell "any" for each such combination: without it the
 people who chose nothing would be in no cell. One question with two answers needs a single bit, as
 the number of people is known, and a `multi` question alone needs no cell "any".
-Proof: docs/mathematics.md#cells.
+Parities are the record for all pairs of questions with two answers each: a bit for each pair, set
+if the answers differ. Proof: docs/mathematics.md#cells, docs/mathematics.md#parities.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from incrowd.survey.questions import AnyQuestion, Multi, Text
@@ -25,8 +27,9 @@ class Block(NamedTuple):
     """Cells that form a table: consecutive numbers, the answers to the last question fastest.
 
     questions: the ids, one for each axis. shape: the number of answers on each axis; (1,) is the
-    single bit of a question with two answers, set for the second one. exclusive: whether every
-    person is in exactly one cell (of the single bit: in it, or not).
+    single bit of questions with two answers each, set for those who give the second answer to an
+    odd number of them: to the only question, or to one of two. exclusive: whether every person is
+    in exactly one cell (of the single bit: in it, or not).
     """
 
     questions: tuple[str, ...]
@@ -96,6 +99,17 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
     return Crossing((options, anybody), 1, domain.most + 1, 2 * domain.most + 2)
 
 
+@lru_cache(maxsize=256)
+def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
+    """A bit for each pair of questions with two answers each, set if the answers differ, in the
+    order of `itertools.combinations`. Who gives the second answer to k of K questions sets
+    k (K - k) bits, and a record that differs in D answers differs in D (K - D) bits."""
+    pairs = combinations([question.id for question in questions], 2)
+    blocks = tuple(Block(pair, number, (1,), True) for number, pair in enumerate(pairs))
+    most = len(questions) ** 2 // 4
+    return Crossing(blocks, 0, most, most)
+
+
 def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
     """Why some questions have no cells; "" if they have."""
     for question in questions:
@@ -114,3 +128,14 @@ def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
     if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
         return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
     return ""
+
+
+def parities_problem(questions: Sequence[AnyQuestion]) -> str:
+    """Why some questions have no parities; "" if they have."""
+    if len(questions) < 2:
+        return "one question has no pairs"
+    for question in questions:
+        if isinstance(question, Text) or many_answers(question) or len(cell_answers(question)) != 2:
+            return f"{question.id!r} does not have exactly two answers"
+    neighbors = pairwise(questions)
+    return next(filter(None, map(crossing_problem, neighbors)), "")

@@ -15,7 +15,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 from incrowd import views
 from incrowd.errors import Problem, SurveyError
 from incrowd.survey.codes import Codes, with_codes
-from incrowd.survey.crossings import crossing_problem
+from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.options_files import with_options
@@ -57,10 +57,23 @@ class Table(Frozen):
 
 class Group(Table):
     """Questions that form a message: as a joint report, which a person may send several times, or
-    as the cells of the table of all of them."""
+    as the cells of the table of all of them, or as the parities of all pairs."""
 
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
     cells: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
+    parities: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
+
+    def holds(self, ids: Iterable[str]) -> bool:
+        """Whether all these questions are in it; of parities, whether they are a pair."""
+        wanted = set(ids)
+        return wanted <= set(self.questions) and (len(wanted) == 2 or not self.parities)
+
+
+def untold(group: Group, groups: Iterable[Group]) -> Iterator[str]:
+    """The questions whose parities are in a message, and of which no message of cells tells the
+    answers by themselves."""
+    alone = {id for other in groups if other.cells and not other.parities for id in other.questions}
+    yield from (id for id in group.questions if group.parities and id not in alone)
 
 
 class Survey(views.Notebook, Frozen):
@@ -126,18 +139,25 @@ class Survey(views.Notebook, Frozen):
         """What cannot be sent as the survey fixes it."""
         for number, group in enumerate(self.messages, 1):
             field, questions = f"message[{number}]", [self.question(id) for id in group.questions]
-            if group.cells and (why := crossing_problem(questions)):
+            problem = parities_problem if group.parities else crossing_problem
+            if group.cells and (why := problem(questions)):
                 allowed = f"{why}; use a joint report, or put its questions in other messages"
                 yield Problem(f"{field}.cells", True, allowed)
             if group.cells and group.copies > 1:
                 allowed = "cells are sent once, which is as precise as several times; leave it out"
                 yield Problem(f"{field}.copies", group.copies, allowed)
+            if group.parities and not group.cells:
+                allowed = "parities are a kind of cells; add cells = true"
+                yield Problem(f"{field}.parities", True, allowed)
+            for id in untold(group, self.messages):
+                allowed = "parities tell no question alone; add a message of its cells alone"
+                yield Problem(f"{field}.parities", id, allowed)
             wide = [question for question in questions if question.wide and not group.cells]
             for question in wide:
                 allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
                 yield Problem(f"{field}.questions", question.id, allowed)
         for ids in self.held if self.messages else ():
-            if not any(set(ids) <= set(group.questions) for group in self.messages):
+            if not any(group.holds(ids) for group in self.messages):
                 allowed = "no message holds this; put it in one, so that it can be counted"
                 yield Problem("message", ", ".join(ids), allowed)
 

@@ -104,7 +104,7 @@ def randomize_message(
     the caller to draw again. Amounts have to be rounded, once for all messages.
     """
     if message.cells:
-        cells = set_cells(message.questions, people.encoded, people.number)
+        cells = set_cells(message.crossing.blocks, message.questions, people.encoded, people.number)
         if memory is not None and message.memoised:
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
