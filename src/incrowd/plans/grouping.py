@@ -58,9 +58,8 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
     budget = survey.reports_per_person
     if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in survey.held:
-        if not any(group.holds(ids) for group in groups):
-            yield f"no message holds the table {', '.join(ids)}"
+    for ids in survey.not_held(groups):
+        yield f"no message holds the table {', '.join(ids)}"
     for id in (id for group in groups for id in untold(group, groups)):
         yield f"no message of cells tells {id} by itself, which parities need"
     remembered = {q.id for q in survey.randomized if q.memoised}
