@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scipy.optimize import brentq
-
 from incrowd.accounting.gaussian_limit import gaussian_signal, log_signal
 from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
+from incrowd.numerics.extrema import root
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
 Family = Callable[[BitFlip], Sent | Schema]  # more noise, more privacy
@@ -80,7 +79,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
         low, high = high, min(high / 4, MOST.logit)
     while excess(low) <= 0 and low > LEAST.logit:
         low, high = max(2 * low, LEAST.logit), low
-    logit = brentq(excess, low, high, xtol=1e-6) if excess(low) > 0 else low
+    logit = root(excess, low, high, close=1e-6) if excess(low) > 0 else low
     slope = (excess(0.99 * logit) - excess(1.01 * logit)) / (-0.02 * logit)
     return BitFlip.from_logit(logit), min(slope, -1e-3)
 
@@ -141,7 +140,7 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
         raise PrivacyError.of(
             "delta", delta, f"no epsilon up to {highest:.3g} reaches it; use a larger delta"
         )
-    epsilon = brentq(margin, 0.0, highest, xtol=1e-9, rtol=1e-9)
+    epsilon = root(margin, 0.0, highest, close=1e-9, relative=1e-9)
     while margin(epsilon) > 0:
         epsilon = epsilon * (1 + 1e-7) + 1e-9
     return float(epsilon)

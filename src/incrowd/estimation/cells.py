@@ -11,13 +11,12 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.special import bdtrc
 
 from incrowd.estimation.answered import without_margins
 from incrowd.estimation.covariance import JointEstimate, at_least, by_axis, check_cells
-from incrowd.estimation.decoders import merging
+from incrowd.estimation.decoders import Matrix, merging
 from incrowd.estimation.interactions import CombinedTable, Source, combined, single_bit
 from incrowd.estimation.tables import (
     NOISE_AND_SAMPLING,
@@ -124,17 +123,17 @@ def _of_nobody(messages: Sequence[Cells]) -> CellsReading:
     return CellsReading(tuple(nobody), 1.0)
 
 
-def answer_sums(question: AnyQuestion, margin: bool = False) -> sparse.csr_array:
+def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
     """Shape (answers, answers of the cells): which of these are read as which.
 
     margin: the last row is all of them, "any answer"; nothing where a person can give several.
     """
-    rows = merging(question)
-    rows = sparse.csr_array(rows, shape=(rows.shape[0], len(cell_answers(question))))
-    if not margin:
-        return rows
-    everybody = np.full((1, rows.shape[1]), not many_answers(question), np.float64)
-    return sparse.vstack([rows, sparse.csr_array(everybody)], format="csr")
+    rows, size = merging(question), len(cell_answers(question))
+    everybody = np.full((int(margin), size), not many_answers(question), np.float64)
+    if isinstance(rows, np.ndarray):
+        return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
+    rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
+    return scipy.sparse.vstack([rows, everybody], format="csr") if margin else rows
 
 
 def cells_table(
@@ -163,9 +162,7 @@ def cells_table(
     )
 
 
-def _p_values(
-    reading: CellsReading, ids: Ids, sums: Sequence[sparse.csr_array]
-) -> np.ndarray | None:
+def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.ndarray | None:
     """Of "nobody gave these answers", if the table is one that a message has cells for: their
     reports are then binomial. None for other tables."""
     for part in reading.parts:
@@ -176,7 +173,7 @@ def _p_values(
                 cells = reduce(np.multiply.outer, [each.sum(axis=1) for each in sums])
                 trials = cells.astype(np.int64) * part.people
                 q = part.message.noise.q
-                return np.asarray(bdtrc(by_axis(sums, reports) - 1, trials, q))
+                return np.asarray(scipy.special.bdtrc(by_axis(sums, reports) - 1, trials, q))
     return None
 
 

@@ -18,16 +18,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import check_cells
+from incrowd.estimation.decoders import Matrix, dense
 
 Ids = tuple[str, ...]
-Matrix: TypeAlias = np.ndarray | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ class CombinedTable:
 def _grams(matrix: Matrix, size: int, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
     """The covariances of sums along an axis: of effects without its question, and with it."""
     whole = np.asarray(matrix.sum(axis=1)).ravel()
-    square = sparse.csr_array(matrix @ matrix.T).toarray()
+    square = dense(matrix @ matrix.T)
     outside = np.outer(whole, whole) / size
     return outside / size, square - exclusive * outside
 

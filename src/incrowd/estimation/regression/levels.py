@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.estimation.cells import CellsReading, cells_joint
@@ -27,18 +27,18 @@ from incrowd.estimation.regression.variables import Variable
 def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
     """The pair decoder of the levels of a variable: linear in that of its question's answers."""
     found = question_pair_decoder(variable.question, channel, margin=True)
-    matrix = sparse.csr_array(variable.matrix)
+    matrix = scipy.sparse.csr_array(variable.matrix)
     mean = (matrix @ found.mean).tocsr()
-    product = (sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
+    product = (scipy.sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
     both, unbounded = _diagonal(mean), np.zeros((len(variable.levels), 2))
     return PairDecoder(variable.levels, True, False, found.total, mean, product, both, unbounded)
 
 
-def _diagonal(mean: sparse.csr_array) -> sparse.csr_array:
+def _diagonal(mean: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Each person is on one level: on both of two levels only if they are the same."""
     size = mean.shape[0]
     places = np.arange(size) * (size + 1)
-    put = sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
+    put = scipy.sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
     return (put @ mean).tocsr()
 
 
