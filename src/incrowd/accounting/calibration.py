@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.analyses.base import QUICK
 from incrowd.accounting.redraws import redraw_cost
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_promise
 from incrowd.accounting.search import CLOSE, MIDDLE, Family, smallest
@@ -24,6 +25,19 @@ def smallest_noise(
     by = registered(analysis)
     cost = redraw_cost(by, as_sent(family(MIDDLE)), crowd)
     return by.noise(family, crowd, epsilon - cost, delta * math.exp(-cost))
+
+
+def clearly_keeps(
+    analysis: str, sent: Sent | Schema, crowd: int, epsilon: float, delta: float
+) -> bool:
+    """Whether what is sent gives (epsilon, delta) by a bound that is proved, but quick and loose.
+
+    If not, a certificate may still give it.
+    """
+    by, sent = registered(analysis), as_sent(sent)
+    check_promise(crowd, epsilon, delta)
+    cost = redraw_cost(by, sent, crowd)
+    return by.bound(sent, crowd, max(epsilon - cost, 0.0), QUICK) <= delta * math.exp(-cost)
 
 
 def smallest_noise_for_eta(

@@ -23,6 +23,7 @@ Bound = Callable[[Sent], float]  # of delta, or eta
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
 LONGEST = 3.0  # in logits
+HARDLY = 1e-3  # logits: with a bracket that is narrower, the height is not much sharper either
 NARROW = 1e-7  # share of its logit below which a bracket is not worth another step
 CLOSE = 1 - 3e-5  # share of the wanted value that ends a search
 MIDDLE = BitFlip(DENOMINATOR // 4)
@@ -162,7 +163,7 @@ def first_below(
             failing = max(failing, channel.numerator)
         else:
             holding = min(holding, channel.numerator)
-        if -close <= found <= 0 or _narrow(failing, holding):
+        if -close <= found <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
             break
         if last and last[0] != channel:
             secant = (found - last[1]) / (channel.logit - last[0].logit)
@@ -172,14 +173,17 @@ def first_below(
     return (BitFlip(holding) if holding <= MOST.numerator else None), slope
 
 
-def _narrow(failing: int, holding: int) -> bool:
-    """Whether nothing is left between the two that is worth trying."""
+def _narrow(failing: int, holding: int, enough: float) -> bool:
+    """Whether nothing is left between the two that is worth trying.
+
+    enough: in how many logits the height changes by no more than is close enough.
+    """
     if holding - failing <= 1:
         return True
     if not failing or holding > MOST.numerator:
         return False
     low, high = BitFlip(failing).logit, BitFlip(holding).logit
-    return high - low < -NARROW * low
+    return high - low < max(-NARROW * low, enough)
 
 
 def _next(channel: BitFlip, step: float, failing: int, holding: int) -> BitFlip:
