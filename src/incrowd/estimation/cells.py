@@ -109,18 +109,23 @@ def expected_cells(
 def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:
     """The inverse noise variance of a cell of a table by generalized least squares, for one person
     and the noise of the plan."""
-    return 1 / _of_nobody(messages).combined(ids).noise_variance
+    return 1 / planned_table(messages, ids).noise_variance
 
 
 def planned_noise(messages: Sequence[Cells], questions: Sequence[AnyQuestion]) -> np.ndarray:
     """The noise variance of each answer in a table, for one person and the noise of the plan."""
-    table = _of_nobody(messages).combined(tuple(question.id for question in questions))
+    table = planned_table(messages, tuple(question.id for question in questions))
     return table.variances([answer_sums(question) for question in questions])
 
 
-def _of_nobody(messages: Sequence[Cells]) -> CellsReading:
-    nobody = [CellCounts(message, 1, np.zeros(message.record_bits)) for message in messages]
-    return CellsReading(tuple(nobody), 1.0)
+def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
+    """A table of one person with the noise of the plan; no answer is looked at."""
+    nobody = [
+        CellCounts(message, 1, np.zeros(message.record_bits))
+        for message in messages
+        if not set(ids).isdisjoint(message.ids)
+    ]
+    return CellsReading(tuple(nobody), 1.0).combined(ids)
 
 
 def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:

@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import compress
 
 import numpy as np
 
@@ -65,15 +66,33 @@ class CombinedTable:
 
     shares: unbiased, an axis for each question; the tables of the same sources have the same
     margins. effect_variances: shape (2,) * questions, at the place with 1 for the questions of S
-    the noise variance of the effect of S, as a factor of its projection. shifts: for each source,
-    how far one report in it can move a cell.
+    the noise variance of the effect of S, as a factor of its projection. weights: for each source,
+    its share of all weights of each effect, and how far one report moves a cell of it; None where
+    it has none of the questions.
     """
 
     questions: Ids
     exclusive: tuple[bool, ...]
     shares: np.ndarray
     effect_variances: np.ndarray
-    shifts: tuple[float, ...]
+    weights: tuple[tuple[np.ndarray, float] | None, ...]
+
+    @cached_property
+    def shifts(self) -> tuple[float, ...]:
+        """For each source, how far one report in it can move a cell."""
+        return tuple(0.0 if each is None else self._shift(*each) for each in self.weights)
+
+    def _shift(self, parts: np.ndarray, report: float) -> float:
+        """The largest coefficient of a cell of a source, times what a report moves there.
+
+        parts: the weight of the source for each effect, as a share of all. A coefficient is a sum
+        over effects that depends on which answers the two cells have in common.
+        """
+        found = parts
+        for place, (size, each) in enumerate(zip(self.shares.shape, self.exclusive, strict=True)):
+            matrix = np.stack([np.full(2, 1 / size), _projection(size, each)])
+            found = np.moveaxis(np.tensordot(found, matrix, (place, 0)), -1, place)
+        return float(np.abs(found).max()) * report
 
     @property
     def noise_variance(self) -> float:
@@ -208,7 +227,8 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     sizes = dict(zip(whole.questions, whole.shares.shape, strict=True))
     kinds = dict(zip(whole.questions, whole.exclusive, strict=True))
     exclusive, shape = tuple(kinds[id] for id in ids), tuple(sizes[id] for id in ids)
-    margins = [_Margin.of(source, ids, shape, exclusive) for source in sources]
+    telling = [not set(ids).isdisjoint(source.questions) for source in sources]
+    margins = [_Margin.of(each, ids, shape, exclusive) for each in compress(sources, telling)]
     weights = np.array([margin.weights for margin in margins])
     if all(exclusive):
         weights.reshape(len(weights), -1)[:, 0] = 0  # the sum is known
@@ -222,12 +242,13 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     if all(exclusive):
         effects[(0,) * len(ids)] = 1 / effects.size
     pairs = list(zip(parts, margins, strict=True))
+    weighed = iter([(part, margin.report) for part, margin in pairs])
     return CombinedTable(
         questions=ids,
         exclusive=exclusive,
         shares=_cells(effects, exclusive),
         effect_variances=np.sum([part**2 * margin.variances for part, margin in pairs], axis=0),
-        shifts=tuple(margin.shift(part, shape, exclusive) for part, margin in pairs),
+        weights=tuple(next(weighed) if each else None for each in telling),
     )
 
 
@@ -272,18 +293,6 @@ class _Margin:
             variances=np.where(told, source.variance * counts, 0.0),
             report=source.report,
         )
-
-    def shift(self, parts: np.ndarray, shape: Sequence[int], exclusive: Sequence[bool]) -> float:
-        """How far one report can move a cell: the largest coefficient of a cell of the source.
-
-        parts: the weight of the source for each effect, as a share of all. A coefficient is a sum
-        over effects that depends on which answers the two cells have in common.
-        """
-        found = parts
-        for place, (size, each) in enumerate(zip(shape, exclusive, strict=True)):
-            matrix = np.stack([np.full(2, 1 / size), _projection(size, each)])
-            found = np.moveaxis(np.tensordot(found, matrix, (place, 0)), -1, place)
-        return float(np.abs(found).max()) * self.report
 
 
 def _cells_summed(size: int, exclusive: bool, held: bool) -> np.ndarray:

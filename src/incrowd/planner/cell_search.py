@@ -82,6 +82,11 @@ class SearchTask:
         return without_contained([t for t in self.tables if self.is_large(t)])
 
     @cached_property
+    def costs(self) -> Cost:
+        """What each message costs where the leak alone limits what is sent."""
+        return _cost(self, None)
+
+    @cached_property
     def effects(self) -> Effects:
         """The terms of the small tables."""
         return Effects.of(self.variables, self.small)
@@ -276,7 +281,7 @@ def _better(rank: tuple[float, float], current: Candidate) -> bool:
 def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
     """All steps from some messages, with what they cost without least squares."""
     capped = _capped(problem, candidate)
-    cost = _cost(problem, candidate if capped else None)
+    cost = _cost(problem, candidate) if capped else problem.costs
     messages = _small(problem, candidate)
     yield from _mergers(problem, messages, cost, disjoint=capped)
     for message in messages:
@@ -342,4 +347,5 @@ def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
 
 def _cover(problem: SearchTask, candidate: Candidate | None) -> tuple[Ids, ...]:
     """The messages that hold all small tables and cost least."""
-    return cheapest_cover(problem.small, _cost(problem, candidate), disjoint=candidate is not None)
+    cost = _cost(problem, candidate) if candidate else problem.costs
+    return cheapest_cover(problem.small, cost, disjoint=candidate is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
@@ -29,7 +30,8 @@ class _Beside(NamedTuple):
     cells: bool = False
 
 
-def cell_ways(survey: Survey) -> list[Grouping]:
+@lru_cache(maxsize=8)
+def cell_ways(survey: Survey) -> tuple[Grouping, ...]:
     """The messages of cells with the smallest inflation, the cheapest of those close to it.
 
     Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
@@ -42,18 +44,18 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     by = plannable(survey.privacy.analysis)
     tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
     if not tables or not by.shuffled:
-        return []
+        return ()
     privacy, joint = survey.privacy, _beside(survey, tables)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
     if not signal:  # too little for the limit to be a number: the accountant has the word
-        return []
+        return ()
     problem = SearchTask(
         variables(survey),
         tuple(places(survey, ids) for ids in tables),
         _limits(survey, signal, len(joint)),
         survey.objective == "mean",
     )
-    return [_way(survey, candidate, joint, signal) for candidate in search(problem)[:1]]
+    return tuple(_way(survey, found, joint, signal) for found in search(problem)[:1])
 
 
 def _beside(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Beside]:

@@ -21,7 +21,7 @@ def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
     fixed = grouping(survey)
     if fixed is not None:
         return [fixed_way(survey, fixed)]
-    cells = [] if survey.tables == "any" else cell_ways(survey)
+    cells = [] if survey.tables == "any" else list(cell_ways(survey))
     if cells and not _capped(survey):
         return cells
     if survey.reports_per_person is None:
