@@ -46,7 +46,7 @@ ROUGH = 60  # steps of an evaluation while searching: half a percent of the exce
 REPRICINGS = 2  # of leaks by what they add to the local epsilon
 MOVES = 32  # tried in one step, those that change the cost least
 MOST_MERGERS = 4000  # of two messages each, that are looked at in one step
-WORK = 6e7  # terms times messages of all evaluations together
+WORK = 6e7  # terms times messages, of the search for a plan
 ROUNDING = 1e-9
 
 
@@ -54,7 +54,8 @@ ROUNDING = 1e-9
 class SearchTask:
     """Wanted tables, as sets of places of variables, and what all messages may use.
 
-    mean: make the mean of the tables' inflations small, else the largest. Every table has to be
+    mean: make the mean of the tables' inflations small, else the largest. work: after how much a
+    search ends, in terms times messages of all evaluations together. Every table has to be
     `crossable`.
     """
 
@@ -62,6 +63,7 @@ class SearchTask:
     tables: tuple[Ids, ...]
     limits: Limits
     mean: bool = False
+    work: float = WORK
 
     def among(self, ids: Ids) -> list[Variable]:
         """The variables at these places."""
@@ -256,7 +258,7 @@ def _descend(trials: _Trials, current: Candidate) -> None:
     All moves that help and do not meet are made at once, if that is better than the best of them.
     """
     problem = trials.problem
-    while trials.work[0] < WORK:
+    while trials.work[0] < problem.work:
         here = _small(problem, current)
         moves = heapq.nsmallest(MOVES, _moves(problem, current), key=attrgetter("cost"))
         useful = current.excess if current.fits else math.inf

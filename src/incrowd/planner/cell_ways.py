@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
 from incrowd.planner.allocation import Allocation, Load, Share
-from incrowd.planner.cell_search import Candidate, SearchTask, search
+from incrowd.planner.cell_search import WORK, Candidate, SearchTask, search
 from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
@@ -31,7 +31,7 @@ class _Beside(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def cell_ways(survey: Survey) -> tuple[Grouping, ...]:
+def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
     """The messages of cells with the smallest inflation, the cheapest of those close to it.
 
     Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
@@ -39,7 +39,7 @@ def cell_ways(survey: Survey) -> tuple[Grouping, ...]:
     permanent responses. Each of these gets an equal share of what may leak; with `explore` the
     first holds all questions and gets that share. None if no table can be cells, if the analysis
     trusts no shuffler, whom alone cells need, if the survey allows no messages, or if next to
-    nothing may leak.
+    nothing may leak. work: as in `SearchTask`.
     """
     by = plannable(survey.privacy.analysis)
     tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
@@ -54,6 +54,7 @@ def cell_ways(survey: Survey) -> tuple[Grouping, ...]:
         tuple(places(survey, ids) for ids in tables),
         _limits(survey, signal, len(joint)),
         survey.objective == "mean",
+        work,
     )
     return tuple(_way(survey, found, joint, signal) for found in search(problem)[:1])
 
