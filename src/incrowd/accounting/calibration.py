@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.analyses.base import QUICK
 from incrowd.accounting.gaussian_limit import log_signal
 from incrowd.accounting.redraws import redraw_cost
 from incrowd.accounting.schema import AnySent, Schema, Sent, alternatives, as_sent, check_promise
@@ -42,6 +43,20 @@ def smallest_noise(
         if by.bound(as_sent(of(i)(found)), *promise[:2]) > promise[2]:
             found = max(found, by.noise(of(i), *promise))
     return found
+
+
+def clearly_keeps(
+    analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float, delta: float
+) -> bool:
+    """Whether what is sent gives (epsilon, delta) by a bound that is proved, but quick and loose.
+
+    If not, a certificate may still give it.
+    """
+    by, possible = registered(analysis), alternatives(sent)
+    check_promise(crowd, epsilon, delta)
+    cost = redraw_cost(by, possible[0], crowd)
+    promised = max(epsilon - cost, 0.0), QUICK
+    return all(by.bound(each, crowd, *promised) <= delta * math.exp(-cost) for each in possible)
 
 
 def smallest_noise_for_eta(

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import brentq
+from numpy.fft import irfft, rfft
 
 from incrowd.errors import PrivacyError
 from incrowd.numerics.chernoff import LOG_TAIL
-from incrowd.numerics.convolution import convolution_error, convolved, power
+from incrowd.numerics.convolution import convolution_error, convolved, fast_length, power
+from incrowd.numerics.extrema import root
 from incrowd.numerics.lattice import Split, gathered, neighbors
 from incrowd.numerics.precision import SMALLEST, UNIT
 
@@ -99,7 +99,7 @@ def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
         step *= 2
         laws = [(law.on(step), count) for law, count in laws]
         low, high = _reach(laws)
-    size = next_fast_len(high - low + 1, real=True)
+    size = fast_length(high - low + 1)
     spectrum, errors = np.ones(size // 2 + 1, complex), np.zeros(size // 2 + 1)
     for law, count in laws:
         total, norm = float(law.mass.sum()), math.sqrt(float(law.mass @ law.mass))
@@ -204,10 +204,10 @@ class PrivacyCurve:
             raise PrivacyError.of("delta", delta, reachable)
         if self.delta(0.0) <= delta:
             return 0.0
-        root = brentq(lambda e: self.delta(e) - delta, 0.0, highest, xtol=1e-12)
-        while self.delta(root) > delta:
-            root = root * (1 + 1e-12) + 1e-12
-        return float(root)
+        epsilon = root(lambda e: self.delta(e) - delta, 0.0, highest, close=1e-12)
+        while self.delta(epsilon) > delta:
+            epsilon = epsilon * (1 + 1e-12) + 1e-12
+        return float(epsilon)
 
 
 Delta = Callable[[float], float]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from itertools import groupby
 from operator import mul
 from typing import NamedTuple, Protocol
@@ -17,6 +17,7 @@ import numpy as np
 from incrowd.accounting import local_ratios
 from incrowd.accounting.composition import Delta, PrivacyCurve, connect_the_dots, sampled
 from incrowd.accounting.one_bit_curves import (
+    TOLERANCE,
     curve_length,
     homogeneous_curve,
     typical_spread,
@@ -144,9 +145,9 @@ def all_dots(
     for (schema, count), spread in zip(sent.reports, spreads, strict=True):
         channel = by.bit(schema)
         if channel is not None:
-            found.append(
-                (_bit_dots(channel, crowd, 1 / _rounded(1 / finest), enough, search), count)
-            )
+            grid = 1 / _rounded(1 / finest), enough
+            tolerance = 0.0 if search else TOLERANCE * max(STEPS / steps, 1.0) ** 2
+            found.append((_bit_dots(channel, crowd, *grid, tolerance), count))
             continue
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
@@ -183,19 +184,23 @@ def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, search: bool) -> Dots:
+def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, tolerance: float) -> Dots:
     """Of one bit: over all crowds and both orders, or the homogeneous crowds alone.
 
-    On a coarser step if the loss of this bit reaches as far as too many of them.
+    tolerance: as in `worst_curve`; none for homogeneous crowds. On a coarser step if the loss of
+    this bit reaches as far as too many of them.
     """
     if not typical_spread(channel, crowd):
         return Dots(np.zeros(3), np.zeros(3), step, ANY_CROWD)
-    curve = homogeneous_curve if search else partial(worst_curve, enough=enough)
     length = curve_length(channel, crowd, step, enough)
     while length > MOST_GRID:
         step *= 2
         length = curve_length(channel, crowd, step, enough)
-    dots = np.minimum(curve(channel, crowd, step, length), 1.0)
+    if tolerance:
+        curve = worst_curve(channel, crowd, step, length, enough, tolerance)
+    else:
+        curve = homogeneous_curve(channel, crowd, step, length)
+    dots = np.minimum(curve, 1.0)
     return Dots(dots, dots, step, ANY_CROWD)
 
 

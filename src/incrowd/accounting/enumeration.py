@@ -14,7 +14,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import comb as binomials
+import scipy
 
 from incrowd.accounting.schema import check_crowd, check_epsilon
 from incrowd.channels.bit_flip import BitFlip
@@ -186,7 +186,7 @@ def _rank(counts: np.ndarray) -> np.ndarray:
     """
     more = np.arange(counts.shape[1])[::-1]
     left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
-    steps = binomials(left + more, more) - binomials(left - counts + more, more)
+    steps = scipy.special.comb(left + more, more) - scipy.special.comb(left - counts + more, more)
     return np.asarray(np.rint(steps.sum(axis=1)).astype(np.int64))
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from incrowd.accounting.schema import Sent
+from incrowd.numerics.extrema import root
 
 LEAST, MOST = -700.0, 30.0  # logarithms of signals that are told apart
 SMALLEST = 1e-320
@@ -31,9 +30,13 @@ def log_signal(sent: Sent, crowd: int) -> float:
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """delta of the Gaussian mechanism with signal mu (Balle, Wang 2018)."""
-    return float(
-        ndtr(mu / 2 - epsilon / mu) - math.exp(min(epsilon, 700)) * ndtr(-mu / 2 - epsilon / mu)
-    )
+    beyond, below = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    return _tail(beyond) - math.exp(min(epsilon, 700)) * _tail(below)
+
+
+def _tail(deviations: float) -> float:
+    """The chance that a standard normal variable is above that."""
+    return math.erfc(deviations * math.sqrt(0.5)) / 2
 
 
 def gaussian_signal(epsilon: float, delta: float) -> float:
@@ -45,4 +48,4 @@ def gaussian_signal(epsilon: float, delta: float) -> float:
 
     if excess(LEAST) >= 0 or excess(MOST) <= 0:
         return math.exp(LEAST if excess(LEAST) >= 0 else MOST)
-    return math.exp(brentq(excess, LEAST, MOST, xtol=1e-13, rtol=1e-14))
+    return math.exp(root(excess, LEAST, MOST, close=1e-13, relative=1e-14))

@@ -16,21 +16,25 @@ Proof: docs/mathematics.md#whole-curves.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from incrowd.accounting.one_bit_frequencies import CUT, LOG_CUT, Grid, Order, deltas
 from incrowd.accounting.one_bit_worst import Cells
 from incrowd.channels.bit import Bit
-from incrowd.numerics.precision import PHASE
+from incrowd.numerics.binomial import log_binomial
+from incrowd.numerics.precision import PHASE, SMALLEST
 
 PLACES = 27  # corners near each tilt
 SPAN, LEAST_SPAN = 1.3, 3  # deviations, or ones, from the middle of a tilt that it is used for
 APART, MOST_APART = 2.0, 0.7  # spreads of the loss, and epsilons, from one tilt to the next
 CUT_BEYOND = 2 * CUT  # of a sum over places: its kernel falls like the inverse of the frequency
 SURE = 1e6  # a chance is used if it is as many times its error: others are found by other tilts
-FIRST_CELLS, MOST_CELLS = 32, 1 << 11
+WIDEST = 1 << 20  # variance of a law that is worked out in full
+WINDOW = 9.0  # deviations of it, and its square in ones, that such a law reaches
+FIRST_CELLS, MOST_CELLS = 0.4, 1 << 11  # over the tolerance, so many intervals to begin with
 TRIED = 9  # crowds whose curves say what can be reached, to begin with
 SOME = 8  # at every eighth dot the crowd that seems to be the worst is tried
 TOLERANCE = 0.003  # relative, of the spread of the loss
@@ -60,26 +64,58 @@ class Chances(NamedTuple):
 
 
 def worst_curve(
-    channel: Bit, crowd: int, step: float, dots: int, enough: float = 0.0
+    channel: Bit,
+    crowd: int,
+    step: float,
+    dots: int,
+    enough: float = 0.0,
+    tolerance: float = TOLERANCE,
 ) -> np.ndarray:
     """Upper bounds of delta at 0, step, ..., over all crowds of N people and both orders.
 
-    crowd: N. dots: how many. enough: a delta that needs not be sharper. Within about 0.3 per cent
-    of what the spread of the loss would have to be.
+    crowd: N. dots: how many. enough: a delta that needs not be sharper. Within about `tolerance`,
+    0.3 per cent if it is not given, of what the spread of the loss would have to be.
     """
     excess = np.expm1(step * np.arange(dots))
     orders = (1,) if channel.symmetric else (1, 0)
-    curves = [_envelope(channel, x, crowd - 1, excess, enough) for x in orders]
+    curves = [_envelope(channel, x, crowd - 1, excess, enough, tolerance) for x in orders]
     return np.asarray(np.maximum.accumulate(np.max(curves, axis=0)[::-1])[::-1])
 
 
 def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.ndarray:
-    """The same where all others hold x, or all x': less than the worst, and soon found."""
+    """The same where all others hold x, or all x': less than the worst, and soon found.
+
+    From the whole law of T, which is binomial, unless it is so wide that transforms are quicker.
+    """
     excess = np.expm1(step * np.arange(dots))
-    same = np.array([0, crowd - 1])
     orders = (1,) if channel.symmetric else (1, 0)
-    curves = [sub_crowds(channel, x, same, same[::-1], excess).max(axis=0) for x in orders]
+    most = max(channel.matrix[1, answer] * channel.matrix[0, answer] for answer in (0, 1))
+    if most * crowd <= WIDEST:
+        curves = [line for x in orders for line in _uniform(channel, x, crowd - 1, excess)]
+    else:
+        same = np.array([0, crowd - 1])
+        curves = [sub_crowds(channel, x, same, same[::-1], excess).max(axis=0) for x in orders]
     return np.asarray(np.max(curves, axis=0))
+
+
+def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[np.ndarray]:
+    """H at each alpha where all others hold x, and where they hold x'."""
+    order = Order.of(channel, x, 0.0)
+    if order is None:
+        yield np.zeros(len(excess))
+        return
+    for hit, miss in ((order.kept, order.lost), (order.stray, order.rest)):
+        spread = math.sqrt(others * hit * miss)
+        low, high = (others * hit + sign * (WINDOW * spread + WINDOW**2) for sign in (-1, 1))
+        first, last = max(math.floor(low), 0), min(math.ceil(high), others)
+        law = np.exp(log_binomial(others, math.log(miss), math.log(hit), first, last))
+        before, at = np.append(0.0, law), np.append(law, 0.0)
+        chances = np.stack([order.kept * before + order.lost * at, before * order.stray])
+        chances[1] += order.rest * at
+        ratio = chances[0] / np.maximum(chances[1], SMALLEST)
+        beyond = np.append(np.cumsum(chances[:, ::-1], axis=1)[:, ::-1], np.zeros((2, 1)), axis=1)
+        more, less = beyond[:, np.searchsorted(ratio, 1 + excess, side="right")]
+        yield np.maximum(more - (1 + excess) * less, 0.0)
 
 
 def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
@@ -104,30 +140,33 @@ def typical_spread(channel: Bit, crowd: int) -> float:
     return SPREAD_OF_LOSS * float(deltas(order, same, crowd - 1 - same).upper.max())
 
 
-def _envelope(channel: Bit, x: int, others: int, excess: np.ndarray, enough: float) -> np.ndarray:
+def _envelope(
+    channel: Bit, x: int, others: int, excess: np.ndarray, enough: float, tolerance: float
+) -> np.ndarray:
     """The largest curve of one order, breadth first: intervals that may matter are halved.
 
-    What a change of the spread by TOLERANCE does to delta of a Gaussian is tolerated.
+    What a change of the spread by the share `tolerance` does to delta of a Gaussian is tolerated.
     """
-    same = np.unique(np.linspace(0, others, TRIED).astype(np.int64))
-    reached = sub_crowds(channel, x, same, others - same, excess).max(axis=0)
-    spread = max(SPREAD_OF_LOSS * float(reached[0]), PHASE)
-    tolerated = 1 + TOLERANCE * (1 + (np.log1p(excess) / spread) ** 2)
-    cells, settled = Cells.cover(others, FIRST_CELLS), np.zeros(len(excess))
+    cells, settled = Cells.cover(others, round(FIRST_CELLS / tolerance)), np.zeros(len(excess))
+    reached: Any = 0.0
+    tried = np.unique(np.linspace(0, others, TRIED).astype(np.int64))
     while True:
-        bounds = sub_crowds(channel, x, cells.first, others - cells.last, excess)
-        likely = cells.where(np.unique(bounds[:, ::SOME].argmax(axis=0)))
-        middle = (likely.first + likely.last) // 2
-        attained = sub_crowds(channel, x, middle, others - middle, excess)
+        same = np.concatenate([cells.first, tried])
+        other = np.concatenate([others - cells.last, others - tried])
+        curves = sub_crowds(channel, x, same, other, excess)
+        bounds, attained = np.split(curves, [len(cells.first)])
         reached = np.maximum(reached, attained.max(axis=0))
-        whole = cells.last > cells.first
+        spread = max(SPREAD_OF_LOSS * float(reached[0]), PHASE)
+        tolerated = 1 + tolerance * (1 + (np.log1p(excess) / spread) ** 2)
         enough_of = np.maximum(reached * tolerated, enough)
-        undecided = (bounds > enough_of).any(axis=1) & whole
+        undecided = (bounds > enough_of).any(axis=1) & (cells.last > cells.first)
         settled = np.maximum(settled, bounds[~undecided].max(axis=0, initial=0.0))
         if undecided.sum() > MOST_CELLS:
             return np.asarray(np.maximum(settled, bounds.max(axis=0)))
         if not undecided.any():
             return np.asarray(settled)
+        likely = cells.where(np.unique(bounds[:, ::SOME].argmax(axis=0)))
+        tried = (likely.first + likely.last) // 2
         cells = cells.where(undecided).halves
 
 

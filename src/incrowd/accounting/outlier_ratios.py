@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from incrowd.accounting.parts import bit_log_ratios
 from incrowd.accounting.ratios import Ratios, product
@@ -43,7 +43,11 @@ def ratios(channel: BitFlip, relation: Relation) -> Ratios:
 def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Shown less unshown of so many bits, each shown with probability q, and log-probabilities."""
     shown = np.arange(bits + 1)
-    log_ways = gammaln(bits + 1) - gammaln(shown + 1) - gammaln(bits - shown + 1)
+    log_ways = (
+        scipy.special.gammaln(bits + 1)
+        - scipy.special.gammaln(shown + 1)
+        - scipy.special.gammaln(bits - shown + 1)
+    )
     log_mass = log_ways + shown * np.log(channel.q) + (bits - shown) * np.log(channel.p)
     return 2.0 * shown - bits, log_mass
 

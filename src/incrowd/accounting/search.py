@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scipy.optimize import brentq
-
 from incrowd.accounting.gaussian_limit import gaussian_signal, log_signal
 from incrowd.accounting.schema import Schema, Sent, as_sent
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
+from incrowd.numerics.extrema import root
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
 Family = Callable[[BitFlip], Sent | Schema]  # more noise, more privacy
@@ -24,6 +23,7 @@ Bound = Callable[[Sent], float]  # of delta, or eta
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
 MOST_STEPS = 40
 LONGEST = 3.0  # in logits
+HARDLY = 1e-3  # logits: with a bracket that is narrower, the height is not much sharper either
 NARROW = 1e-7  # share of its logit below which a bracket is not worth another step
 CLOSE = 1 - 3e-5  # share of the wanted value that ends a search
 MIDDLE = BitFlip(DENOMINATOR // 4)
@@ -80,7 +80,7 @@ def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
         low, high = high, min(high / 4, MOST.logit)
     while excess(low) <= 0 and low > LEAST.logit:
         low, high = max(2 * low, LEAST.logit), low
-    logit = brentq(excess, low, high, xtol=1e-6) if excess(low) > 0 else low
+    logit = root(excess, low, high, close=1e-6) if excess(low) > 0 else low
     slope = (excess(0.99 * logit) - excess(1.01 * logit)) / (-0.02 * logit)
     return BitFlip.from_logit(logit), min(slope, -1e-3)
 
@@ -141,7 +141,7 @@ def first_epsilon(bound: Callable[[float], float], delta: float, highest: float)
         raise PrivacyError.of(
             "delta", delta, f"no epsilon up to {highest:.3g} reaches it; use a larger delta"
         )
-    epsilon = brentq(margin, 0.0, highest, xtol=1e-9, rtol=1e-9)
+    epsilon = root(margin, 0.0, highest, close=1e-9, relative=1e-9)
     while margin(epsilon) > 0:
         epsilon = epsilon * (1 + 1e-7) + 1e-9
     return float(epsilon)
@@ -163,7 +163,7 @@ def first_below(
             failing = max(failing, channel.numerator)
         else:
             holding = min(holding, channel.numerator)
-        if -close <= found <= 0 or _narrow(failing, holding):
+        if -close <= found <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
             break
         if last and last[0] != channel:
             secant = (found - last[1]) / (channel.logit - last[0].logit)
@@ -173,14 +173,17 @@ def first_below(
     return (BitFlip(holding) if holding <= MOST.numerator else None), slope
 
 
-def _narrow(failing: int, holding: int) -> bool:
-    """Whether nothing is left between the two that is worth trying."""
+def _narrow(failing: int, holding: int, enough: float) -> bool:
+    """Whether nothing is left between the two that is worth trying.
+
+    enough: in how many logits the height changes by no more than is close enough.
+    """
     if holding - failing <= 1:
         return True
     if not failing or holding > MOST.numerator:
         return False
     low, high = BitFlip(failing).logit, BitFlip(holding).logit
-    return high - low < -NARROW * low
+    return high - low < max(-NARROW * low, enough)
 
 
 def _next(channel: BitFlip, step: float, failing: int, holding: int) -> BitFlip:

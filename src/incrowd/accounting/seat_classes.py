@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import comb
 
 from incrowd.accounting.parts import AnyChannel, alike
 from incrowd.accounting.ratios import Ratios
@@ -68,7 +67,7 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
     x differs, and ln B likewise with b: whole numbers, so that equal atoms need not be looked for.
     """
     one, other, common = (
-        comb(n, np.arange(n + 1))
+        np.array([math.comb(n, k) for k in range(n + 1)], float)
         * channel.q ** np.arange(n + 1)
         * channel.p ** np.arange(n, -1, -1)
         for n in (only_x, only_other, both)

@@ -30,7 +30,7 @@ COMMANDS = {
     ),
     "tally": ("estimating:tally", "Count reports where they lie."),
     "card": ("checking:card", "Write a page about a plan, for a review board."),
-    "ledger": ("planning:ledger", "Note that a plan was carried out, and who came."),
+    "ledger": ("noting:ledger", "Note that a plan was carried out, and who came."),
     "verify": ("checking:verify", "Recompute a plan's certificate."),
     "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
     "simulate": ("trying:simulate", "Check a survey on known answers."),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,11 +15,13 @@ import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
-from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import PlanError, UsageError
 from incrowd.plans.merging import with_merged
 from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
+
+if TYPE_CHECKING:
+    from incrowd.encoding.sources import Source
 
 STANDARD_OUTPUT = 1
 
@@ -158,6 +160,8 @@ def opened(path: Path) -> Path | IO[bytes]:
 
 def source(path: Path, format: str | None, encoding: str | None, sheet: str | None) -> Source:
     """The answers that an argument and its options stand for. Raises as `source_of`."""
+    from incrowd.encoding.sources import source_of  # slow to load, and a plan reads no answers
+
     return source_of(opened(path), format, encoding, sheet)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import incrowd
-from incrowd.cli import show
+from incrowd.cli import show, show_plans
 from incrowd.cli.completion import question, question_is, questions_joined
 from incrowd.cli.console import counting, printed_as_json, say
 from incrowd.cli.naming import naming
@@ -259,4 +259,4 @@ def _show(found: incrowd.Regression, json: bool) -> None:
     if printed_as_json(json, regressions.facts(found), found.seed):
         return
     say(guarantee_sentence(found.guarantee))
-    show.regression(found)
+    show_plans.regression(found)

@@ -11,167 +11,28 @@ from typing import Any
 from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
-from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
-from incrowd.planner.alternatives import KEPT, Alternative
-from incrowd.planner.precision import plan_error
-from incrowd.planner.spending import spent
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
-from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
-from incrowd.presentation import comparisons, number_text, regressions, terminal
-from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
-from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
+from incrowd.presentation import comparisons, number_text, terminal
+from incrowd.presentation.data import as_json, guarantee_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
-    guarantee_symbols,
-    warnings,
-    worst_pair,
 )
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences, without_receipt
-from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
-    VISIBLE,
-    Expected,
-    alternatives_table,
-    assumed_words,
-    beyond_budget,
-    coefficient_table,
     comparison_table,
     crosstab_table,
-    forecast_table,
-    ledger_lines,
-    mean_error,
-    message_table,
-    open_table_lines,
     postprocessed_table,
-    sent_each,
-    spent_line,
 )
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
 from incrowd.tally.tally import Tally
-from incrowd.workflow.forecast import TableForecast, forecast
-from incrowd.workflow.regression_forecast import forecast_regressions
 from incrowd.workflow.verify import Verification
-
-
-def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
-    """What was planned, and other ways to send the same survey. solved: what was looked for."""
-    expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
-    advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
-    kept = [way for way in others if way.name.startswith(KEPT)]
-    advice += shuffler_trade(made, error, kept)
-    advice += odds_seen(made, models)
-    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
-    doubts += word_notes(made.survey)
-    if json:
-        facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
-        tables = [finite(dataclasses.asdict(table)) for table in expected]
-        more = {"tables": tables, "assumed": assumed_words(made.survey)}
-        more["regressions"] = finite(list(map(expected_facts, models)))
-        more["alternatives"] = [finite(way._asdict()) for way in others]
-        if openly := list(open_table_lines(made.survey)):
-            more["open_tables"] = openly
-        print_json(facts | more)
-        return
-    for text in advice:
-        out.print(text, markup=False, highlight=False)
-    out.print(made.survey.name, style="bold", markup=False)
-    out.print(message_table(made))
-    out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
-    symbols = f"{guarantee_symbols(made.guarantee)} {worst_pair(made.guarantee.worst)}"
-    out.print(symbols, style="dim", markup=False, highlight=False)
-    for text in doubts:
-        say(f"warning: {text}")
-    out.print(forecast_table(made.survey, map(_expectations, expected)))
-    say(assumed_words(made.survey))
-    say(VISIBLE)
-    for text in open_table_lines(made.survey):
-        say(text)
-    for table in expected:
-        if table.mean_error is not None:
-            say(mean_error(made.survey, table.questions[0], table.mean_error))
-    for model in models:
-        regression(model)
-    if others:
-        out.print(alternatives_table(made, error, others))
-
-
-def _expectations(table: TableForecast) -> Expected:
-    """The figures of a table that people are shown."""
-    return (
-        table.questions,
-        table.standard_error_even,
-        table.standard_error_uneven,
-        table.minimum_detectable_share,
-        table.effective_sample_size,
-        table.effective_sample_size_uneven,
-    )
-
-
-def regression(found: Regression) -> None:
-    """The coefficients of a model, if there are any, and what is to be said of them."""
-    if found.estimable:
-        out.print(coefficient_table(found))
-    elif found.expected:
-        say(regressions.title(found))
-    for note in regressions.notes(found):
-        say(note)
-
-
-def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked, what that has spent, and what is left of planned rounds."""
-    found = spent(known)
-    if not json:
-        for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
-            say(line)
-        return
-    facts = [
-        {
-            "survey": asked.survey.name,
-            "questions": [question.id for question in asked.survey.questions],
-            "crowd": asked.crowd,
-            "planned": asked.survey.honest,
-            "counted": bool(asked.collected.people),
-            "linked": asked.linked,
-            "bundle": asked.collected.bundle,
-            "tail": asked.collected.tail,
-            "digest": asked.digest,
-        }
-        for asked in known.asked
-    ]
-    spending = {"spent": {"epsilon": found.epsilon, "delta": found.delta}} if found else {}
-    rounds = {"rounds": found._asdict()} if found and found.rounds > 1 else {}
-    print_json({"asked": facts} | spending | rounds)
-
-
-def plan_facts(made: Plan) -> dict[str, Any]:
-    """A plan in a few numbers; those of the message once more outside, if there is only one."""
-    messages = [
-        message_facts(message)
-        | {"distance": sum(question.distance for question in message.questions)}
-        for message in made.messages
-    ]
-    return {
-        **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
-        "messages": messages,
-        "reports_per_person": sent_each(made),
-        "crowd": made.guarantee.crowd,
-        "epsilon": made.guarantee.epsilon,
-        "delta": made.guarantee.delta,
-        "analysis": made.guarantee.analysis,
-        "local_epsilon": made.guarantee.local_epsilon,
-        "guarantee": guarantee_facts(made.guarantee),
-        "warnings": list(warnings(made.guarantee)),
-        "earlier": [plan.digest for plan in made.earlier],
-        "digest": made.digest,
-    }
 
 
 def randomized(made: Plan, written: Written, json: bool) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import scipy
 import typer
-from scipy.special import ndtri
 
 import incrowd
 from incrowd.cli import show
@@ -106,7 +106,7 @@ def _title(asked: Mapping[str, Any]) -> str:
 def _quality(quality: TableQuality) -> dict[str, Any]:
     """Means over the cells (errors: root mean square), and every cell."""
     cells = quality.bias.size
-    limit = float(ndtri(1 - 0.025 / cells)) * quality.bias_error
+    limit = float(scipy.special.ndtri(1 - 0.025 / cells)) * quality.bias_error
     spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
     arrays = ("coverage", "bias", "bias_error", *spreads)
     return {

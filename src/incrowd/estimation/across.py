@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from incrowd.estimation.covariance import JointEstimate, at_least
 from incrowd.estimation.tables import (
@@ -91,12 +91,14 @@ def across_joint(parts: Sequence[JointEstimate], axis: OpenAxis, margin: bool) -
     cells = np.concatenate(
         [w * part.estimate.ravel() for w, part in zip(shares, parts, strict=True)]
     )
-    noise = block_diag(
+    noise = scipy.linalg.block_diag(
         *(w**2 * part.noise_covariance for w, part in zip(shares, parts, strict=True))
     )
     covariance = noise
     if first.errors != NOISE_ONLY:
-        both = block_diag(*(w * part.both for w, part in zip(shares, parts, strict=True)))
+        both = scipy.linalg.block_diag(
+            *(w * part.both for w, part in zip(shares, parts, strict=True))
+        )
         least = np.diagonal(noise) + sampling_variance(cells, people)
         covariance = at_least(noise + (both - np.outer(cells, cells)) / people, least)
     size = first.estimate.size

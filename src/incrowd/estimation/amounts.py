@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
@@ -263,7 +263,7 @@ def total(found: Evidence, level: float = LEVEL) -> Figure:
     """The sum over all people who took part; who did not answer adds nothing."""
     weights = np.array(found.question.edges) @ found.shares * found.people
     estimate, error = float(weights @ found.values), math.sqrt(found.variance(weights))
-    half = float(ndtri((1 + level) / 2)) * error
+    half = float(scipy.special.ndtri((1 + level) / 2)) * error
     return Figure(estimate, error, estimate - half, estimate + half, found.influence(weights))
 
 
@@ -275,7 +275,7 @@ def quantile(found: Evidence, share: float, level: float = LEVEL) -> Quantile:
     at the last of which it does not refuse that it is above, however people are spread between the
     edges. All three rise if all numbers do.
     """
-    z = float(ndtri((1 + level) / 2))
+    z = float(scipy.special.ndtri((1 + level) / 2))
     knots = _distribution(found)
     rows = knots.rows - share * found.answered
     values, errors = rows @ found.values, np.sqrt(found.variances(rows))

@@ -12,8 +12,7 @@ from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import helmert, null_space
-from scipy.special import chdtrc, ndtri
+import scipy
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
@@ -69,7 +68,7 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     _, jacobian, deviations, shares = _deviations(joint)
     ends = _margins(joint.noise_alone())
     kept = [each.above_noise for each in ends]
-    kinds = [helmert if exclusive else np.eye for exclusive in joint.exclusive]
+    kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in joint.exclusive]
     contrast = np.kron(
         *(
             kind(each.sum()) @ np.eye(len(each))[each]
@@ -88,7 +87,7 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
         figures = math.nan, len(values), math.nan
         return IndependenceTest(names, *figures, joint.errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
-    p_value = float(chdtrc(len(values), statistic))
+    p_value = float(scipy.special.chdtrc(len(values), statistic))
     figures = statistic, len(values), p_value
     return IndependenceTest(names, *figures, joint.errors, left_out=left_out)
 
@@ -152,7 +151,7 @@ class _Margin(NamedTuple):
     def above_noise(self) -> np.ndarray:
         """Which answers somebody gave, as tables tell it, if the errors are of the noise alone; the
         two largest shares in any case."""
-        limit = float(ndtri(1 - FALSE_ALARMS / len(self.values))) * self.errors
+        limit = float(scipy.special.ndtri(1 - FALSE_ALARMS / len(self.values))) * self.errors
         return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
 
@@ -178,7 +177,7 @@ def _interval(length: Length, ends: Sequence[_Margin], largest: float) -> tuple[
     low, high = length.interval(LEVEL + BEYOND, largest)
     if not second.clear.all():
         return low, largest
-    wide = float(ndtri(1 - BEYOND / (len(first.values) + len(second.values))))
+    wide = float(scipy.special.ndtri(1 - BEYOND / (len(first.values) + len(second.values))))
     most = np.maximum(first.values + wide * first.errors, 0.0)[~first.clear].sum()
     least = float((second.values - wide * second.errors).min())
     added = most * (1 / least - 1) if least > 0 else math.inf
@@ -227,7 +226,7 @@ def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
 def _contrasts(margin: _Margin) -> np.ndarray:
     """Directions in which a vector can point, for the answers of one question that are kept."""
     kept = np.sqrt(margin.values[margin.clear])
-    return null_space(kept[None]).T if margin.clear.all() else np.eye(len(kept))
+    return scipy.linalg.null_space(kept[None]).T if margin.clear.all() else np.eye(len(kept))
 
 
 def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:

@@ -11,13 +11,12 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.special import bdtrc
 
 from incrowd.estimation.answered import without_margins
 from incrowd.estimation.covariance import JointEstimate, at_least, by_axis, check_cells
-from incrowd.estimation.decoders import merging
+from incrowd.estimation.decoders import Matrix, merging
 from incrowd.estimation.interactions import CombinedTable, Source, combined, single_bit
 from incrowd.estimation.tables import (
     NOISE_AND_SAMPLING,
@@ -113,31 +112,36 @@ def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
 def planned_weight(messages: Sequence[Cells], ids: Ids) -> float:
     """The inverse noise variance of a cell of a table by generalized least squares, for one person
     and the noise of the plan."""
-    return 1 / _of_nobody(messages).combined(ids).noise_variance
+    return 1 / planned_table(messages, ids).noise_variance
 
 
 def planned_noise(messages: Sequence[Cells], questions: Sequence[AnyQuestion]) -> np.ndarray:
     """The noise variance of each answer in a table, for one person and the noise of the plan."""
-    table = _of_nobody(messages).combined(tuple(question.id for question in questions))
+    table = planned_table(messages, tuple(question.id for question in questions))
     return table.variances([answer_sums(question) for question in questions])
 
 
-def _of_nobody(messages: Sequence[Cells]) -> CellsReading:
-    nobody = [CellCounts(message, 1, np.zeros(message.record_bits)) for message in messages]
-    return CellsReading(tuple(nobody), 1.0)
+def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
+    """A table of one person with the noise of the plan; no answer is looked at."""
+    nobody = [
+        CellCounts(message, 1, np.zeros(message.record_bits))
+        for message in messages
+        if not set(ids).isdisjoint(message.ids)
+    ]
+    return CellsReading(tuple(nobody), 1.0).combined(ids)
 
 
-def answer_sums(question: AnyQuestion, margin: bool = False) -> sparse.csr_array:
+def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
     """Shape (answers, answers of the cells): which of these are read as which.
 
     margin: the last row is all of them, "any answer"; nothing where a person can give several.
     """
-    rows = merging(question)
-    rows = sparse.csr_array(rows, shape=(rows.shape[0], len(cell_answers(question))))
-    if not margin:
-        return rows
-    everybody = np.full((1, rows.shape[1]), not many_answers(question), np.float64)
-    return sparse.vstack([rows, sparse.csr_array(everybody)], format="csr")
+    rows, size = merging(question), len(cell_answers(question))
+    everybody = np.full((int(margin), size), not many_answers(question), np.float64)
+    if isinstance(rows, np.ndarray):
+        return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
+    rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
+    return scipy.sparse.vstack([rows, everybody], format="csr") if margin else rows
 
 
 def cells_table(
@@ -166,9 +170,7 @@ def cells_table(
     )
 
 
-def _p_values(
-    reading: CellsReading, ids: Ids, sums: Sequence[sparse.csr_array]
-) -> np.ndarray | None:
+def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.ndarray | None:
     """Of "nobody gave these answers", if the table is one that a message has cells for: their
     reports are then binomial. None for other tables."""
     for part in reading.parts:
@@ -179,7 +181,7 @@ def _p_values(
                 cells = reduce(np.multiply.outer, [each.sum(axis=1) for each in sums])
                 trials = cells.astype(np.int64) * part.people
                 q = part.message.noise.q
-                return np.asarray(bdtrc(by_axis(sums, reports) - 1, trials, q))
+                return np.asarray(scipy.special.bdtrc(by_axis(sums, reports) - 1, trials, q))
     return None
 
 
@@ -214,7 +216,7 @@ def cells_levels(
     questions: Sequence[AnyQuestion],
     reading: CellsReading,
     noise_only: bool,
-    levels: Sequence[tuple[str, tuple[str, ...], sparse.csr_array]],
+    levels: Sequence[tuple[str, tuple[str, ...], Matrix]],
 ) -> JointEstimate:
     """A table of levels of some questions with exclusive answers, with the covariance of all cells.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import JointEstimate
@@ -43,7 +43,7 @@ def make_consistent(tables: Sequence[JointEstimate]) -> ConsistentTables:
     consistency. Raises TableError for no tables, margins, or a question with overlapping options.
     """
     _check(tables)
-    covariance = block_diag(*(table.covariance for table in tables))
+    covariance = scipy.linalg.block_diag(*(table.covariance for table in tables))
     raw = np.concatenate([table.estimate.ravel() for table in tables])
     matrix, wanted = _constraints(tables)
     spread = covariance @ matrix.T

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.decoders import decoder, least_noise, merging, squares_given
+from incrowd.estimation.decoders import Matrix, decoder, least_noise, merging, squares_given
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
 from incrowd.survey import AnyQuestion, Multi
 
@@ -45,10 +45,10 @@ class PairDecoder:
     answers: tuple[str, ...]
     exclusive: bool
     margin: bool
-    total: sparse.csr_array
-    mean: sparse.csr_array
-    product: sparse.csr_array
-    both: sparse.csr_array
+    total: scipy.sparse.csr_array
+    mean: scipy.sparse.csr_array
+    product: scipy.sparse.csr_array
+    both: scipy.sparse.csr_array
     given: np.ndarray
 
 
@@ -113,10 +113,10 @@ def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = Fals
     single = decoder(question, inverse)
     bits = question.domain.bits
     rows = np.vstack([single.mean, np.eye(1, 1 + bits)]) if margin else single.mean
-    means, fold = sparse.csr_array(rows), _fold(bits)
-    product = sparse.kron(means, means, "csr") @ fold
+    means, fold = scipy.sparse.csr_array(rows), _fold(bits)
+    product = scipy.sparse.kron(means, means, "csr") @ fold
     mean = means @ fold[: means.shape[1]]  # the first rows of fold are 1 x (1, bits)
-    total = sparse.csr_array(np.eye(1, fold.shape[1]))
+    total = scipy.sparse.csr_array(np.eye(1, fold.shape[1]))
     exclusive = not isinstance(question, Multi)
     both = _both(mean, product, exclusive, margin)
     given = _with_margin(single.given, margin)
@@ -136,7 +136,7 @@ def question_pair_decoder(
     given = squares_given(channel.inverse, merge)
     found = histogram_decoder(question.answers, merge @ channel.inverse, given, margin)
     bits = question.domain.bits
-    singles = sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
+    singles = scipy.sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
     return replace(
         found,
         total=found.total @ singles,
@@ -157,8 +157,8 @@ def histogram_decoder(
     """
     ones = np.ones((1, inverse.shape[1]))
     mean = np.vstack([inverse, ones]) if margin else np.asarray(inverse)
-    product = sparse.csr_array((mean[:, None] * mean[None]).reshape(-1, mean.shape[1]))
-    means, total = sparse.csr_array(mean), sparse.csr_array(ones)
+    product = scipy.sparse.csr_array((mean[:, None] * mean[None]).reshape(-1, mean.shape[1]))
+    means, total = scipy.sparse.csr_array(mean), scipy.sparse.csr_array(ones)
     both = _both(means, product, True, margin)
     said = _with_margin(given, margin)
     return PairDecoder(tuple(answers), True, margin, total, means, product, both, said)
@@ -280,7 +280,7 @@ def _nowhere_negative(covariance: np.ndarray) -> bool:
     return True
 
 
-def _fold(bits: int) -> sparse.csr_array:
+def _fold(bits: int) -> scipy.sparse.csr_array:
     """Products of two of (1, bits), ((1 + bits)^2 rows), as entries of the pair moments.
 
     A bit times itself is itself, and the order does not matter.
@@ -291,12 +291,12 @@ def _fold(bits: int) -> sparse.csr_array:
     place[np.arange(1 + bits), np.arange(1 + bits)] = np.arange(1 + bits)
     place[first + 1, second + 1] = place[second + 1, first + 1] = 1 + bits + np.arange(len(first))
     rows, shape = np.arange(place.size), (place.size, 1 + bits + len(first))
-    return sparse.csr_array((np.ones(place.size), (rows, place.ravel())), shape=shape)
+    return scipy.sparse.csr_array((np.ones(place.size), (rows, place.ravel())), shape=shape)
 
 
 def _both(
-    mean: sparse.csr_array, product: sparse.csr_array, exclusive: bool, margin: bool
-) -> sparse.csr_array:
+    mean: scipy.sparse.csr_array, product: scipy.sparse.csr_array, exclusive: bool, margin: bool
+) -> scipy.sparse.csr_array:
     """Unbiased for the product of two indicators of answers of one person.
 
     An answer with itself, or with "any answer", which stands last, is the answer. Two answers of
@@ -306,14 +306,14 @@ def _both(
     size = mean.shape[0]
     first, second = np.divmod(np.arange(size**2), size)
     single = (first == second) | (margin & (np.maximum(first, second) == size - 1))
-    alone = sparse.diags_array(single * 1.0) @ mean[np.minimum(first, second)]
+    alone = scipy.sparse.diags_array(single * 1.0) @ mean[np.minimum(first, second)]
     if exclusive:
         return alone.tocsr()
-    return (alone + sparse.diags_array(~single * 1.0) @ product).tocsr()
+    return (alone + scipy.sparse.diags_array(~single * 1.0) @ product).tocsr()
 
 
-def by_axis(matrices: Sequence[sparse.csr_array], tensor: np.ndarray) -> np.ndarray:
-    """A sparse matrix along each axis; an axis goes in first and comes out last: all come round."""
+def by_axis(matrices: Sequence[Matrix], tensor: np.ndarray) -> np.ndarray:
+    """A matrix along each axis; an axis goes in first and comes out last: all come round."""
     for matrix in matrices:
         applied = matrix @ tensor.reshape(len(tensor), -1)
         tensor = applied.T.reshape(*tensor.shape[1:], -1)

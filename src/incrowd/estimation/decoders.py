@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.survey import AnyQuestion
+
+SMALL = 1 << 12  # entries of a matrix that needs no sparse library, which is slow to load
+
+Matrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,10 @@ def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
     return Decoder(question.answers, mean, square, low, high, squares_given(channel.inverse, merge))
 
 
-def squares_given(inverse: np.ndarray, merge: sparse.csr_array) -> np.ndarray:
+def squares_given(inverse: np.ndarray, merge: Matrix) -> np.ndarray:
     """`Decoder.given` of a channel of whole answers. merge: which answers are read as which."""
     means = (merge @ inverse) ** 2 @ np.linalg.inv(inverse)  # over reports, by the answer behind
-    same = merge.toarray() > 0
+    same = dense(merge) > 0
     others = np.where(same, np.inf, means).min(axis=1)
     return np.stack([others, np.where(same, means, np.inf).min(axis=1)], axis=1)
 
@@ -70,7 +75,7 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     return Decoder(question.answers, merge @ mean, merge @ square, low, high, given)
 
 
-def bits_given(values: np.ndarray, merge: sparse.csr_array | None = None) -> np.ndarray:
+def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
     """`Decoder.given` of g that take two values, a row of both for each answer of a record.
 
     (g - low)(g - high) = 0, so that g^2 = (low + high) g - low high, and the mean of g is 0 or 1.
@@ -83,9 +88,10 @@ def bits_given(values: np.ndarray, merge: sparse.csr_array | None = None) -> np.
     return np.stack([merge @ others, own], axis=1)
 
 
-def _read_as(merge: sparse.csr_array) -> list[np.ndarray]:
+def _read_as(merge: Matrix) -> list[np.ndarray]:
     """For each answer the places of those that are read as it."""
-    return np.split(merge.indices, merge.indptr[1:-1])
+    rows, places = merge.nonzero()
+    return np.split(places, np.searchsorted(rows, np.arange(1, merge.shape[0])))
 
 
 def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
@@ -99,8 +105,9 @@ def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.maximum(np.minimum(least, own - 1), 0.0))
 
 
-def merging(question: AnyQuestion) -> sparse.csr_array:
-    """Shape (answers, answers of a record): which answers of a record are read as which.
+def merging(question: AnyQuestion) -> Matrix:
+    """Shape (answers, answers of a record): which answers of a record are read as which; sparse if
+    it is large.
 
     g of several answers is the sum of theirs. A person gives one of them at most, and the noise of
     their bits is independent, so that the mean of g^2 is the sum of those of its parts: a product
@@ -109,7 +116,16 @@ def merging(question: AnyQuestion) -> sparse.csr_array:
     places = {answer: place for place, answer in enumerate(question.answers)}
     rows = [places[question.read_as(answer)] for answer in question.recorded]
     size = len(rows)
-    return sparse.csr_array((np.ones(size), (rows, np.arange(size))), shape=(len(places), size))
+    if len(places) * size <= SMALL:
+        return np.equal.outer(np.arange(len(places)), rows) * 1.0
+    return scipy.sparse.csr_array(
+        (np.ones(size), (rows, np.arange(size))), shape=(len(places), size)
+    )
+
+
+def dense(matrix: Matrix) -> np.ndarray:
+    """A matrix, sparse or not, as an array."""
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
 def _affine(values: np.ndarray, bits: int) -> np.ndarray:

@@ -17,17 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import TypeAlias
+from functools import cached_property, reduce
+from itertools import compress
 
 import numpy as np
-from scipy import sparse
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import check_cells
+from incrowd.estimation.decoders import Matrix, dense
 
 Ids = tuple[str, ...]
-Matrix: TypeAlias = np.ndarray | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,11 @@ class Source:
     weight: float
     report: float = 0.0
     whole: bool = False
+
+    def tells(self, questions: Ids) -> bool:
+        """Whether it tells any effect of some of these questions."""
+        shared = set(questions).intersection(self.questions)
+        return len(shared) == len(self.questions) if self.whole else bool(shared)
 
 
 def single_bit(
@@ -71,15 +75,33 @@ class CombinedTable:
 
     shares: unbiased, an axis for each question; the tables of the same sources have the same
     margins. effect_variances: shape (2,) * questions, at the place with 1 for the questions of S
-    the noise variance of the effect of S, as a factor of its projection. shifts: for each source,
-    how far one report in it can move a cell.
+    the noise variance of the effect of S, as a factor of its projection. weights: for each source,
+    its share of all weights of each effect, and how far one report moves a cell of it; None where
+    it has none of the questions.
     """
 
     questions: Ids
     exclusive: tuple[bool, ...]
     shares: np.ndarray
     effect_variances: np.ndarray
-    shifts: tuple[float, ...]
+    weights: tuple[tuple[np.ndarray, float] | None, ...]
+
+    @cached_property
+    def shifts(self) -> tuple[float, ...]:
+        """For each source, how far one report in it can move a cell."""
+        return tuple(0.0 if each is None else self._shift(*each) for each in self.weights)
+
+    def _shift(self, parts: np.ndarray, report: float) -> float:
+        """The largest coefficient of a cell of a source, times what a report moves there.
+
+        parts: the weight of the source for each effect, as a share of all. A coefficient is a sum
+        over effects that depends on which answers the two cells have in common.
+        """
+        found = parts
+        for place, (size, each) in enumerate(zip(self.shares.shape, self.exclusive, strict=True)):
+            matrix = np.stack([np.full(2, 1 / size), _projection(size, each)])
+            found = np.moveaxis(np.tensordot(found, matrix, (place, 0)), -1, place)
+        return float(np.abs(found).max()) * report
 
     @property
     def noise_variance(self) -> float:
@@ -182,7 +204,7 @@ class CombinedTable:
 def _grams(matrix: Matrix, size: int, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
     """The covariances of sums along an axis: of effects without its question, and with it."""
     whole = np.asarray(matrix.sum(axis=1)).ravel()
-    square = sparse.csr_array(matrix @ matrix.T).toarray()
+    square = dense(matrix @ matrix.T)
     outside = np.outer(whole, whole) / size
     return outside / size, square - exclusive * outside
 
@@ -208,10 +230,8 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     """
     ids = tuple(questions)
     shape, exclusive = _axes(sources, ids)
-    telling = [
-        i for i, source in enumerate(sources) if not source.whole or {*source.questions} <= {*ids}
-    ]
-    margins = [_Margin.of(sources[i], ids, shape, exclusive) for i in telling]
+    telling = [source.tells(ids) for source in sources]
+    margins = [_Margin.of(each, ids, shape, exclusive) for each in compress(sources, telling)]
     each = (2,) * len(ids)
     weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
@@ -229,14 +249,14 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
             effects[at] += _at_effects(part, effects[at].shape, exclusive) * margin.effects
     if all(exclusive):
         effects[(0,) * len(ids)] = 1 / effects.size
-    pairs, shifts = list(zip(parts, margins, strict=True)), np.zeros(len(sources))
-    shifts[telling] = [margin.shift(part, shape, exclusive) for part, margin in pairs]
+    pairs = list(zip(parts, margins, strict=True))
+    weighed = iter([(part, margin.report) for part, margin in pairs])
     return CombinedTable(
         questions=ids,
         exclusive=exclusive,
         shares=_cells(effects, exclusive),
         effect_variances=np.sum([part**2 * margin.variances for part, margin in pairs], axis=0),
-        shifts=tuple(shifts.tolist()),
+        weights=tuple(next(weighed) if each else None for each in telling),
     )
 
 
@@ -295,18 +315,6 @@ class _Margin:
             variances=np.where(told, source.variance * counts, 0.0),
             report=source.report,
         )
-
-    def shift(self, parts: np.ndarray, shape: Sequence[int], exclusive: Sequence[bool]) -> float:
-        """How far one report can move a cell: the largest coefficient of a cell of the source.
-
-        parts: the weight of the source for each effect, as a share of all. A coefficient is a sum
-        over effects that depends on which answers the two cells have in common.
-        """
-        found = parts
-        for place, (size, each) in enumerate(zip(shape, exclusive, strict=True)):
-            matrix = np.stack([np.full(2, 1 / size), _projection(size, each)])
-            found = np.moveaxis(np.tensordot(found, matrix, (place, 0)), -1, place)
-        return float(np.abs(found).max()) * self.report
 
 
 def _cells_summed(size: int, exclusive: bool, held: bool) -> np.ndarray:

@@ -6,7 +6,7 @@ Saddlepoint approximation, never above Chernoff's bound. See `incrowd.estimation
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 LEAST = 1e-3  # standard deviations; nearer to zero the saddlepoint formula is 0 / 0
 MOST_TILT = 20.0  # per standard deviation; further out the p-value is far below any in use
@@ -30,7 +30,7 @@ def tail_of_placements(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
     logarithm, slope, curvature = _cumulants(values, tilt)
     exponent = np.maximum(tilt * totals - logarithm, LEAST**2 / 4)
     root, width = np.sqrt(2 * exponent), tilt * np.sqrt(curvature)
-    bound, close = np.exp(-exponent), ndtr(-root - np.log(width / root) / root)
+    bound, close = np.exp(-exponent), scipy.special.ndtr(-root - np.log(width / root) / root)
     reached = np.abs(slope - totals) < LEAST
     return np.asarray(np.where(reached, np.minimum(close, bound), bound))
 

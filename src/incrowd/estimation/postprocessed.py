@@ -12,7 +12,7 @@ from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias, bootstra
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import JointEstimate, by_axis
-from incrowd.estimation.decoders import merging
+from incrowd.estimation.decoders import dense, merging
 from incrowd.estimation.patterns import channel_matrix, check_exclusive, inverse_matrix
 from incrowd.estimation.postprocessing import (
     LikelihoodFit,
@@ -103,7 +103,7 @@ def _fitted_patterns(
 ) -> Postprocessed:
     asked = [question.with_merged(()) for question in questions]
     histogram, channels, inverses = _patterns(asked, reading)
-    merges = [merging(question).toarray() for question in questions]
+    merges = [dense(merging(question)) for question in questions]
 
     def unbiased(counts: np.ndarray) -> np.ndarray:
         return along_axes(inverses, counts / counts.sum())

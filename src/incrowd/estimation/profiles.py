@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, nnls
-from scipy.special import ndtri
+import scipy
 
 EXACT = 1e-9  # the standard error of what is known
 INSIDE = 1e-9  # of the largest share: how far from zero a start is at least
@@ -57,12 +56,12 @@ class Profile:
         factor = np.linalg.cholesky(self.covariance + exact)
         whitened = np.linalg.solve(factor, self.values)
         design = np.linalg.inv(factor)
-        nearest, distance = nnls(design, whitened)
-        limit = float(ndtri((1 + level) / 2)) ** 2 + float(distance) ** 2
+        nearest, distance = scipy.optimize.nnls(design, whitened)
+        limit = float(scipy.special.ndtri((1 + level) / 2)) ** 2 + float(distance) ** 2
 
         def reached(faces: tuple[tuple[int, ...], ...]) -> bool:
             kept = [np.delete(design, face, axis=1) for face in faces]
-            return min(float(nnls(each, whitened)[1]) ** 2 for each in kept) <= limit
+            return min(float(scipy.optimize.nnls(each, whitened)[1]) ** 2 for each in kept) <= limit
 
         def excess(place: float) -> float:
             value = math.exp(place) if ratio.positive else place
@@ -76,7 +75,9 @@ class Profile:
             for step in () if reached(faces) else STEPS:
                 if excess(start + sign * step) > 0:
                     ends = start, start + sign * step
-                    return float(brentq(excess, *ends, xtol=TOLERANCE, rtol=TOLERANCE))
+                    return float(
+                        scipy.optimize.brentq(excess, *ends, xtol=TOLERANCE, rtol=TOLERANCE)
+                    )
             return sign * math.inf
 
         low, high = end(ratio.low_faces, -1.0), end(ratio.high_faces, 1.0)
@@ -110,6 +111,8 @@ def distance_to(form: np.ndarray, point: np.ndarray) -> float:
     for power in range(1, HALVINGS):
         far = -(1 - 0.5**power) / edge
         if value(far) * side <= 0:
-            return distance(float(brentq(value, near, far, xtol=TOLERANCE * abs(far))))
+            return distance(
+                float(scipy.optimize.brentq(value, near, far, xtol=TOLERANCE * abs(far)))
+            )
         near = far
     return distance(near) - value(near) / edge  # what is missing lies along the edge's direction

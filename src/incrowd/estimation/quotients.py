@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from incrowd.estimation.delta_method import Shares, Term
 from incrowd.estimation.tables import LEVEL
@@ -82,7 +82,9 @@ class Quotient:
         errors (the likelihood ratio against what is possible), so that no noise makes an interval
         empty or too short. Where B may be zero, r has no limit on the side of A's sign.
         """
-        c = float(ndtri((1 + level) / 2)) ** 2 + _below_zero(self.under, self.under_variance)
+        c = float(scipy.special.ndtri((1 + level) / 2)) ** 2 + _below_zero(
+            self.under, self.under_variance
+        )
         c += _below_zero(self.over, self.over_variance) if self.positive else 0.0
         a = self.under**2 - c * self.under_variance
         b = self.over * self.under - c * self.covariance

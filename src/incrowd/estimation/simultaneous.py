@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_ONLY, Ends, reach, score_ends
@@ -52,7 +52,7 @@ def simultaneous_intervals(
     """
     if not joint.overlaps:
         method = "bonferroni"
-    widest = float(ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
+    widest = float(scipy.special.ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
     simulated = method == "max-t"
     multiplier = widest
     if simulated:

@@ -10,17 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-from scipy.special import ndtri
+import scipy
 
 from incrowd import views
 from incrowd.estimation.decoders import Decoder, least_noise
 from incrowd.kernels.axes import transform as along_axes
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 LEVEL = 0.95
-HALF_WIDTH = float(ndtri((1 + LEVEL) / 2))  # of an interval, in standard errors
+HALF_WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)  # of an interval, in standard errors
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
 
@@ -80,6 +84,8 @@ class TableEstimate(Intervals, views.Tabular):
 
     def to_arrow(self) -> pa.Table:
         """A row for each cell: the answer to each question, and proportions of the people."""
+        import pyarrow as pa  # slow to load, and a plan needs none
+
         given = list(zip(*product(*self.answers), strict=True))
         figures = ("estimate", "standard_error", "low", "high")
         columns = [pa.array(each) for each in given]
@@ -138,7 +144,7 @@ class TableEstimate(Intervals, views.Tabular):
 
     @property
     def _ends(self) -> Ends:
-        multiplier = float(ndtri((1 + self.level) / 2))
+        multiplier = float(scipy.special.ndtri((1 + self.level) / 2))
         if not self.constant_noise:
             half = reach(multiplier, self.standard_error, self.step)
             return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
@@ -154,7 +160,7 @@ class TableEstimate(Intervals, views.Tabular):
         limit = family_wise / self.estimate.size
         if self.p_values is not None:
             return np.asarray(self.p_values <= limit)
-        return np.asarray(self.estimate > float(ndtri(1 - limit)) * self.noise_error)
+        return np.asarray(self.estimate > float(scipy.special.ndtri(1 - limit)) * self.noise_error)
 
 
 def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:

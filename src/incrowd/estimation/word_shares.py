@@ -27,9 +27,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
-from scipy.sparse import csr_array, diags_array
-from scipy.special import stdtrit
+import scipy
 
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.margins import listed
@@ -82,7 +80,7 @@ class WordEstimates(Intervals):
 
     @property
     def _ends(self) -> Ends:
-        multiplier = float(stdtrit(self.degrees_of_freedom, (1 + self.level) / 2))
+        multiplier = float(scipy.special.stdtrit(self.degrees_of_freedom, (1 + self.level) / 2))
         half = multiplier * self.standard_error
         return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
 
@@ -168,7 +166,7 @@ class _Fit(NamedTuple):
 
     noise: np.ndarray
     weight: np.ndarray
-    design: csr_array
+    design: scipy.sparse.csr_array
     inverse: np.ndarray
     estimate: np.ndarray
     each: np.ndarray
@@ -187,7 +185,7 @@ def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> 
     share = np.tensordot([part.weight for part in parts], shares, 1)
     blocks, bits = share.shape
     design = _design(places.reshape(len(places), blocks), bits)
-    weighted = design @ diags_array(np.repeat(weight, bits))
+    weighted = design @ scipy.sparse.diags_array(np.repeat(weight, bits))
     normal = (weighted @ design.T).toarray() - weight.sum() / bits
     score = weighted @ share.ravel()
     factor, inverted = _factor(normal), np.linalg.inv(normal)
@@ -202,7 +200,7 @@ def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> 
         inverse=inverted,
         estimate=estimate,
         each=np.array([inverted @ (weighted @ own.ravel()) for own in shares]),
-        share=nnls(factor.T, np.linalg.solve(factor, score))[0],
+        share=scipy.optimize.nnls(factor.T, np.linalg.solve(factor, score))[0],
         residual=residual,
         excess=max(surplus, 0.0),
         degrees_of_freedom=freedom,
@@ -234,12 +232,14 @@ def _centered(cells: np.ndarray) -> np.ndarray:
     return np.asarray(cells - cells.mean(axis=-1, keepdims=True))
 
 
-def _design(places: np.ndarray, bits: int) -> csr_array:
+def _design(places: np.ndarray, bits: int) -> scipy.sparse.csr_array:
     """A one at each cell that a word sets: shape (words, blocks x bits)."""
     words, blocks = places.shape
     cells = places + bits * np.arange(blocks)
     starts = np.arange(words + 1) * blocks
-    return csr_array((np.ones(cells.size), cells.ravel(), starts), (words, blocks * bits))
+    return scipy.sparse.csr_array(
+        (np.ones(cells.size), cells.ravel(), starts), (words, blocks * bits)
+    )
 
 
 def _factor(normal: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betainc, gammaln
+import scipy
 
 from incrowd.numerics.law import log_sum_exp
 
@@ -29,7 +29,7 @@ def log_binomial(
 def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
     """P[count >= least], for each whole number `least`."""
     inside = np.clip(least, 1, trials)
-    found = betainc(inside, trials + 1 - inside, chance)
+    found = scipy.special.betainc(inside, trials + 1 - inside, chance)
     return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, found))
 
 
@@ -42,7 +42,7 @@ def outcomes(
     value: np.ndarray, log_mass: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each way: the sum, the sum of absolute values, the logarithm of its probability."""
-    left, log_chance = np.array([count]), np.array([gammaln(count + 1)])
+    left, log_chance = np.array([count]), np.array([scipy.special.gammaln(count + 1)])
     total, scale = np.zeros(1), np.zeros(1)
     for place, (v, log_p) in enumerate(zip(value, log_mass, strict=True)):
         number = left
@@ -53,6 +53,6 @@ def outcomes(
             left, log_chance = left[parent], log_chance[parent]
             total, scale = total[parent], scale[parent]
         left = left - number
-        log_chance = log_chance + number * log_p - gammaln(number + 1)
+        log_chance = log_chance + number * log_p - scipy.special.gammaln(number + 1)
         total, scale = total + number * v, scale + number * abs(v)
     return total, scale, log_chance

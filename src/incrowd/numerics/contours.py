@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from incrowd.numerics.crowd_laws import Crowd
+from incrowd.numerics.extrema import valley
 from incrowd.numerics.modulus_bound import (
     Contour,
     certified,
@@ -157,5 +157,4 @@ def _least(height: Callable[[float], float], low: float, high: float, close: flo
     def finite(x: float) -> float:
         return min(max(height(x), -HIGHEST), HIGHEST)
 
-    found = minimize_scalar(finite, bounds=(low, high), method="bounded", options={"xatol": close})
-    return float(found.x)
+    return valley(finite, low, high, close)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
+from numpy.fft import irfft, rfft
 
 from incrowd.numerics.precision import UNIT
 
@@ -14,14 +15,26 @@ UNHEARD = 50.0  # e^-50 is 2e-22: a frequency so much weaker is lost in the roun
 
 def circle_size(low: int, high: int) -> int:
     """A fast length for a circle that holds the points low..high."""
-    return int(next_fast_len(high - low + 1, real=True))
+    return fast_length(high - low + 1)
+
+
+@lru_cache(maxsize=1024)
+def fast_length(least: int) -> int:
+    """The smallest product of twos, threes and fives that is not below."""
+    odd = (int(3**i * 5**j) for i in range(least.bit_length()) for j in range(least.bit_length()))
+    return min(n << max(-(-least // n) - 1, 0).bit_length() for n in odd if n < 2 * least)
 
 
 def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The law of the sum of two independent values, from the sum of their first places on."""
     length = len(one) + len(other) - 1
     size = circle_size(1, length)
-    return np.asarray(np.maximum(irfft(rfft(one, size) * rfft(other, size), size)[:length], 0.0))
+    return np.asarray(
+        np.maximum(
+            irfft(rfft(one, size) * rfft(other, size), size)[:length],
+            0.0,
+        )
+    )
 
 
 def convolution_error(one: np.ndarray, other: np.ndarray) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from incrowd.numerics.binomial import at_least, outcomes, ways
 from incrowd.numerics.decisive import separated, sum_limits
@@ -95,7 +95,9 @@ def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
         theta *= 2
         if bound(theta) < LOG_SMALLEST:
             return None
-    theta = float(minimize_scalar(bound, bounds=(theta / 2, 2 * theta), method="bounded").x)
+    theta = float(
+        scipy.optimize.minimize_scalar(bound, bounds=(theta / 2, 2 * theta), method="bounded").x
+    )
     return TiltedLaw.at(law, count, theta)
 
 

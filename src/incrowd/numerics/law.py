@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.numerics.extrema import root
 from incrowd.numerics.precision import NO_MASS, SMALLEST
 
 
@@ -101,8 +102,6 @@ def saddlepoint(law: Law) -> float:
 
     The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
     """
-    from scipy.optimize import brentq  # slow to load, and no service needs it
-
     halves = [one.where(one.value > 0, 1.0) for one in (law, law.negated())]
     (up, log_up), (down, log_down) = (
         (one.value, one.log_mass + np.log(one.value)) for one in halves
@@ -117,4 +116,4 @@ def saddlepoint(law: Law) -> float:
         low, high = high, 4 * high
     while balance(low) > 0:
         low, high = 4 * low, low
-    return float(brentq(balance, low, high, xtol=1e-300, rtol=1e-10))
+    return root(balance, low, high, close=1e-300, relative=1e-10)

@@ -24,6 +24,7 @@ ANY_BUDGET = 10**9
 MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
 KEPT = "local ε at most "  # the name of a way that keeps a local epsilon, before the number
 LOCAL_EPSILONS = (16.0, 8.0)  # tried for what the shuffler buys
+WORK = 2e6  # of the search for such a way; two digits of its error are shown
 CLOSE = 1.1  # times the error of the last of them
 
 
@@ -65,7 +66,7 @@ def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
         for cap in LOCAL_EPSILONS:
             if cap < (survey.privacy.local_epsilon or math.inf):
                 asked = with_privacy(survey, local_epsilon=cap)
-                yield f"{KEPT}{cap:g}", asked, ways(asked)[0]
+                yield f"{KEPT}{cap:g}", asked, ways(asked, work=WORK)[0]
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):

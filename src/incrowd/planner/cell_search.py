@@ -46,7 +46,7 @@ ROUGH = 60  # steps of an evaluation while searching: half a percent of the exce
 REPRICINGS = 2  # of leaks by what they add to the local epsilon
 MOVES = 32  # tried in one step, those that change the cost least
 MOST_MERGERS = 4000  # of two messages each, that are looked at in one step
-WORK = 6e7  # terms times messages of all evaluations together
+WORK = 6e7  # terms times messages, of the search for a plan
 ROUNDING = 1e-9
 
 
@@ -54,7 +54,8 @@ ROUNDING = 1e-9
 class SearchTask:
     """Wanted tables, as sets of places of variables, and what all messages may use.
 
-    mean: make the mean of the tables' inflations small, else the largest. Every table has to be
+    mean: make the mean of the tables' inflations small, else the largest. work: after how much a
+    search ends, in terms times messages of all evaluations together. Every table has to be
     `crossable`.
     """
 
@@ -62,6 +63,7 @@ class SearchTask:
     tables: tuple[Ids, ...]
     limits: Limits
     mean: bool = False
+    work: float = WORK
 
     def among(self, ids: Ids) -> list[Variable]:
         """The variables at these places."""
@@ -80,6 +82,11 @@ class SearchTask:
     def large(self) -> tuple[Ids, ...]:
         """The others, which get an equal share of the leak each."""
         return without_contained([t for t in self.tables if self.is_large(t)])
+
+    @cached_property
+    def costs(self) -> Cost:
+        """What each message costs where the leak alone limits what is sent."""
+        return _cost(self, None)
 
     @cached_property
     def effects(self) -> Effects:
@@ -256,7 +263,7 @@ def _descend(trials: _Trials, current: Candidate) -> None:
     All moves that help and do not meet are made at once, if that is better than the best of them.
     """
     problem = trials.problem
-    while trials.work[0] < WORK:
+    while trials.work[0] < problem.work:
         here = _small(problem, current)
         moves = heapq.nsmallest(MOVES, _moves(problem, current), key=attrgetter("cost"))
         useful = current.excess if current.fits else math.inf
@@ -281,7 +288,7 @@ def _better(rank: tuple[float, float], current: Candidate) -> bool:
 def _moves(problem: SearchTask, candidate: Candidate) -> Iterator[_Move]:
     """All steps from some messages, with what they cost without least squares."""
     capped = _capped(problem, candidate)
-    cost = _cost(problem, candidate if capped else None)
+    cost = _cost(problem, candidate) if capped else problem.costs
     messages = _small(problem, candidate)
     yield from _mergers(problem, messages, cost, disjoint=capped)
     for message in messages:
@@ -347,4 +354,5 @@ def _cost(problem: SearchTask, candidate: Candidate | None) -> Cost:
 
 def _cover(problem: SearchTask, candidate: Candidate | None) -> tuple[Ids, ...]:
     """The messages that hold all small tables and cost least."""
-    return cheapest_cover(problem.small, _cost(problem, candidate), disjoint=candidate is not None)
+    cost = _cost(problem, candidate) if candidate else problem.costs
+    return cheapest_cover(problem.small, cost, disjoint=candidate is not None)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
 from incrowd.estimation.covariance import MOST_CELLS
 from incrowd.planner.allocation import Allocation, Load, Share
-from incrowd.planner.cell_search import Candidate, SearchTask
+from incrowd.planner.cell_search import WORK, Candidate, SearchTask
 from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
@@ -36,7 +37,8 @@ class _Beside(NamedTuple):
     cells: bool = False
 
 
-def cell_ways(survey: Survey) -> list[Grouping]:
+@lru_cache(maxsize=8)
+def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
     """The messages of cells with the smallest inflation, the cheapest of those close to it.
 
     Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
@@ -44,23 +46,24 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     report, or two with permanent responses. Each of these gets an equal share of what may leak;
     with `explore` the first holds all questions and gets that share. None if no table can be cells,
     if the analysis trusts no shuffler, whom alone cells need, if the survey allows no messages, or
-    if next to nothing may leak.
+    if next to nothing may leak. work: as in `SearchTask`.
     """
     by = plannable(survey.privacy.analysis)
     tables, others = _tables(survey)
     if not tables or not by.shuffled:
-        return []
+        return ()
     privacy, joint = survey.privacy, _beside(survey, others)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
     if not signal:  # too little for the limit to be a number: the accountant has the word
-        return []
+        return ()
     problem = SearchTask(
         variables(survey),
         tuple(places(survey, ids) for ids in tables),
         _limits(survey, signal, len(joint)),
         survey.objective == "mean",
+        work,
     )
-    return [_way(survey, candidate, joint, signal) for candidate in candidates(problem)]
+    return tuple(_way(survey, found, joint, signal) for found in candidates(problem))
 
 
 def _tables(survey: Survey) -> tuple[list[Names], list[Names]]:

@@ -106,4 +106,8 @@ def _inside(ids: Ids, tables: Sequence[Ids]) -> int:
 
 
 def _total(inside: int, costs: Sequence[float]) -> float:
-    return sum(cost for i, cost in enumerate(costs) if inside >> i & 1)
+    total = 0.0
+    while inside:
+        total += costs[(inside & -inside).bit_length() - 1]
+        inside &= inside - 1
+    return total

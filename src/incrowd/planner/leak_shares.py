@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import lambertw
 
+from incrowd.numerics.extrema import root
 from incrowd.planner.effects import Footprint
 
 Vector = np.ndarray
 CLOSE = 1e-4  # relative error of the excess, of which a lower bound is known
 STEPS = 2000
+NEWTON, ENOUGH = 30, 1e-12  # steps at most; the relative change that ends them
 TINY = 1e-9  # of a report, where none is left
 
 
@@ -125,7 +125,7 @@ def scaled(footprints: Sequence[Footprint], leaks: Vector, limits: Limits) -> fl
 
     if beyond(most) <= 0:
         return most
-    return float(brentq(beyond, 0.0, most, rtol=1e-12))
+    return root(beyond, 0.0, most, relative=1e-12)
 
 
 def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
@@ -137,9 +137,16 @@ def local_prices(footprints: Sequence[Footprint], leaks: Vector) -> Vector:
 def _most_flips(mean: float, tail: float) -> float:
     """A whole number that a sum of independent bits exceeds with at most that chance.
 
-    Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(1 + u)
-    that is the tail where u exp(u) = (-ln(tail) / m - 1) / e.
+    Chernoff: P[X >= k] <= exp(k - m - k ln(k / m)) for k above the mean m. With k = m exp(t) that
+    is the tail where 1 + (t - 1) exp(t) = -ln(tail) / m. The left side is convex and at least
+    t^2 / 2, so that Newton's steps come down to t from above.
     """
     mean = max(mean, 1e-300)
-    needed = float(lambertw((-math.log(tail) / mean - 1) / math.e).real)
-    return float(math.ceil(mean * math.exp(1 + needed)))
+    wanted = -math.log(tail) / mean
+    t = min(math.sqrt(2 * wanted), 1 + math.log1p(wanted))
+    for _ in range(NEWTON):
+        step = ((1 - wanted) * math.exp(-t) + t - 1) / t
+        t -= step
+        if step <= ENOUGH * t:
+            break
+    return float(math.ceil(mean * math.exp(t)))

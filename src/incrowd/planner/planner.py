@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from incrowd.accounting.analyses import LOCAL, Analysis, analysis, plannable
-from incrowd.accounting.calibration import smallest_epsilon, smallest_noise
+from incrowd.accounting.calibration import clearly_keeps, smallest_epsilon, smallest_noise
 from incrowd.accounting.certificates import Certificate, certify
 from incrowd.accounting.schema import AnySent, Part
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
@@ -143,17 +143,18 @@ def _with_smallest_noise(
     def everything(reference: BitFlip) -> AnySent:
         return sent(survey, _messages(survey, way, reference, kept), earlier)
 
-    privacy = survey.privacy
-    noise = smallest_noise(privacy.analysis, everything, crowd, privacy.epsilon, privacy.delta)
+    privacy, least = survey.privacy, BitFlip(1)
+    promise = crowd, privacy.epsilon, privacy.delta
     if privacy.local_epsilon is not None:
-        noise = _least_local(everything, noise, privacy.local_epsilon, survey.rounds * TAIL)
+        least = _least_local(everything, privacy.local_epsilon, survey.rounds * TAIL)
+        if clearly_keeps(privacy.analysis, everything(least), *promise):
+            return _messages(survey, way, least, kept)
+    noise = max(smallest_noise(privacy.analysis, everything, *promise), least)
     return _messages(survey, way, noise, kept)
 
 
-def _least_local(
-    everything: Callable[[BitFlip], AnySent], noise: BitFlip, cap: float, redraws: float
-) -> BitFlip:
-    """The smallest noise, and no less than that, which leaves at most `cap` without a shuffler.
+def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: float) -> BitFlip:
+    """The smallest noise that leaves at most `cap` without a shuffler.
 
     redraws: what noise that is drawn again adds to it. Raises PrivacyError if no noise does.
     """
@@ -161,13 +162,13 @@ def _least_local(
     def beyond(numerator: int) -> bool:
         return everything(BitFlip(numerator)).local_epsilon + redraws > cap
 
-    low, high = noise.numerator, DENOMINATOR // 2 - 1
+    low, high = 1, DENOMINATOR // 2 - 1
     if beyond(high):
         least = rounded_up(everything(BitFlip(high)).local_epsilon, 3)
         allowed = f"what is fixed already leaves {least}; allow more than that"
         raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
     if not beyond(low):
-        return noise
+        return BitFlip(low)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if beyond(middle) else (low, middle)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.cells import planned_noise, planned_weight
+from incrowd.estimation.cells import answer_sums, planned_table
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.expectation import text_scale, weight
 from incrowd.planner.wanted import weighed
@@ -27,6 +27,8 @@ from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
 MOST_CELLS = 1 << 18  # of which all are looked at
+
+_Part: TypeAlias = "tuple[float, JointReport | np.ndarray]"
 
 
 def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
@@ -94,21 +96,22 @@ class Assumptions(NamedTuple):
 
 def table_variances(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> Assumptions:
     """Of a table that is combined from all messages that hold it, with the plan's weights."""
-    return Assumptions(*(_table_variances(survey, messages, ids, even) for even in (True, False)))
+    parts = _parts(survey, messages, ids)
+    return Assumptions(*(_table_variances(survey, parts, ids, even) for even in (True, False)))
 
 
 def _table_variances(
-    survey: Survey, messages: Sequence[Message], ids: Sequence[str], even: bool
+    survey: Survey, parts: Sequence[_Part], ids: Sequence[str], even: bool
 ) -> TableVariances:
-    cells = cell_variances(survey, messages, ids, even)
+    cells = _cell_variances(survey, parts, ids, even)
     empty = cells.can_be_empty if cells.can_be_empty.any() else np.full(len(cells.share), True)
     shares = [assumed_shares(survey.question(id), even) for id in ids]
     people = math.prod(float(each.sum()) for each in shares)
     sampling = people - math.prod(float(each @ each) for each in shares)
     noise = 0.0
-    for part, message in _parts(survey, messages, ids):
-        if message is None:
-            noise += part * float(_cells_noise(survey, messages, ids).sum())
+    for part, message in parts:
+        if isinstance(message, np.ndarray):
+            noise += part * float(message.sum())
             continue
         channels = message.channels
         moments = [_moments(survey.question(id), channels[id]) for id in ids]
@@ -130,15 +133,21 @@ def cell_variances(
     Of a very large table, of those cells that differ from the most common one in one answer at
     most: among these is the one with the largest variance, if all is bit flips.
     """
+    return _cell_variances(survey, _parts(survey, messages, ids), ids, even)
+
+
+def _cell_variances(
+    survey: Survey, parts: Sequence[_Part], ids: Sequence[str], even: bool
+) -> CellVariances:
     questions = [survey.question(id) for id in ids]
     shares = [assumed_shares(question, even) for question in questions]
     places = _places(shares)
     at = [share[place] for share, place in zip(shares, places, strict=True)]
     share = np.prod(at, axis=0)
     noise, empty = np.zeros_like(share), np.zeros_like(share)
-    for part, message in _parts(survey, messages, ids):
-        if message is None:
-            cells = part * _cells_noise(survey, messages, ids)[tuple(places)]
+    for part, message in parts:
+        if isinstance(message, np.ndarray):
+            cells = part * message[tuple(places)]
             noise, empty = noise + cells, empty + cells
             continue
         channels = message.channels
@@ -165,29 +174,22 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
     return cells
 
 
-def _parts(
-    survey: Survey, messages: Sequence[Message], ids: Sequence[str]
-) -> list[tuple[float, JointReport | None]]:
-    """The joint reports that hold a table, each with the factor of one report's variance; and None
-    for all messages of cells together, if one of these holds it."""
+def _parts(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[_Part]:
+    """The joint reports that hold a table, each with the factor of one report's variance; and for
+    all messages of cells together, if one of these holds it, the variance by noise of each cell by
+    least squares over them, times the people."""
     holding = [each for each in messages if isinstance(each, JointReport) and each.holds(ids)]
     weights = [weight(survey, message, ids) for message in holding]
     copies = [message.independent_copies for message in holding]
-    parts: list[JointReport | None] = [*holding]
+    parts: list[JointReport | np.ndarray] = [*holding]
     if any(message.cells and message.holds(ids) for message in messages):
         cells = [message for message in messages if isinstance(message, Cells)]
-        weights.append(planned_weight(cells, tuple(ids)))
+        table = planned_table(cells, tuple(ids))
+        weights.append(1 / table.noise_variance)
         copies.append(1)
-        parts.append(None)
+        parts.append(table.variances([answer_sums(survey.question(id)) for id in ids]))
     factors = (np.array(weights) / sum(weights)) ** 2 / copies
     return list(zip(factors.tolist(), parts, strict=True))
-
-
-def _cells_noise(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> np.ndarray:
-    """The variance by noise of each cell of a table by least squares over all messages of cells,
-    times the people."""
-    sent = [message for message in messages if isinstance(message, Cells)]
-    return planned_noise(sent, [survey.question(id) for id in ids])
 
 
 class _Moments(NamedTuple):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
-from scipy.optimize import brentq
-
 from incrowd.channels.rounding import rounded_up
 from incrowd.errors import PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.numerics.extrema import root
 from incrowd.planner.groups import Progress
 from incrowd.planner.planner import limit_messages, make_plan
 from incrowd.planner.precision import expected_error, plan_error
@@ -97,7 +96,7 @@ def _in_the_limit(survey: Survey, unknown: str, aim: float, wish: Wish) -> float
         if unknown != "crowd":
             allowed += ", for more people (unknown='crowd'), or for fewer tables"
         raise PrivacyError.of(wish.name, wish.value, allowed)
-    return math.exp(float(brentq(excess, low, high, xtol=1e-4)))
+    return math.exp(root(excess, low, high, close=1e-4))
 
 
 def limit_error(survey: Survey) -> float:

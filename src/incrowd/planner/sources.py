@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,9 @@ from incrowd.estimation.readings import Reading, Readings
 from incrowd.planner.expectation import weight
 from incrowd.plans import Cells, JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Survey, Text
-from incrowd.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from incrowd.tally.tally import Tally
 
 Ids = tuple[str, ...]
 

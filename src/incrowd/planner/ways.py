@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from incrowd.accounting.analyses import plannable
+from incrowd.planner.cell_search import WORK
 from incrowd.planner.cell_ways import cell_ways
 from incrowd.planner.groups import Grouping, Progress, fixed_way, joint_ways
 from incrowd.plans.grouping import default_groups, grouping
 from incrowd.survey import Survey
 
 
-def ways(survey: Survey, progress: Progress | None = None) -> list[Grouping]:
+def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -> list[Grouping]:
     """The survey's own messages, or those worth a try: cells, or joint reports.
 
     Where the promise alone limits what is sent, no joint report is as precise as the cells of its
     tables. Joint reports are tried as well where the reports of a person, their size or the
-    local epsilon are limited. None if none fits. Raises PrivacyError if no plan can rest on the
-    survey's analysis.
+    local epsilon are limited. work: as in `SearchTask`. None if none fits. Raises PrivacyError if
+    no plan can rest on the survey's analysis.
     """
     plannable(survey.privacy.analysis)
     fixed = grouping(survey)
     if fixed is not None:
         return [fixed_way(survey, fixed)]
-    cells = [] if survey.tables == "any" else cell_ways(survey)
+    cells = [] if survey.tables == "any" else list(cell_ways(survey, work))
     if cells and not _capped(survey):
         return cells
     if survey.reports_per_person is None:

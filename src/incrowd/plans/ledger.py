@@ -35,7 +35,7 @@ class Ledger(BaseModel):
     reports that were noted, so that none are noted twice.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["incrowd ledger 3"] = FORMAT
     asked: tuple[Asked, ...] = ()

@@ -42,7 +42,7 @@ class _Message(BaseModel):
     randomizer of their own. copies: how many independent times a person sends it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     questions: tuple[Question, ...] = Field(min_length=1)
     noise_numerator: Numerator | None = None

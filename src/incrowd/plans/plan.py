@@ -25,7 +25,7 @@ _FILES = FileKind("plan", PlanFileError, _REMAKE)
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 # Why less than the plan's promise holds for a collection. With each but the last two only the

@@ -6,16 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from incrowd.channels.rounding import rounded_up
-from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.presentation.number_text import short_percent, written_out
 from incrowd.presentation.regressions import SELDOM
 from incrowd.survey import Survey
+
+if TYPE_CHECKING:
+    from incrowd.estimation.regression.results import Regression
 
 # Name, messages, reports a person, the error of the wanted tables (None if there is none), and the
 # local epsilon.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.amounts import Amounts, Figure, Quantile
 from incrowd.presentation.number_text import finite, written_out
+
+if TYPE_CHECKING:
+    from incrowd.estimation.amounts import Amounts, Figure, Quantile
 
 HEADINGS = ("", "estimate", "std. error", "95% interval")
 Row = tuple[str, str, str, str]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from incrowd.estimation.association import IndependenceTest
-from incrowd.estimation.quotients import Comparison
-from incrowd.estimation.two_way import TwoWay
 from incrowd.presentation.number_text import digits, percent
+
+if TYPE_CHECKING:
+    from incrowd.estimation.association import IndependenceTest
+    from incrowd.estimation.quotients import Comparison
+    from incrowd.estimation.two_way import TwoWay
 
 HEADINGS = ("figure", "estimate", "95% interval")
 UNITS = {"share": "%", "difference": " pp"}  # the rest are plain numbers

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from incrowd.channels.base import Channel
 from incrowd.channels.rappor import Rappor
 from incrowd.estimation.derived import DerivedTable
-from incrowd.estimation.results import Estimates, StratumEstimates
-from incrowd.estimation.word_shares import WordEstimates
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
@@ -20,6 +16,12 @@ from incrowd.presentation.receipts import receipt_facts, releases_facts
 from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
 from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer, Survey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from incrowd.estimation.results import Estimates, StratumEstimates
+    from incrowd.estimation.word_shares import WordEstimates
 
 JOINT = " | "
 EVERYBODY = "all"  # strata together
@@ -193,6 +195,8 @@ def as_table(estimates: Estimates) -> pa.Table:
     What is not in the columns (crowd, guarantee, seed, plan) is JSON in the schema's metadata
     under "incrowd"; Parquet keeps it, CSV cannot.
     """
+    import pyarrow as pa  # slow to load, and a plan needs none
+
     rows = list(_rows(complete(estimates), estimates.words))
     if estimates.strata:
         rows = [{"stratum": EVERYBODY} | row for row in rows]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.results import Received
 from incrowd.plans.claims import Release
+
+if TYPE_CHECKING:
+    from incrowd.estimation.results import Received
 
 UPLOADS = (
     "Each upload was treated as one person: the promise is to each person who sends once. Who was "

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.margins import listed, weights_facts
-from incrowd.estimation.quotients import Unbounded
-from incrowd.estimation.regression.results import Coefficient, Regression
 from incrowd.estimation.regression.variables import midpoints
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.presentation.data import guarantee_facts
@@ -20,6 +16,12 @@ from incrowd.presentation.simulated import marked_table
 from incrowd.survey import Number
 from incrowd.survey.formulas import Penalty
 from incrowd.survey.questions import MERGED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from incrowd.estimation.quotients import Unbounded
+    from incrowd.estimation.regression.results import Coefficient, Regression
 
 WAYS = {
     "table": "unbiased estimating equations, from the table of all questions",
@@ -300,6 +302,8 @@ def _expectation(found: Regression) -> dict[str, Any]:
 
 def regression_table(found: Regression) -> pa.Table:
     """A row for each coefficient."""
+    import pyarrow as pa  # slow to load, and a plan needs none
+
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
     if found.margins:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product, repeat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from incrowd.channels.rounding import rounded_up
 from incrowd.estimation.margins import weights_words
-from incrowd.estimation.results import Estimates, StratumEstimates
-from incrowd.estimation.simultaneous import SimultaneousIntervals
-from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.word_shares import WordEstimates
 from incrowd.survey import Survey
+
+if TYPE_CHECKING:
+    from incrowd.estimation.results import Estimates, StratumEstimates
+    from incrowd.estimation.simultaneous import SimultaneousIntervals
+    from incrowd.estimation.tables import TableEstimate
+    from incrowd.estimation.word_shares import WordEstimates
 
 MOST_NAMES = 8  # of strata, in a line
 MOST_LISTED = 100  # cells of a table, beyond which those are listed that rise above the noise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 SEED = "simulation_seed"
 WARNING = "simulation"
@@ -30,6 +32,8 @@ def marked_table(table: pa.Table, seed: int | None) -> pa.Table:
 
     Rows are all that a CSV file has.
     """
+    import pyarrow as pa  # slow to load, and a plan needs none
+
     if seed is None:
         return table
     words = f"known seed {seed}: these reports protect nobody"

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.estimation.bootstrap import BootstrapBias
-from incrowd.estimation.regression.results import Regression
-from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent, repeated, rounds_before
@@ -22,6 +19,11 @@ from incrowd.presentation.advice import Way
 from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
+
+if TYPE_CHECKING:
+    from incrowd.estimation.bootstrap import BootstrapBias
+    from incrowd.estimation.regression.results import Regression
+    from incrowd.estimation.two_way import TwoWay
 
 # Questions, standard errors if answers are even and if they are uneven, detectable share, effective
 # samples if they are even and uneven.

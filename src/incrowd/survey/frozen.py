@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Frozen(BaseModel):
     """Plain frozen data, read from TOML."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
 
 class Mistake(ValueError):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from incrowd.plans import Plan
 from incrowd.tally.consistency import sends
@@ -55,7 +55,7 @@ def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impo
     largest at the bounds themselves. All bits of the plan share the false alarm.
     """
     bits = sum(message.record_bits for message in plan.messages)
-    quantile = -float(ndtri(FALSE_ALARM / (2 * bits)))
+    quantile = -float(scipy.special.ndtri(FALSE_ALARM / (2 * bits)))
     for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
         for id, channel in ({} if message.cells else message.channels).items():
             if (id,) not in counts.tables:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from scipy.special import ndtri
+from statistics import NormalDist
 
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import mean
@@ -77,7 +76,7 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
         standard_error_even=even,
         standard_error_uneven=uneven,
         noise_error=math.sqrt(max(each.noise for each in both) / people),
-        minimum_detectable_share=float(ndtri(1 - FAMILY_ERROR / cells)) * empty,
+        minimum_detectable_share=-NormalDist().inv_cdf(FAMILY_ERROR / cells) * empty,
         effective_sample_size=effective_sample(people, both.even.loss),
         effective_sample_size_uneven=effective_sample(people, both.uneven.loss),
         inflation=both.even.loss,

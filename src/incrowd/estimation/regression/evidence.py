@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.model import Design
@@ -64,8 +64,8 @@ class Table(Evidence):
         height = beta @ self.design.x
         if self.family == "linear":
             return height, np.ones_like(height)
-        mean = expit(height)
-        return mean, mean * expit(-height)
+        mean = scipy.special.expit(height)
+        return mean, mean * scipy.special.expit(-height)
 
     def _scores(self, beta: np.ndarray) -> np.ndarray:
         return np.asarray(self.design.x * (self.design.y - self._mean(beta)[0]))

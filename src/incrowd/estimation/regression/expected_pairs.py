@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.estimation.regression.evidence import Evidence
@@ -127,7 +127,7 @@ class ExpectedPairs(Evidence):
         means = self._columns.by_variable(weights * self._mean)
         others = (means.sum() - means)[self._columns.variable]
         linear = 2 * others * weights + weights**2
-        noise = block_diag(0.0, *covariances)
+        noise = scipy.linalg.block_diag(0.0, *covariances)
         each = self._columns.by_variable(weights * (noise @ weights))  # the variance of each t
         return float(linear @ noise @ linear + 2 * (each.sum() ** 2 - each @ each))
 
@@ -153,7 +153,9 @@ class ExpectedPairs(Evidence):
     def _square(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
         """The mean of u u': of different variables a product. blocks: of the levels of each."""
         same = self._columns.variable[:, None] == self._columns.variable
-        return np.where(same, block_diag(1.0, *blocks), np.outer(self._mean, self._mean))
+        return np.where(
+            same, scipy.linalg.block_diag(1.0, *blocks), np.outer(self._mean, self._mean)
+        )
 
     def _weighted(self) -> list[tuple[float, ExpectedMessage]]:
         total = sum(message.weight for message in self.sent)

@@ -9,7 +9,7 @@ from itertools import chain, compress, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
@@ -280,7 +280,9 @@ def linear_risk(strata: Strata, terms: int) -> Risk:
     least = weakest(strata, linear_root(strata, terms))
     if least.information <= 0:
         return Risk(1.0)
-    return Risk(float(ndtr(BEYOND_NOISE - least.information / max(least.error, 1e-300))))
+    return Risk(
+        float(scipy.special.ndtr(BEYOND_NOISE - least.information / max(least.error, 1e-300)))
+    )
 
 
 def _information_rows(cells: Cells) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.estimation.cells import CellsReading, answer_sums, cells_joint, cells_levels
@@ -28,18 +28,18 @@ from incrowd.survey.crossings import many_answers
 def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
     """The pair decoder of the levels of a variable: linear in that of its question's answers."""
     found = question_pair_decoder(variable.question, channel, margin=True)
-    matrix = sparse.csr_array(variable.matrix)
+    matrix = scipy.sparse.csr_array(variable.matrix)
     mean = (matrix @ found.mean).tocsr()
-    product = (sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
+    product = (scipy.sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
     both, unbounded = _diagonal(mean), np.zeros((len(variable.levels), 2))
     return PairDecoder(variable.levels, True, False, found.total, mean, product, both, unbounded)
 
 
-def _diagonal(mean: sparse.csr_array) -> sparse.csr_array:
+def _diagonal(mean: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Each person is on one level: on both of two levels only if they are the same."""
     size = mean.shape[0]
     places = np.arange(size) * (size + 1)
-    put = sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
+    put = scipy.sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
     return (put @ mean).tocsr()
 
 
@@ -75,10 +75,9 @@ def _table(
     return estimate_joint(names, decoders, counts, copies, noise_only, unbiased=True)
 
 
-def level_sums(variable: Variable) -> sparse.csr_array:
+def level_sums(variable: Variable) -> np.ndarray:
     """Shape (levels, answers of the cells): which answers are read as which level."""
-    sums = answer_sums(variable.question, margin=True)
-    return sparse.csr_array(sparse.csr_array(variable.matrix) @ sums)
+    return np.asarray(variable.matrix @ answer_sums(variable.question, margin=True))
 
 
 def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, softmax
+import scipy
 
 from incrowd.channels.base import Channel
 from incrowd.errors import InWords, TableError
@@ -60,10 +59,10 @@ class Stratum:
     def gradients(self, beta: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P of each pattern, and its gradient by the coefficients and by `free`, the logarithms of
         the shares of the predictors' cells up to a constant."""
-        x, y, people = self.design.x, self.design.y, softmax(free)
+        x, y, people = self.design.x, self.design.y, scipy.special.softmax(free)
         height = beta @ x
-        cells = np.tile(people, 2) * expit((2 * y - 1) * height)
-        by_beta = self.law @ (cells * x * (y - expit(height))).T
+        cells = np.tile(people, 2) * scipy.special.expit((2 * y - 1) * height)
+        by_beta = self.law @ (cells * x * (y - scipy.special.expit(height))).T
         chance = self.law @ cells
         by_group = (self.law * cells).reshape(len(self.law), 2, -1).sum(axis=1)
         return chance, np.hstack([by_beta, by_group - np.outer(chance, people)])
@@ -112,7 +111,7 @@ def fit_likelihood(model: Model, strata: Sequence[Stratum], start: np.ndarray) -
         return value, slope
 
     begin = np.concatenate([start, np.zeros(sum(sizes))])
-    found = minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
+    found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
     beta = found.x[:terms]
     if np.abs(beta).max() > LARGEST or np.abs(found.jac).max() > 1e3 * CLOSE:
         return no_fit(NOT_FOUND.format(outcome=model.explained))

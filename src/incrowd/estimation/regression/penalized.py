@@ -14,9 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag
-from scipy.optimize import brentq
-from scipy.special import expit
+import scipy
 
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.solving import LARGEST, Strata
@@ -63,12 +61,14 @@ def cells_of(strata: Strata) -> Cells:
     joints = [(w, part.joint) for w, part in weighted]
     within = [w**2 * (joint.covariance - joint.noise_covariance) for w, joint in joints]
     between = [w * np.outer(part.shares, part.shares) / strata.people for w, part in weighted]
-    sampling = block_diag(*within) + (block_diag(*between) if len(weighted) > 1 else 0.0)
+    sampling = scipy.linalg.block_diag(*within) + (
+        scipy.linalg.block_diag(*between) if len(weighted) > 1 else 0.0
+    )
     return Cells(
         x=np.hstack([part.design.x for _, part in weighted]),
         y=np.hstack([part.design.y for _, part in weighted]),
         shares=np.hstack(parts),
-        noise=block_diag(*(w**2 * joint.noise_covariance for w, joint in joints)),
+        noise=scipy.linalg.block_diag(*(w**2 * joint.noise_covariance for w, joint in joints)),
         sampling=sampling if strata.sampled else None,
         people=strata.people,
     )
@@ -106,8 +106,8 @@ def _pieces(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The mean of each cell, its slope, the scores of the cells, and the information."""
     height = beta @ cells.x + offset
-    mean = expit(height)
-    slope = mean * expit(-height)
+    mean = scipy.special.expit(height)
+    slope = mean * scipy.special.expit(-height)
     return mean, slope, cells.x * (cells.y - mean), (cells.x * (slope * cells.shares)) @ cells.x.T
 
 
@@ -210,7 +210,7 @@ def _crossing(
         ratio = score_ratio(cells, place, value, others)
         return side * HALF_WIDTH + (ratio[0] if ratio else -side * np.inf)
 
-    return float(brentq(beyond, near, far, xtol=SHARP * unit))
+    return float(scipy.optimize.brentq(beyond, near, far, xtol=SHARP * unit))
 
 
 def score_ratio(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from incrowd import views
 from incrowd.estimation.margins import weights_words
@@ -164,7 +164,7 @@ def coefficients(
 ) -> tuple[Coefficient, ...]:
     """Normal intervals of 95% around each."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    reach = float(ndtri((1 + LEVEL) / 2)) * errors
+    reach = float(scipy.special.ndtri((1 + LEVEL) / 2)) * errors
     columns = (beta, errors, beta - reach, beta + reach)
     rows = np.column_stack(columns).tolist()
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))

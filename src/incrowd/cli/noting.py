@@ -1,0 +1,81 @@
+"""The command that notes what people were asked: `ledger`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli import show_plans
+from incrowd.cli.console import say
+from incrowd.cli.estimating import added, count_paths
+from incrowd.cli.naming import naming
+from incrowd.cli.options import AsJson, certified, check_reports
+from incrowd.collection.collector.receipt import receipts_beside
+from incrowd.errors import MISSING, UsageError
+from incrowd.plans.ledger import Ledger
+from incrowd.workflow.rounds import new_ledger
+
+AsPlanned = Annotated[
+    bool,
+    typer.Option(
+        "--as-planned", help="Without reports: as many people came as the plan counts on."
+    ),
+]
+LocalOnly = Annotated[
+    bool,
+    typer.Option(
+        "--local-only", help="One party saw the reports with their senders: nobody mixed them."
+    ),
+]
+
+
+def ledger(
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="Ledger, a JSON file.")],
+    plan: Annotated[
+        Path | None, typer.Argument(metavar="PLAN", help="Plan that was carried out.")
+    ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="REPORTS", help="All reports that arrived, or their tallies."),
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Make a ledger that says nothing yet.")
+    ] = False,
+    as_planned: AsPlanned = False,
+    local_only: LocalOnly = False,
+    json: AsJson = False,
+) -> None:
+    """Note that a plan was carried out, and who came. Without a plan: show what is noted.
+
+    Of reports that came over a network the receipt beside them is read.
+
+    \b
+    Example:
+      incrowd ledger panel.json --new
+      incrowd ledger panel.json first.json reports.parquet
+      incrowd plan second.toml --ledger panel.json -o second.json
+    """
+    if plan is None:
+        if as_planned or local_only:
+            option = "--as-planned" if as_planned else "--local-only"
+            allowed = f"{option} needs it; name the plan that was carried out"
+            raise UsageError.of("plan", MISSING, allowed)
+        show_plans.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
+        return
+    if new:
+        raise UsageError.of("--new", str(plan), "it goes without a plan; note the plan afterwards")
+    Ledger.load(ledger)  # is there, before anything is counted
+    check_reports(*(reports or []))
+    made = certified(plan)
+    tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
+    arrived = added(tallies) if tallies else None
+    received = receipts_beside(reports or (), made, arrived.releases if arrived else ())
+    with naming(plan):
+        known = incrowd.note(
+            ledger, made, arrived, as_planned=as_planned, local_only=local_only, received=received
+        )
+    say(f"wrote {ledger}")
+    show_plans.ledger(known, json)
