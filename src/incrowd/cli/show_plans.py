@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
 from incrowd.planner.alternatives import KEPT, Alternative
-from incrowd.planner.precision import plan_error
+from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
-    expected, models, error = forecast(made), _regressions(made), plan_error(made)
-    advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
+    expected, models = forecast(made), _regressions(made)
+    effective = least_effective_sample(made.survey, made.messages)
+    advice = [first_line(made, expected, models, solved=solved), *sharper(made, effective, others)]
     kept = [way for way in others if way.name.startswith(KEPT)]
-    advice += shuffler_trade(made, error, kept)
+    advice += shuffler_trade(made, effective, kept)
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     doubts += word_notes(made.survey)
@@ -84,7 +85,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for model in models:
         regression(model)
     if others:
-        out.print(alternatives_table(made, error, others))
+        out.print(alternatives_table(made, effective, others))
 
 
 def _regressions(made: Plan) -> Sequence[Regression]:

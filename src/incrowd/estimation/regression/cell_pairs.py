@@ -159,7 +159,7 @@ class CellPairs(Evidence):
 
     @cached_property
     def _sums(self) -> list[np.ndarray]:
-        return [level_sums(each).toarray() for each in self.variables]
+        return [level_sums(each) for each in self.variables]
 
     @cached_property
     def _tables(self) -> dict[Pair, CombinedTable]:
