@@ -268,8 +268,8 @@ def _axes(sources: Sequence[Source], ids: Ids) -> tuple[tuple[int, ...], tuple[b
         for source in sources
         for id, *axis in zip(source.questions, source.shares.shape, source.exclusive, strict=True)
     }
-    sizes, kinds = zip(*(axes.get(id, (2, True)) for id in ids), strict=True)
-    return sizes, kinds
+    found = [axes.get(id, (2, True)) for id in ids]
+    return tuple(size for size, _ in found), tuple(kind for _, kind in found)
 
 
 @dataclass(frozen=True)
