@@ -208,10 +208,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     """
     ids = tuple(questions)
     shape, exclusive = _axes(sources, ids)
-    telling = [
-        i for i, source in enumerate(sources) if not source.whole or {*source.questions} <= {*ids}
-    ]
-    margins = [_Margin.of(sources[i], ids, shape, exclusive) for i in telling]
+    margins = [_Margin.of(source, ids, shape, exclusive) for source in sources]
     each = (2,) * len(ids)
     weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
@@ -229,14 +226,15 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
             effects[at] += _at_effects(part, effects[at].shape, exclusive) * margin.effects
     if all(exclusive):
         effects[(0,) * len(ids)] = 1 / effects.size
-    pairs, shifts = list(zip(parts, margins, strict=True)), np.zeros(len(sources))
-    shifts[telling] = [margin.shift(part, shape, exclusive) for part, margin in pairs]
+    pairs = list(zip(parts, margins, strict=True))
     return CombinedTable(
         questions=ids,
         exclusive=exclusive,
         shares=_cells(effects, exclusive),
-        effect_variances=np.sum([part**2 * margin.variances for part, margin in pairs], axis=0),
-        shifts=tuple(shifts.tolist()),
+        effect_variances=sum(
+            (part**2 * margin.variances for part, margin in pairs), np.zeros(each)
+        ),
+        shifts=tuple(margin.shift(part, shape, exclusive) for part, margin in pairs),
     )
 
 
@@ -248,8 +246,8 @@ def _axes(sources: Sequence[Source], ids: Ids) -> tuple[tuple[int, ...], tuple[b
         for source in sources
         for id, *axis in zip(source.questions, source.shares.shape, source.exclusive, strict=True)
     }
-    sizes, kinds = zip(*(axes.get(id, (2, True)) for id in ids), strict=True)
-    return sizes, kinds
+    found = [axes.get(id, (2, True)) for id in ids]
+    return tuple(size for size, _ in found), tuple(kind for _, kind in found)
 
 
 @dataclass(frozen=True)
