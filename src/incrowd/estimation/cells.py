@@ -38,20 +38,32 @@ class CellCounts(NamedTuple):
     people: int
     reports: np.ndarray
 
-    def sources(self) -> Iterator[Source]:
-        """The tables that it tells by itself, before anything is known of their sums."""
+    def telling(self, ids: Ids) -> list[Block]:
+        """The cells that can tell anything of a table: of a single bit all questions are in it, of
+        other cells any."""
+        wanted = set(ids)
+
+        def tells(block: Block) -> bool:
+            shared = len(wanted.intersection(block.questions))
+            return shared == len(block.questions) if block.shape == (1,) else shared > 0 or not ids
+
+        return [block for block in self.message.crossing.blocks if tells(block)]
+
+    def sources(self, ids: Ids) -> Iterator[Source]:
+        """The tables that it tells by itself, before anything is known of their sums, as far as
+        they can tell anything of the table of some questions."""
         low, high = self.message.noise.inverse[1]
         shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
         weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
         errors = 1 / (weight * self.people), weight, float(report)
         several = {question.id for question in self.message.questions if many_answers(question)}
-        for block in self.message.crossing.blocks:
-            cells, ids = shares[block.cells], block.questions
+        for block in self.telling(ids):
+            cells, own = shares[block.cells], block.questions
             if block.shape == (1,):
-                yield single_bit(ids, float(cells[0]), *errors)
+                yield single_bit(own, float(cells[0]), *errors)
             else:
-                kinds = tuple(id not in several for id in ids)
-                yield Source(ids, kinds, cells.reshape(block.shape), *errors)
+                kinds = tuple(id not in several for id in own)
+                yield Source(own, kinds, cells.reshape(block.shape), *errors)
 
 
 class CellsReading(NamedTuple):
@@ -70,12 +82,12 @@ class CellsReading(NamedTuple):
 
     def combined(self, ids: Ids) -> CombinedTable:
         """A table by generalized least squares, with the answers that the cells have."""
-        return combined([source for part in self.parts for source in part.sources()], ids)
+        return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
     def largest_shift(self, table: CombinedTable, false_reports: Callable[[Cells], int]) -> float:
         """How far one sender can move a cell of a table from here: all her reports are in the
         message in which they do most. false_reports: how many of a message she can send."""
-        messages = [part.message for part in self.parts for _ in part.message.crossing.blocks]
+        messages = [part.message for part in self.parts for _ in part.telling(table.questions)]
         pairs = zip(messages, table.shifts, strict=True)
         return max(shift * false_reports(message) for message, shift in pairs)
 
@@ -198,13 +210,15 @@ def cells_joint(
     estimate, noise = _with_noise(questions, reading, shape, margin)
     cells = estimate.ravel()
     drawn = _in_both(questions, estimate, margin) - np.outer(cells, cells)
+    ids = tuple(question.id for question in questions)
     return _joint(
         reading,
+        ids,
         estimate,
         noise,
         drawn,
         noise_only,
-        questions=tuple(question.id for question in questions),
+        questions=ids,
         answers=tuple(question.answers for question in questions),
         exclusive=tuple(not isinstance(question, Multi) for question in questions),
         margins=tuple(margin for _ in questions),
@@ -230,6 +244,7 @@ def cells_levels(
     cells = estimate.ravel()
     return _joint(
         reading,
+        table.questions,
         estimate,
         table.covariance(sums),
         np.diag(cells) - np.outer(cells, cells),
@@ -244,13 +259,15 @@ def cells_levels(
 
 def _joint(
     reading: CellsReading,
+    ids: Ids,
     estimate: np.ndarray,
     noise: np.ndarray,
     drawn: np.ndarray,
     noise_only: bool,
     **axes: Any,
 ) -> JointEstimate:
-    """drawn: the covariance of the cells that one person is in. axes: what they are of."""
+    """ids: of the questions. drawn: the covariance of the cells that one person is in. axes: what
+    the cells are of."""
     people = reading.people
     if lost := reading.lost():
         noise = at_least(noise + lost * drawn, np.diagonal(noise))
@@ -258,7 +275,7 @@ def _joint(
     if not noise_only:
         variances = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
         covariance = at_least(noise + drawn / people, variances)
-    report = max(source.report for part in reading.parts for source in part.sources())
+    report = max(source.report for part in reading.parts for source in part.sources(ids))
     return JointEstimate(
         estimate=estimate,
         covariance=covariance,

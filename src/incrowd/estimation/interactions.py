@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import compress
 
 import numpy as np
 
@@ -47,11 +46,6 @@ class Source:
     report: float = 0.0
     whole: bool = False
 
-    def tells(self, questions: Ids) -> bool:
-        """Whether it tells any effect of some of these questions."""
-        shared = set(questions).intersection(self.questions)
-        return len(shared) == len(self.questions) if self.whole else bool(shared)
-
 
 def single_bit(
     questions: Ids, share: float, variance: float, weight: float, report: float = 0.0
@@ -76,20 +70,19 @@ class CombinedTable:
     shares: unbiased, an axis for each question; the tables of the same sources have the same
     margins. effect_variances: shape (2,) * questions, at the place with 1 for the questions of S
     the noise variance of the effect of S, as a factor of its projection. weights: for each source,
-    its share of all weights of each effect, and how far one report moves a cell of it; None where
-    it has none of the questions.
+    its share of all weights of each effect, and how far one report moves a cell of it.
     """
 
     questions: Ids
     exclusive: tuple[bool, ...]
     shares: np.ndarray
     effect_variances: np.ndarray
-    weights: tuple[tuple[np.ndarray, float] | None, ...]
+    weights: tuple[tuple[np.ndarray, float], ...]
 
     @cached_property
     def shifts(self) -> tuple[float, ...]:
         """For each source, how far one report in it can move a cell."""
-        return tuple(0.0 if each is None else self._shift(*each) for each in self.weights)
+        return tuple(self._shift(*each) for each in self.weights)
 
     def _shift(self, parts: np.ndarray, report: float) -> float:
         """The largest coefficient of a cell of a source, times what a report moves there.
@@ -230,8 +223,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     """
     ids = tuple(questions)
     shape, exclusive = _axes(sources, ids)
-    telling = [source.tells(ids) for source in sources]
-    margins = [_Margin.of(each, ids, shape, exclusive) for each in compress(sources, telling)]
+    margins = [_Margin.of(source, ids, shape, exclusive) for source in sources]
     each = (2,) * len(ids)
     weights = np.array([margin.weights for margin in margins]).reshape(len(margins), *each)
     wanted = 2 ** sum(exclusive) - all(exclusive)
@@ -250,13 +242,14 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     if all(exclusive):
         effects[(0,) * len(ids)] = 1 / effects.size
     pairs = list(zip(parts, margins, strict=True))
-    weighed = iter([(part, margin.report) for part, margin in pairs])
     return CombinedTable(
         questions=ids,
         exclusive=exclusive,
         shares=_cells(effects, exclusive),
-        effect_variances=np.sum([part**2 * margin.variances for part, margin in pairs], axis=0),
-        weights=tuple(next(weighed) if each else None for each in telling),
+        effect_variances=sum(
+            (part**2 * margin.variances for part, margin in pairs), np.zeros(each)
+        ),
+        weights=tuple((part, margin.report) for part, margin in pairs),
     )
 
 

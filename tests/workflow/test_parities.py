@@ -1,0 +1,162 @@
+"""Five yes/no questions whose pairs travel as parities: from the answers to every result."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import incrowd
+from incrowd.errors import TableError
+
+PEOPLE, IDS = 4000, ["a", "b", "c", "d", "e"]
+RARE = 1e-6  # a p-value below rejects: the rate of false alarms of each test
+
+
+@dataclass(repr=False)
+class Path:
+    plan: incrowd.Plan
+    answers: np.ndarray
+    reports: tuple[incrowd.Collection, ...]
+
+    def true(self, ids):
+        """The shares of the four combinations."""
+        one, other = (self.answers[:, IDS.index(id)] for id in ids)
+        return np.array([[np.mean((one == i) & (other == j)) for j in (0, 1)] for i in (0, 1)])
+
+
+def survey(**keys):
+    questions = [{"id": id, "type": "yesno"} for id in IDS]
+    raw = {"name": "pairs", "crowd": PEOPLE, "tables": "pairs", "question": questions}
+    return incrowd.Survey.of(raw | {"privacy": {"epsilon": 1.0, "delta": 1e-6}} | keys)
+
+
+def columns(answers):
+    return pa.table({id: np.where(answers[:, i], "yes", "no") for i, id in enumerate(IDS)})
+
+
+@pytest.fixture(scope="module")
+def path():
+    """Answers that a hidden trait makes alike."""
+    generator = np.random.default_rng(3)
+    trait = generator.random((PEOPLE, 1)) < 0.4
+    answers = generator.random((PEOPLE, 5)) < np.where(trait, 0.7, [0.02, 0.1, 0.2, 0.3, 0.4])
+    plan = incrowd.plan(survey())
+    reports = incrowd.randomize(plan, columns(answers), simulation_seed=5)
+    return Path(plan, answers, reports)
+
+
+def test_the_tables_are_near_the_answers(path):
+    """Each cell within 5 standard errors of the noise (false alarms below 4e-5 in all), their
+    margins those of the questions; and not what they would be if nobody's answers were alike."""
+    found = incrowd.estimate(path.plan, path.reports, noise_only=True)
+    apart = 0
+    for ids in itertools.combinations(IDS, 2):
+        table, truth = found.table(*ids), path.true(ids)
+        errors = table.noise_error
+        assert (np.abs(table.estimate - truth) < 5 * errors).all()
+        for axis, id in enumerate(reversed(ids)):
+            assert table.estimate.sum(axis=axis) == pytest.approx(found.table(id).estimate)
+        independent = np.outer(truth.sum(axis=1), truth.sum(axis=0))
+        apart += (np.abs(table.estimate - independent) > 5 * errors).any()
+    assert apart > 5
+
+
+def test_reports_are_possible_and_others_are_not(path):
+    """Nobody sends fewer parities than the noise alone, and half of a batch was lost."""
+    found = incrowd.verify(path.plan, path.reports)
+    assert found.plan_holds and not found.impossible_people and not found.rejected
+    first = path.reports[0]
+    few = replace(first, packed=first.packed[: PEOPLE // 10])
+    [wrong] = incrowd.verify(path.plan, [few, *path.reports[1:]]).impossible_people
+    assert wrong.message == 1 and wrong.low > wrong.reports == PEOPLE // 10
+    tens = np.full_like(first.packed[:7], 10)  # the numbers of ten pairs end with 9
+    beyond = replace(first, packed=np.concatenate([first.packed, tens]))
+    assert incrowd.verify(path.plan, [beyond, *path.reports[1:]]).rejected == 7
+
+
+def test_a_tally_gives_the_same(path):
+    counted = incrowd.count(path.plan, path.reports)
+    by_tally = incrowd.estimate(path.plan, counted)
+    by_reports = incrowd.estimate(path.plan, path.reports)
+    for ids in itertools.combinations(IDS, 2):
+        assert by_tally.table(*ids).estimate == pytest.approx(by_reports.table(*ids).estimate)
+
+
+def test_a_regression_needs_no_more_than_two_questions(path):
+    found = incrowd.regress(path.plan, path.reports, "b ~ c")
+    truth = path.true(("c", "b"))
+    slope = np.log(truth[1, 1] * truth[0, 0] / truth[0, 1] / truth[1, 0])
+    assert abs(found.coefficients[1].estimate - slope) < 5 * found.coefficients[1].standard_error
+    told = r"ask for what travels together: two of \(a, b, c, d, e\), \(a\)"
+    with pytest.raises(TableError, match=told):
+        incrowd.regress(path.plan, path.reports, "b ~ c + d")
+    with pytest.raises(TableError, match=told):
+        incrowd.estimate(path.plan, path.reports, tables=[["a", "b", "c"]])
+
+
+def p_value(reports, message, record):
+    """That one person's record, sent by many, gave these counts: by the normal law of each bit."""
+    counts = np.bincount(reports[:, 0], minlength=message.record_bits)
+    q = message.noise.q
+    chances = np.where(record, 1 - q, q)
+    squares = (counts - PEOPLE * chances) ** 2 / (PEOPLE * chances * (1 - chances))
+    return stats.chi2.sf(squares.sum(), message.record_bits)
+
+
+def test_the_sampler_draws_the_law_of_a_record(path):
+    """Everybody gives the answers yes, no, no, yes, no; those of others give other parities, and a
+    wrong law: each single answer turned around but the first."""
+    said = np.array([True, False, False, True, False])
+    made = incrowd.randomize(path.plan, columns(np.tile(said, (PEOPLE, 1))), simulation_seed=8)
+    message = path.plan.messages[0]
+    assert message.parities
+
+    def record(answers):
+        return np.array([x != y for x, y in itertools.combinations(answers, 2)])
+
+    assert p_value(made[0].packed, message, record(said)) > RARE
+    assert p_value(made[0].packed, message, record(~said)) > RARE  # nobody can tell: no single bit
+    for at in range(5):
+        turned = said ^ (np.arange(5) == at)
+        assert p_value(made[0].packed, message, record(turned)) < RARE
+
+
+@pytest.mark.slow
+def test_simulated_errors_are_those_that_are_stated():
+    """Chi-square of 60 collections: the mean square over the stated variance, of all cells of all
+    pairs, stays within 5 of its own standard errors; with half the noise it would not."""
+    generator = np.random.default_rng(0)
+    answers = generator.random((PEOPLE, 5)) < [0.1, 0.3, 0.5, 0.4, 0.2]
+    plan = incrowd.plan(survey())
+    true, squares = {}, []
+    for seed in range(60):
+        made = incrowd.randomize(plan, columns(answers), simulation_seed=seed)
+        found = incrowd.estimate(plan, made, noise_only=True)
+        for ids in itertools.combinations(IDS, 2):
+            if ids not in true:
+                true[ids] = Path(plan, answers, ()).true(ids)
+            table = found.table(*ids)
+            error = table.noise_error[1, 1]
+            squares.append((float(table.estimate[1, 1] - true[ids][1, 1]) / error) ** 2)
+    each = np.array(squares).reshape(60, -1).mean(axis=1)
+    spread = each.std(ddof=1) / np.sqrt(60)
+    assert abs(each.mean() - 1) < 5 * spread
+    assert abs(2 * each.mean() - 1) > 5 * spread
+
+
+def test_a_fixed_message_of_parities(path):
+    """As the survey has it; without a message of cells for each question it is refused."""
+    pairs = {"questions": IDS, "cells": True, "parities": True}
+    bits = [{"questions": [id], "cells": True} for id in IDS]
+    plan = incrowd.plan(survey(message=[pairs, *bits]))
+    assert [message.parities for message in plan.messages] == [True, *[False] * 5]
+    fixed, free = (
+        max(each.standard_error_even for each in incrowd.forecast(made))
+        for made in (plan, path.plan)
+    )
+    assert free <= fixed < 1.1 * free  # noises as if each message leaked by itself
+    with pytest.raises(incrowd.SurveyError, match="parities tell no question alone"):
+        survey(message=[pairs, *bits[1:], {"questions": IDS}])
