@@ -135,9 +135,32 @@ def test_without_a_shuffler_everything_is_one_report():
     assert sent(incrowd.plan(asked)) == {("a", "b", "c", "d"): False}
 
 
-def test_a_regression_keeps_its_questions_in_one_joint_report():
-    plan = incrowd.plan(survey(crowd=20_000, regression=[{"outcome": "a", "on": ["b"]}]))
-    assert sent(plan)["a", "b"] is False
+def test_a_regression_is_a_table_that_is_wanted():
+    """Of its questions, and of those by which it is to be weighted."""
+    wanted = {"outcome": "a", "on": ["b", "c"]}
+    plan = incrowd.plan(survey(regression=[wanted], table=()))
+    assert sent(plan) == {("a", "b", "c"): True, ("d",): True}
+    weighted = incrowd.plan(survey(regression=[wanted], table=(), weights=["d"]))
+    assert sent(weighted) == {("a", "b", "c", "d"): True}
+
+
+def test_a_regression_that_cannot_be_cells_keeps_its_questions_in_one_joint_report():
+    """Cells would carry the answer that has a randomizer of its own."""
+    plan = incrowd.plan(survey(FIXED, crowd=20_000, regression=[{"outcome": "f", "on": ["a"]}]))
+    assert sent(plan)["a", "f"] is False and sent(plan)["a", "b"] is True
+
+
+def test_a_large_linear_model_is_sent_as_pairs_and_a_small_one_whole():
+    """Of K questions with two answers: 2^K cells, or 4 for each of K (K - 1) / 2 pairs."""
+    for k in (7, 8):
+        names = [f"y{n}" for n in range(k)]
+        asked = [{"id": id, "type": "yesno"} for id in names]
+        linear = {"outcome": "y0", "on": names[1:], "family": "linear"}
+        plan = incrowd.plan(survey(question=asked, table=(), regression=[linear]))
+        assert all(sent(plan).values())
+        assert any(message.holds(names) for message in plan.messages) is (k == 7)
+        for pair in combinations(names, 2):
+            assert any(message.holds(pair) for message in plan.messages)
 
 
 def test_the_local_epsilon_is_kept():

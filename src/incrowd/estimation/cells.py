@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -191,29 +191,79 @@ def cells_joint(
     shape = tuple(len(question.answers) + margin for question in questions)
     check_cells(math.prod(shape))
     estimate, noise = _with_noise(questions, reading, shape, margin)
-    people, cells = reading.people, estimate.ravel()
+    cells = estimate.ravel()
     drawn = _in_both(questions, estimate, margin) - np.outer(cells, cells)
-    if lost := reading.lost():
-        noise = at_least(noise + lost * drawn, np.diagonal(noise))
-    covariance = noise
-    if not noise_only:
-        variances = np.diagonal(noise) + sampling_variance(cells, people)
-        covariance = at_least(noise + drawn / people, variances)
-    report = max(source.report for part in reading.parts for source in part.sources())
-    return JointEstimate(
+    return _joint(
+        reading,
+        estimate,
+        noise,
+        drawn,
+        noise_only,
         questions=tuple(question.id for question in questions),
         answers=tuple(question.answers for question in questions),
         exclusive=tuple(not isinstance(question, Multi) for question in questions),
         margins=tuple(margin for _ in questions),
+        overlaps=not several,
+    )
+
+
+def cells_levels(
+    questions: Sequence[AnyQuestion],
+    reading: CellsReading,
+    noise_only: bool,
+    levels: Sequence[tuple[str, tuple[str, ...], sparse.csr_array]],
+) -> JointEstimate:
+    """A table of levels of some questions with exclusive answers, with the covariance of all cells.
+
+    levels: for each question a name, the levels, on one of which everybody is, and the matrix that
+    adds up answers of the cells to them. Raises TableError for more than 2,000 cells.
+    """
+    sums = [matrix for _, _, matrix in levels]
+    check_cells(math.prod(matrix.shape[0] for matrix in sums))
+    table = reading.combined(tuple(question.id for question in questions))
+    estimate = by_axis(sums, table.shares)
+    cells = estimate.ravel()
+    return _joint(
+        reading,
+        estimate,
+        table.covariance(sums),
+        np.diag(cells) - np.outer(cells, cells),
+        noise_only,
+        questions=tuple(name for name, _, _ in levels),
+        answers=tuple(names for _, names, _ in levels),
+        exclusive=tuple(True for _ in levels),
+        margins=tuple(False for _ in levels),
+        overlaps=True,
+    )
+
+
+def _joint(
+    reading: CellsReading,
+    estimate: np.ndarray,
+    noise: np.ndarray,
+    drawn: np.ndarray,
+    noise_only: bool,
+    **axes: Any,
+) -> JointEstimate:
+    """drawn: the covariance of the cells that one person is in. axes: what they are of."""
+    people = reading.people
+    if lost := reading.lost():
+        noise = at_least(noise + lost * drawn, np.diagonal(noise))
+    covariance = noise
+    if not noise_only:
+        variances = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
+        covariance = at_least(noise + drawn / people, variances)
+    report = max(source.report for part in reading.parts for source in part.sources())
+    return JointEstimate(
         estimate=estimate,
         covariance=covariance,
         noise_covariance=noise,
         people=people,
-        person=np.full(shape, 1 / people),
-        report=np.full(shape, report),
+        person=np.full(estimate.shape, 1 / people),
+        report=np.full(estimate.shape, report),
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         constant_noise=True,
-        overlaps=not several,
+        **axes,
     )
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
+from incrowd.estimation.covariance import MOST_CELLS
 from incrowd.planner.allocation import Allocation, Load, Share
 from incrowd.planner.cell_search import Candidate, SearchTask, search
 from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
+from incrowd.planner.wanted import models
 from incrowd.plans.grouping import together
 from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
+from incrowd.survey.crossings import cell_answers
 
 Ids = frozenset[str]
+Names = tuple[str, ...]
 ALIKE = 1.01
+PAIRS = 2  # times the cells of all pairs of a linear model, above which these are sent
 
 
 class _Beside(NamedTuple):
@@ -33,17 +39,17 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     """The messages of cells with the smallest inflation, the cheapest of those close to it.
 
     Tables that cannot be cells (text, randomizers of the questions' own, permanent responses, two
-    questions of several answers each) and regressions are held by one joint report, or two with
-    permanent responses. Each of these gets an equal share of what may leak; with `explore` the
-    first holds all questions and gets that share. None if no table can be cells, if the analysis
-    trusts no shuffler, whom alone cells need, if the survey allows no messages, or if next to
-    nothing may leak.
+    questions of several answers each; of a regression, too many cells) are held by one joint
+    report, or two with permanent responses. Each of these gets an equal share of what may leak;
+    with `explore` the first holds all questions and gets that share. None if no table can be cells,
+    if the analysis trusts no shuffler, whom alone cells need, if the survey allows no messages, or
+    if next to nothing may leak.
     """
     by = plannable(survey.privacy.analysis)
-    tables = [ids for ids in survey.held if ids not in survey.regressed and crossable(survey, ids)]
+    tables, others = _tables(survey)
     if not tables or not by.shuffled:
         return []
-    privacy, joint = survey.privacy, _beside(survey, tables)
+    privacy, joint = survey.privacy, _beside(survey, others)
     signal = by.large_crowd_signal(privacy.epsilon, privacy.delta, survey.honest)
     if not signal:  # too little for the limit to be a number: the accountant has the word
         return []
@@ -56,10 +62,30 @@ def cell_ways(survey: Survey) -> list[Grouping]:
     return [_way(survey, candidate, joint, signal) for candidate in search(problem)[:1]]
 
 
-def _beside(survey: Survey, tables: Iterable[Sequence[str]]) -> list[_Beside]:
-    """What is sent beside the cells of some tables."""
-    crossed = set(tables)
-    others = {id for ids in survey.held if ids not in crossed for id in ids}
+def _tables(survey: Survey) -> tuple[list[Names], list[Names]]:
+    """What the messages of cells are to tell, and what they cannot."""
+    tables, others = [], []
+    for ids in dict.fromkeys(map(survey.crossed, survey.counted)):
+        (tables if crossable(survey, ids) else others).append(ids)
+    for ids, model in zip(survey.regressed, models(survey), strict=True):
+        pairs = list(combinations(ids, 2)) if model.fits_pairs else []
+        whole = survey.crossed(ids)
+        if not crossable(survey, whole):
+            others.append(whole)
+        elif pairs and _cells(survey, whole) > PAIRS * sum(_cells(survey, pair) for pair in pairs):
+            tables.extend(pairs)
+        else:
+            (tables if _cells(survey, whole) <= MOST_CELLS else others).append(whole)
+    return list(dict.fromkeys(tables)), others
+
+
+def _cells(survey: Survey, ids: Names) -> int:
+    return math.prod(len(cell_answers(survey.question(id))) for id in ids)
+
+
+def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:
+    """What is sent beside the cells, for these tables."""
+    others = {id for ids in tables for id in ids}
     asked = [question for question in survey.questions if question.id in others]
     wide = [_Beside(frozenset({q.id}), cells=True) for q in asked if q.wide]
     others -= {id for message in wide for id in message.ids}

@@ -14,12 +14,16 @@ Ids = tuple[str, ...]
 def weighed(survey: Survey) -> tuple[Ids, ...]:
     """The tables whose errors a plan makes small: the wanted ones, then those that the wanted
     regressions are read from. Of the randomized questions, each table once."""
-    models = (model_of(survey, formula) for formula in survey.regressions)
-    tables = (*survey.counted, *chain.from_iterable(map(_read_from, models)))
+    tables = (*survey.counted, *chain.from_iterable(map(_read_from, models(survey))))
     first: dict[frozenset[str], Ids] = {}
     for ids in tables:
         first.setdefault(frozenset(ids), ids)
     return tuple(first.values())
+
+
+def models(survey: Survey) -> list[Model]:
+    """Those of the wanted regressions."""
+    return [model_of(survey, formula) for formula in survey.regressions]
 
 
 def _read_from(model: Model) -> tuple[Ids, ...]:

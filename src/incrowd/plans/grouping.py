@@ -57,9 +57,8 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
     budget = survey.reports_per_person
     if budget is not None and sum(group.copies for group in groups) > budget:
         yield f"a person would send more than {budget} reports"
-    for ids in survey.held:
-        if not any(set(ids) <= set(group.questions) for group in groups):
-            yield f"no message holds the table {', '.join(ids)}"
+    for ids in survey.not_held(groups):
+        yield f"no message holds the table {', '.join(ids)}"
     remembered = {q.id for q in survey.randomized if q.memoised}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
         yield "a memoised question stands with another one"

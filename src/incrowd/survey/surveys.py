@@ -5,7 +5,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -136,10 +136,9 @@ class Survey(views.Notebook, Frozen):
             for question in wide:
                 allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
                 yield Problem(f"{field}.questions", question.id, allowed)
-        for ids in self.held if self.messages else ():
-            if not any(set(ids) <= set(group.questions) for group in self.messages):
-                allowed = "no message holds this; put it in one, so that it can be counted"
-                yield Problem("message", ", ".join(ids), allowed)
+        for ids in self.not_held(self.messages) if self.messages else ():
+            allowed = "no message holds this; put it in one, so that it can be counted"
+            yield Problem("message", ", ".join(ids), allowed)
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{q.id} ({len(q.answers):,})" for q in self.questions[:SHOWN])
@@ -287,16 +286,32 @@ class Survey(views.Notebook, Frozen):
 
     @property
     def held(self) -> tuple[tuple[str, ...], ...]:
-        """The questions that one message has to hold together: those of each wanted table, with
-        those that it is to be weighted by, and of each wanted regression."""
-        by = self.closed(self.weights)
+        """The questions that one message has to hold together: those of each wanted table and of
+        each wanted regression, with those that it is to be weighted by."""
+        return tuple(dict.fromkeys(map(self.crossed, (*self.counted, *self.regressed))))
 
-        def crossed(ids: tuple[str, ...]) -> tuple[str, ...]:
-            first = self.question(ids[0])
-            apart = first.one_way_only or first.memoised
-            return ids if apart else tuple(dict.fromkeys((*ids, *by)))
+    def crossed(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Some questions, and those that their table is to be weighted by."""
+        first = self.question(ids[0])
+        if first.one_way_only or first.memoised:
+            return ids
+        return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
 
-        return tuple(dict.fromkeys((*map(crossed, self.counted), *self.regressed)))
+    def not_held(self, groups: Sequence[Group]) -> Iterator[tuple[str, ...]]:
+        """What is to be held and lies in no group. A linear regression can be read from the cells
+        of all pairs of its questions as well."""
+        sent = [(frozenset(group.questions), group.cells) for group in groups]
+        known = {question.id: question for question in self.questions}
+        linear = {
+            self.crossed(ids): [frozenset(pair) for pair in combinations(ids, 2)]
+            for ids, formula in zip(self.regressed, self.regressions, strict=True)
+            if meant(formula, known).family == "linear"
+        }
+        for ids in self.held:
+            pairs = linear.get(ids, ())
+            by_pairs = all(any(c and pair <= group for group, c in sent) for pair in pairs)
+            if not any(group.issuperset(ids) for group, _ in sent) and not (pairs and by_pairs):
+                yield ids
 
 
 _PARTS: dict[str, type[Frozen]] = {

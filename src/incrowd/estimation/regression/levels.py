@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from incrowd.channels.base import Channel
-from incrowd.estimation.cells import CellsReading, cells_joint
+from incrowd.estimation.cells import CellsReading, answer_sums, cells_joint, cells_levels
 from incrowd.estimation.covariance import (
     JointEstimate,
     PairDecoder,
@@ -22,6 +22,7 @@ from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.margins import linear
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
+from incrowd.survey.crossings import many_answers
 
 
 def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
@@ -64,11 +65,19 @@ def _table(
 ) -> JointEstimate:
     if isinstance(reading, CellsReading):
         questions = [each.question for each in variables]
-        return levels_of(cells_joint(questions, reading, noise_only, margin=True), variables)
+        if any(map(many_answers, questions)):
+            return levels_of(cells_joint(questions, reading, noise_only, margin=True), variables)
+        levels = [(each.name, each.levels, level_sums(each)) for each in variables]
+        return cells_levels(questions, reading, noise_only, levels)
     channels, names = reading.message.channels, [each.name for each in variables]
     decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
     counts, copies = reading.counts, reading.message.copies
     return estimate_joint(names, decoders, counts, copies, noise_only, unbiased=True)
+
+
+def level_sums(variable: Variable) -> sparse.csr_array:
+    """Shape (levels, answers of the cells): which answers are read as which level."""
+    return sparse.csr_array(sparse.csr_array(variable.matrix) @ answer_sums(variable.question, True))
 
 
 def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:
