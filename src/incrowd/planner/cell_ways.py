@@ -64,11 +64,12 @@ def cell_ways(survey: Survey) -> list[Grouping]:
 
 def _tables(survey: Survey) -> tuple[list[Names], list[Names]]:
     """What the messages of cells are to tell, and what they cannot."""
-    tables, others = [], []
+    tables: list[Names] = []
+    others: list[Names] = []
     for ids in dict.fromkeys(map(survey.crossed, survey.counted)):
         (tables if crossable(survey, ids) else others).append(ids)
     for ids, model in zip(survey.regressed, models(survey), strict=True):
-        pairs = list(combinations(ids, 2)) if model.fits_pairs else []
+        pairs: list[Names] = list(combinations(ids, 2)) if model.fits_pairs else []
         whole = survey.crossed(ids)
         if not crossable(survey, whole):
             others.append(whole)

@@ -70,9 +70,14 @@ def readings(plan: Plan, counted: Tally, ids: Ids) -> Readings:
     joint: Readings = joint_readings(plan, counted, ids)
     if not any(source.message.cells for source in found):
         return joint
-    parts = tuple(_cells(plan, counted))
-    weight = planned_weight([part.message for part in parts], ids) if joint else 1.0
-    return (*joint, CellsReading(parts, weight))
+    reading = cells_reading(plan, counted)
+    messages = [part.message for part in reading.parts]
+    return (*joint, reading._replace(weight=planned_weight(messages, ids) if joint else 1.0))
+
+
+def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
+    """The counts of all messages of cells. weight: 1."""
+    return CellsReading(tuple(_cells(plan, counted)), 1.0)
 
 
 def expected_readings(
@@ -94,9 +99,17 @@ def expected_readings(
     ]
     if not any(source.message.cells for source in found):
         return joint
+    reading = expected_cells_reading(plan, people, shares_of)
+    messages = [part.message for part in reading.parts]
+    return (*joint, reading._replace(weight=planned_weight(messages, ids)))
+
+
+def expected_cells_reading(
+    plan: Plan, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
+) -> CellsReading:
+    """What `cells_reading` is on average, if the answers to different questions are independent."""
     cells = [message for message in plan.messages if isinstance(message, Cells)]
-    parts = tuple(expected_cells(message, people, shares_of) for message in cells)
-    return (*joint, CellsReading(parts, planned_weight(cells, ids)))
+    return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
 def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:

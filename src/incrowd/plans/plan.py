@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -188,6 +189,12 @@ class Plan(views.Notebook, _Frozen):
         table comes from cells."""
         wanted = self.survey.closed(ids)
         return bool(wanted) and all(m.cells for m in self.messages if m.holds(wanted))
+
+    def pairs_in_cells(self, ids: Iterable[str]) -> bool:
+        """Whether cells hold every two of some randomized questions, of which there are two."""
+        pairs = list(combinations(ids, 2))
+        sent = [message for message in self.messages if message.cells]
+        return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
 
     @property
     def asked(self) -> Asked:

@@ -130,7 +130,7 @@ def said_below(found: Regression) -> list[str]:
     """What has to be said below a table that shows what is compared, in plain words."""
     if not found.estimable:
         return [f"cannot be estimated: {found.reason}", *_refusals(found), *_assumed(found)]
-    said = [f"standard errors: {found.errors}"]
+    said = [f"standard errors: {found.errors}", *filter(None, [found.assumption])]
     if any(is_open(each.low, each.high) for each in found.coefficients) and not found.expected:
         said.append(OPEN)
     if found.weights_words:
@@ -257,6 +257,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "references": list(found.references),
         "method": found.method,
         "errors": found.errors,
+        "assumption": found.assumption,
         "left_out": found.left_out,
         "merged": found.merged,
         "absent": list(found.absent),

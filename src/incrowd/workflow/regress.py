@@ -9,8 +9,10 @@ from typing import get_args
 
 import numpy as np
 
-from incrowd.errors import IncrowdError, UsageError
+from incrowd.errors import IncrowdError, InWords, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.pairwise_law import MOST_STATES
+from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.fitting import fit, fit_tables, no_fit, silent_share
 from incrowd.estimation.regression.formula import model_of
 from incrowd.estimation.regression.levels import level_rows, level_table
@@ -25,6 +27,7 @@ from incrowd.planner.margins import Given, Known, known_margins
 from incrowd.planner.sources import (
     Ids,
     Source,
+    cells_reading,
     joint_readings,
     joint_sources,
     pair_weight,
@@ -35,6 +38,7 @@ from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
+from incrowd.survey.crossings import many_answers
 from incrowd.survey.formulas import Family, Formula, Penalty
 from incrowd.survey.merging import Merge
 from incrowd.tally.acceptance import accepted
@@ -156,6 +160,7 @@ def _regression(
         of_fit(plan, model, found.fit),
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        assumption=assumption_of(plan, model, method, noise_only),
         left_out=found.left_out,
         merged=found.merged,
         error_ratio=found.error_ratio,
@@ -168,8 +173,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     Raises UsageError for another, TableError for a table that no memory holds.
     """
     if method is None:
-        too_many = not model.fits_a_table and not plan.by_cells_alone(model.ids)
-        method = "pairs" if model.fits_pairs and too_many else "table"
+        method = _possible_method(plan, model)
     if method not in METHODS:
         raise UsageError.of("method", method, f"use one of {', '.join(METHODS)}")
     if method == "pairs" and not model.fits_pairs:
@@ -178,9 +182,13 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
             "with noise, if nobody is left out; use method='table'"
         )
         raise UsageError.of("method", method, allowed)
-    if method == "pairs" and not joint_sources(plan, model.ids):
-        allowed = "pairs are read in joint reports, and cells have them all; use method='table'"
+    if method == "pairs" and in_cell_pairs(plan, model):
+        _check_law(model, noise_only)
+    elif method == "pairs" and not joint_sources(plan, model.ids):
+        allowed = "cells do not tell how the options of a question overlap; use method='table'"
         raise UsageError.of("method", method, allowed)
+    elif plan.pairs_in_cells(model.ids) and not any(m.holds(model.ids) for m in plan.messages):
+        raise _only_pairs(model)
     if model.penalty and method != "table":
         allowed = "a penalty is for the table of all questions; use method='table', or no penalty"
         raise UsageError.of("method", method, allowed)
@@ -189,6 +197,48 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     if method != "pairs" and not model.fits_a_table:
         raise too_large(model)
     return method
+
+
+def in_cell_pairs(plan: Plan, model: Model) -> bool:
+    """Whether cells hold all pairs of questions of a model that pairs are enough for."""
+    several = any(many_answers(variable.question) for variable in model.randomized)
+    return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
+
+
+def assumption_of(plan: Plan, model: Model, method: Method, noise_only: bool) -> str:
+    """What the standard errors rest on besides the plan; "" if on nothing."""
+    by_law = method == "pairs" and not noise_only and in_cell_pairs(plan, model)
+    return ASSUMPTION if by_law else ""
+
+
+def _possible_method(plan: Plan, model: Model) -> Method:
+    """The table, if cells hold it, then pairs of cells, which have less noise than joint reports;
+    of these the table if there can be one."""
+    if in_cell_pairs(plan, model):
+        whole = any(m.cells and m.holds(model.ids) for m in plan.messages)
+        return "table" if whole and model.fits_a_table else "pairs"
+    too_many = not model.fits_a_table and not plan.by_cells_alone(model.ids)
+    return "pairs" if model.fits_pairs and too_many else "table"
+
+
+def _check_law(model: Model, noise_only: bool) -> None:
+    """Raises TableError if errors by sampling need too large a law."""
+    if model.cells > MOST_STATES and not noise_only:
+        allowed = (
+            f"its errors by sampling need at most {MOST_STATES:,}; drop a predictor, or have "
+            "errors of the noise alone"
+        )
+        raise TableError.of("on", InWords(f"{model.cells:,} combinations of answers"), allowed)
+
+
+def _only_pairs(model: Model) -> IncrowdError:
+    """The error for a model that pairs of cells do not tell."""
+    linear = "a linear model of all answers of each question, without interactions of them"
+    allowed = (
+        "its cells are held in pairs alone, and one table must hold all its questions; name it as "
+        f"a [[regression]] in the survey and plan again, or fit {linear}"
+    )
+    return TableError.of("on", InWords(f"a {model.family} model"), allowed)
 
 
 def _weighted_method(method: Method | None, known: Sequence[Known]) -> Method | None:
@@ -219,7 +269,8 @@ def _check_likelihood(plan: Plan, model: Model, noise_only: bool) -> None:
 
 def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ...]) -> list[Ids]:
     """What is counted: the table of the model, and the same with the margins' questions."""
-    ids = model.ids[:1] if method == "pairs" else model.ids
+    few = 2 if in_cell_pairs(plan, model) else 1  # all cells are counted with any table of them
+    ids = model.ids[:few] if method == "pairs" else model.ids
     together = [counted_for(plan, ids, Change(known, answered=False))] if known else []
     return [ids, *together]
 
@@ -247,8 +298,10 @@ def _by_table(
 def _by_pairs(
     plan: Plan, model: Model, parts: Sequence[Collection], counted: Tally, noise_only: bool
 ) -> Found:
-    found, strata = joint_sources(plan, model.ids), strata_by_answers(plan, model, counted)
-    each = []
+    strata = strata_by_answers(plan, model, counted)
+    if in_cell_pairs(plan, model):
+        return _by_cell_pairs(plan, model, strata, counted, noise_only)
+    each, found = [], joint_sources(plan, model.ids)
     for stratum in strata:
         own = [part for part in parts if not part.strata or part.strata in stratum.names]
         sent = [_sent(plan, model, source, own) for source in found]
@@ -256,6 +309,19 @@ def _by_pairs(
     made = fit(model, Strata(each, not noise_only))
     merged = 1 - present(plan, strata, counted)
     return Found(made, merged, merged=merged)
+
+
+def _by_cell_pairs(
+    plan: Plan, model: Model, strata: Sequence[Stratum], counted: Tally, noise_only: bool
+) -> Found:
+    each = [
+        cell_pairs_of_stratum(
+            model, stratum.levels, cells_reading(plan, stratum.counted), not noise_only
+        )
+        for stratum in strata
+    ]
+    merged = 1 - present(plan, strata, counted)
+    return Found(fit(model, Strata(each, not noise_only)), merged, merged=merged)
 
 
 def _by_likelihood(

@@ -14,6 +14,8 @@ import numpy as np
 
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
+from incrowd.estimation.regression.evidence import Evidence
 from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
 from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
 from incrowd.estimation.regression.fitting import (
@@ -33,7 +35,12 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, Uneve
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.planner.precision import assumed_shares
-from incrowd.planner.sources import expected_readings, joint_sources, pair_weight
+from incrowd.planner.sources import (
+    expected_cells_reading,
+    expected_readings,
+    joint_sources,
+    pair_weight,
+)
 from incrowd.plans import JointReport, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.plans.strata import strata
@@ -42,7 +49,7 @@ from incrowd.survey.formula_problems import share_problems
 from incrowd.survey.formulas import Family, Formula, Penalty
 from incrowd.survey.merging import Merge
 from incrowd.workflow.formulas import formula_of
-from incrowd.workflow.regress import chosen_method
+from incrowd.workflow.regress import assumption_of, chosen_method, in_cell_pairs
 from incrowd.workflow.separation import ways_out
 
 MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
@@ -110,7 +117,8 @@ def _forecast(
     noise_only: bool = False,
 ) -> Regression:
     model = model_of(plan.survey, formula)
-    method = chosen_method(with_merged(plan, formula.merge), model, method, noise_only)
+    merged = with_merged(plan, formula.merge)
+    method = chosen_method(merged, model, method, noise_only)
     if method == "likelihood":
         allowed = "what it will tell is not known beforehand; use method='table'"
         raise UsageError.of("method", method, allowed)
@@ -131,6 +139,7 @@ def _forecast(
         _regression(plan, formula, found, shares),
         method=method,
         errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        assumption=assumption_of(merged, model, method, noise_only),
         left_out=expected.left_out,
         refusal=risk.chance,
         risk=risk.who,
@@ -215,22 +224,35 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
 
 
 def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
-    survey = plan.survey
-    sent = [
-        expected_message(model, each.message, pair_weight(survey, each.message, model.ids), shares)
-        for each in joint_sources(plan, model.ids)
-    ]
+    stratum = _cell_pairs if in_cell_pairs(plan, model) else _report_pairs
+    of = partial(stratum, plan, model, shares, not noise_only)
 
     def evidence(times: float) -> Strata:
         people = _people(plan, model) * times
-        stratum = partial(ExpectedPairs, people, sent, np.array(model.scores))
-        parts = [stratum(lift_of(model, each), not noise_only) for each in _strata(model)]
-        return Strata(parts, not noise_only)
+        return Strata([of(people, levels) for levels in _strata(model)], not noise_only)
 
     return _Expected(
         fit=lambda times: fit(model, evidence(times)),
         risk=lambda times: linear_risk(evidence(times), len(model.terms)),
     )
+
+
+def _cell_pairs(
+    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+) -> Evidence:
+    reading = expected_cells_reading(plan, math.ceil(people), partial(guessed_shares, shares))
+    return cell_pairs_of_stratum(model, levels, reading, sampled)
+
+
+def _report_pairs(
+    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+) -> Evidence:
+    survey = plan.survey
+    sent = [
+        expected_message(model, each.message, pair_weight(survey, each.message, model.ids), shares)
+        for each in joint_sources(plan, model.ids)
+    ]
+    return ExpectedPairs(people, sent, np.array(model.scores), lift_of(model, levels), sampled)
 
 
 def _people(plan: Plan, model: Model) -> int:

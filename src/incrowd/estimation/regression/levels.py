@@ -77,7 +77,8 @@ def _table(
 
 def level_sums(variable: Variable) -> sparse.csr_array:
     """Shape (levels, answers of the cells): which answers are read as which level."""
-    return sparse.csr_array(sparse.csr_array(variable.matrix) @ answer_sums(variable.question, True))
+    sums = answer_sums(variable.question, margin=True)
+    return sparse.csr_array(sparse.csr_array(variable.matrix) @ sums)
 
 
 def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:

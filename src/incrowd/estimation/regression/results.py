@@ -89,7 +89,8 @@ class Regression(views.Notebook, views.Tabular):
     of a score test, and may be infinite on one side or both. absent: levels in clear without a
     coefficient, since none of the released people are known to be on them. merged: the share of the
     people who were released with others on another level, a part of left_out. errors: of the noise
-    alone, or noise plus sampling. reason: why there are no coefficients. expected: whether nothing
+    alone, or noise plus sampling; assumption: what they rest on, "" if on nothing. reason: why
+    there are no coefficients. expected: whether nothing
     was collected yet and this is what to expect; then shares: those of answers that were stated,
     all answers to other questions being alike; ways_out: what makes a refusal rare, and enough: the
     crowd that does, for the same noise, if it is not rare; uneven: the same if answers whose shares
@@ -117,6 +118,7 @@ class Regression(views.Notebook, views.Tabular):
     absent: tuple[str, ...] = ()
     merged: float = 0.0
     left_out: float = 0.0
+    assumption: str = ""
     reason: str = ""
     expected: bool = False
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)

@@ -1,0 +1,201 @@
+"""Linear models from cells of pairs of questions: no message has to hold all of them.
+
+Least squares needs E[x x'] and E[x y], sums of cells of pairs. The score of a model is linear in
+these, and what noise does to it follows from the noise of all cells together. The sampling part of
+its covariance is E[x x' r^2], of up to four questions, which pairs do not tell: it is that of the
+law of the largest entropy with these pairs. Proof: docs/regression.md#from-cells-of-pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, combinations
+
+import numpy as np
+
+from incrowd.estimation.cells import CellsReading
+from incrowd.estimation.covariance import by_axis
+from incrowd.estimation.interactions import CombinedTable
+from incrowd.estimation.pairwise_law import Pair, contrasts, pairwise_law
+from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.regression.levels import level_sums
+from incrowd.estimation.regression.model import Levels, Model
+from incrowd.estimation.regression.pairs import lift_of
+from incrowd.estimation.regression.variables import Variable
+
+ASSUMPTION = (
+    "of three and more questions together pairs tell nothing: the errors by sampling are those of "
+    "the law with the largest entropy that has these pairs"
+)
+CHUNK = 1 << 14  # combinations of levels at once
+LEAST_PEOPLE = 0.5  # on a level, where the estimate is lower
+
+
+@dataclass(frozen=True)
+class CellPairs(Evidence):
+    """A stratum whose cells are read in pairs of questions.
+
+    variables: the outcome, then the predictors with noise; two at least, of exclusive answers.
+    scores: of the levels of the outcome. lift: shape (coefficients, columns of u), x = lift u with
+    u = (1, levels of the predictors); the answers in clear are numbers in it. sampled: whether the
+    people are a sample.
+    """
+
+    variables: Sequence[Variable]
+    reading: CellsReading
+    scores: np.ndarray
+    lift: np.ndarray
+    sampled: bool = True
+
+    @property
+    def people(self) -> float:  # type: ignore[override]
+        """Of the message that has the fewest."""
+        return self.reading.people
+
+    def score(self, beta: np.ndarray) -> np.ndarray:
+        """E[x y] - E[x x'] beta."""
+        outcome = self._sizes[0]
+        with_outcome = self._square[:, 1 : 1 + outcome] @ self.scores
+        return np.asarray(self._x @ with_outcome - self.information(beta) @ beta)
+
+    def information(self, beta: np.ndarray) -> np.ndarray:
+        """E[x x']."""
+        return np.asarray(self._x @ self._square @ self._x.T)
+
+    def covariance(self, beta: np.ndarray) -> np.ndarray:
+        """Of the mean of x r."""
+        residual = -beta @ self._x
+        residual[1 : 1 + self._sizes[0]] += self.scores
+        return self._covariance(self._x, np.broadcast_to(residual, self._x.shape))
+
+    def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Of the mean of (v'x)^2."""
+        forms = along @ self._x
+        return np.asarray(np.diagonal(self._covariance(forms, forms)))
+
+    def _covariance(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Of the means of products of two functions, by noise and sampling or by noise alone.
+
+        left, right: shape (products, columns of z), z = (1, levels of all variables).
+        """
+        weights = self._weights(left, right)
+        found = np.zeros((len(left), len(left)))
+        for first, second in combinations(self._tables, 2):
+            if set(first) & set(second):
+                noise = self._tables[first].covariance_with(self._tables[second])
+                found += weights[first] @ noise @ weights[second].T
+        found += found.T
+        for pair, table in self._tables.items():
+            found += weights[pair] @ table.covariance_with(table) @ weights[pair].T
+        part = self.reading.lost() + self.sampled / self.people
+        return found + part * self._drawn(left, right) if part else found
+
+    def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[Pair, np.ndarray]:
+        """What each cell of each pair counts in the means of products of two functions: shape
+        (products, cells). What is of one question alone counts in the first pair that has it."""
+        ones = left[:, :1], right[:, :1]
+        f, h = self._by_variable(left), self._by_variable(right)
+        alone = [a * b + ones[0] * b + a * ones[1] for a, b in zip(f, h, strict=True)]
+        found = {}
+        for a, b in self._tables:
+            each = np.einsum("ki,kj->kij", f[a], h[b]) + np.einsum("ki,kj->kij", h[a], f[b])
+            if a == 0:
+                each = each + alone[b][:, None, :]
+                each = each + (b == 1) * alone[a][:, :, None]
+            found[a, b] = each.reshape(len(left), -1)
+        return found
+
+    def _by_variable(self, forms: np.ndarray) -> list[np.ndarray]:
+        """Functions of z on the answers that the cells of each variable have."""
+        parts = np.split(forms[:, 1:], [*accumulate(self._sizes)][:-1], axis=1)
+        return [part @ sums for part, sums in zip(parts, self._sums, strict=True)]
+
+    def _drawn(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The covariance of products of two functions over people, by the law of these pairs."""
+        mean, square = np.zeros(len(left)), np.zeros((len(left), len(left)))
+        for shares, columns in self._states():
+            each = left[:, columns].sum(axis=2) * right[:, columns].sum(axis=2)
+            mean += each @ shares
+            square += (each * shares) @ each.T
+        return square - np.outer(mean, mean)
+
+    def _states(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The shares of combinations of levels, some at a time, and which columns of z are 1."""
+        shares = self._law.ravel()
+        starts = 1 + np.cumsum([0, *self._sizes])[:-1]
+        for start in range(0, shares.size, CHUNK):
+            some = np.arange(start, min(start + CHUNK, shares.size))
+            levels = np.array(np.unravel_index(some, self._sizes)) + starts[:, None]
+            columns = np.vstack([np.zeros_like(some), levels]).T
+            yield shares[some], columns
+
+    @cached_property
+    def _law(self) -> np.ndarray:
+        """The law of all levels together, an axis for each variable."""
+        least = LEAST_PEOPLE / self.people
+        shares = [np.maximum(each, least) for each in self._margins]
+        shares = [each / each.sum() for each in shares]
+        rows = [contrasts(each)[1:] for each in shares]
+        moments, variances = {}, {}
+        for (a, b), table in self._tables.items():
+            moments[a, b] = rows[a] @ self._levels[a, b] @ rows[b].T
+            variances[a, b] = table.variances([rows[a] @ self._sums[a], rows[b] @ self._sums[b]])
+        return pairwise_law(shares, moments, variances)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(len(each.levels) for each in self.variables)
+
+    @cached_property
+    def _sums(self) -> list[np.ndarray]:
+        return [level_sums(each).toarray() for each in self.variables]
+
+    @cached_property
+    def _tables(self) -> dict[Pair, CombinedTable]:
+        ids = [each.question.id for each in self.variables]
+        places = combinations(range(len(ids)), 2)
+        return {(a, b): self.reading.combined((ids[a], ids[b])) for a, b in places}
+
+    @cached_property
+    def _levels(self) -> dict[Pair, np.ndarray]:
+        """The shares of people on pairs of levels."""
+        return {
+            (a, b): by_axis([self._sums[a], self._sums[b]], table.shares)
+            for (a, b), table in self._tables.items()
+        }
+
+    @cached_property
+    def _margins(self) -> list[np.ndarray]:
+        """The shares of people on the levels of each variable, which all pairs have in common."""
+        first, *others = (self._levels[0, b] for b in range(1, len(self.variables)))
+        return [first.sum(axis=1), first.sum(axis=0), *(each.sum(axis=0) for each in others)]
+
+    @cached_property
+    def _x(self) -> np.ndarray:
+        """x as functions of z, in which the outcome has columns."""
+        return np.insert(self.lift, [1] * self._sizes[0], 0.0, axis=1)
+
+    @cached_property
+    def _square(self) -> np.ndarray:
+        """E[z z']."""
+        ends = [*accumulate(self._sizes, initial=1)]
+        found = np.zeros((ends[-1], ends[-1]))
+        found[0, 0] = 1.0
+        for place, margin in enumerate(self._margins):
+            at = slice(ends[place], ends[place + 1])
+            found[0, at] = found[at, 0] = margin
+            found[at, at] = np.diag(margin)
+        for (a, b), levels in self._levels.items():
+            rows, columns = slice(ends[a], ends[a + 1]), slice(ends[b], ends[b + 1])
+            found[rows, columns], found[columns, rows] = levels, levels.T
+        return found
+
+
+def cell_pairs_of_stratum(
+    model: Model, stratum: Levels, reading: CellsReading, sampled: bool
+) -> CellPairs:
+    """What the cells of a stratum say, read in pairs. model: as `pairs_of_stratum` has it."""
+    scores = np.array(model.scores)
+    return CellPairs(model.randomized, reading, scores, lift_of(model, stratum), sampled)
