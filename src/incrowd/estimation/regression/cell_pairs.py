@@ -8,9 +8,10 @@ law of the largest entropy with these pairs. Proof: docs/regression.md#from-cell
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, combinations
 
 import numpy as np
@@ -29,7 +30,7 @@ ASSUMPTION = (
     "of three and more questions together pairs tell nothing: the errors by sampling are those of "
     "the law with the largest entropy that has these pairs"
 )
-CHUNK = 1 << 14  # combinations of levels at once
+CHUNK = 1 << 11  # combinations of levels at once
 LEAST_PEOPLE = 0.5  # on a level, where the estimate is lower
 
 
@@ -115,21 +116,29 @@ class CellPairs(Evidence):
     def _drawn(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The covariance of products of two functions over people, by the law of these pairs."""
         mean, square = np.zeros(len(left)), np.zeros((len(left), len(left)))
-        for shares, columns in self._states():
-            each = left[:, columns].sum(axis=2) * right[:, columns].sum(axis=2)
+        pairs = zip(self._over_states(left), self._over_states(right), strict=True)
+        for shares, (x, y) in zip(self._law.reshape(self._heads, -1), pairs, strict=True):
+            each = x * y
             mean += each @ shares
             square += (each * shares) @ each.T
         return square - np.outer(mean, mean)
 
-    def _states(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The shares of combinations of levels, some at a time, and which columns of z are 1."""
-        shares = self._law.ravel()
-        starts = 1 + np.cumsum([0, *self._sizes])[:-1]
-        for start in range(0, shares.size, CHUNK):
-            some = np.arange(start, min(start + CHUNK, shares.size))
-            levels = np.array(np.unravel_index(some, self._sizes)) + starts[:, None]
-            columns = np.vstack([np.zeros_like(some), levels]).T
-            yield shares[some], columns
+    def _over_states(self, forms: np.ndarray) -> Iterator[np.ndarray]:
+        """Functions of z in the order of the law, some of its states at a time: shape (functions,
+        states)."""
+        parts = np.split(forms, 1 + np.cumsum([0, *self._sizes])[:-1], axis=1)
+        states = [reduce(_sums, part) for part in (parts[: self._split], parts[self._split :])]
+        return (head[:, None] + states[1] for head in states[0].T)
+
+    @cached_property
+    def _split(self) -> int:
+        """How many parts of z are fixed in each step through the law: 1, then variables."""
+        tails = [math.prod(self._sizes[place:]) for place in range(len(self._sizes))]
+        return 1 + next(place for place, size in enumerate(tails) if size <= CHUNK)
+
+    @property
+    def _heads(self) -> int:
+        return math.prod(self._sizes[: self._split - 1])
 
     @cached_property
     def _law(self) -> np.ndarray:
@@ -191,6 +200,11 @@ class CellPairs(Evidence):
             rows, columns = slice(ends[a], ends[a + 1]), slice(ends[b], ends[b + 1])
             found[rows, columns], found[columns, rows] = levels, levels.T
         return found
+
+
+def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Sums of all entries of rows of two arrays: the second runs fastest."""
+    return np.asarray((first[:, :, None] + second[:, None, :]).reshape(len(first), -1))
 
 
 def cell_pairs_of_stratum(
