@@ -1,6 +1,7 @@
 """What is said of regressions that cannot be meant, or that reports do not tell."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +46,17 @@ def planned(asked, outcome, *on, **options):
 
 def of(kind, outcome, *on, **options):
     return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on, **options)
+
+
+def by_pairs(asked, **model):
+    """A forecast of the first question, where cells hold every two of all."""
+    pairs = [
+        {"questions": [one["id"], other["id"]], "cells": True}
+        for one, other in combinations(asked, 2)
+    ]
+    return lambda _: incrowd.forecast_regression(
+        incrowd.plan(survey(*asked, message=pairs)), outcome="a", **model
+    )
 
 
 MANY = {"outcome": "a", "on": ["c", "d", "e"]}
@@ -161,12 +173,17 @@ CASES = {
     "weights for a model of pairs": model(
         "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
     ),
-    "pairs of cells": lambda _: incrowd.regress(
-        incrowd.plan(survey(YESNO, COST, message=[{"questions": ["a", "cost"], "cells": True}])),
-        [],
-        outcome="cost",
-        on=["a"],
+    "pairs of cells of options that overlap": by_pairs(
+        [YESNO, {"id": "b", "type": "multi", "options": ["x", "y"], "at_most": 2}],
+        on=["b=x"],
+        family="linear",
         method="pairs",
+    ),
+    "a logistic model of pairs of cells": by_pairs(
+        [YESNO | {"id": id} for id in "abc"], on=["b", "c"]
+    ),
+    "a law of too many questions": by_pairs(
+        [YESNO, *(options(102, id=id) for id in "bcd")], on=list("bcd"), family="linear"
     ),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
     "a forecast of likelihood": lambda _: incrowd.forecast_regression(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.correlations import Correlations
 from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.regression.results import Regression
@@ -23,6 +24,8 @@ from incrowd.plans.ledger import Ledger
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, regressions, terminal
 from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
+from incrowd.presentation.correlations import facts as correlation_facts
+from incrowd.presentation.correlations import notes as correlation_notes
 from incrowd.presentation.data import as_json, guarantee_facts, message_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -43,6 +46,7 @@ from incrowd.presentation.terminal_tables import (
     beyond_budget,
     coefficient_table,
     comparison_table,
+    correlations_table,
     crosstab_table,
     forecast_table,
     ledger_lines,
@@ -349,6 +353,16 @@ def comparison(found: TwoWay, json: bool) -> None:
     out.print(crosstab_table(found))
     out.print(comparison_table(found))
     for note in comparisons.said_below(found):
+        say(note)
+
+
+def correlations(found: Correlations, json: bool) -> None:
+    """All pairs, and whether they form a correlation matrix."""
+    if printed_as_json(json, correlation_facts(found), found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    out.print(correlations_table(found))
+    for note in correlation_notes(found):
         say(note)
 
 
