@@ -1,4 +1,4 @@
-"""What is said of regressions that cannot be meant, or that reports do not tell."""
+"""What is said of regressions and correlations that cannot be meant, or not be told."""
 
 import warnings
 from itertools import combinations
@@ -27,6 +27,10 @@ CLEAR = survey(YESNO | {"open": True}, YESNO | {"id": "b"})
 def model(outcome="d", on=("a",), **options):
     """A regression of reports of a survey with one question of each kind."""
     return lambda _: incrowd.regress(made(), reports(), outcome=outcome, on=on, **options)
+
+
+def correlated(questions=None, **options):
+    return lambda _: incrowd.correlate(made(), reports(), questions, **options)
 
 
 def expected(shares):
@@ -208,6 +212,10 @@ CASES = {
     "an amount as a predictor": planned(SPENT, "a", "cost"),
     "log odds of an amount": planned(SPENT, "cost=10", "a"),
     "an outcome that is asked in clear": planned(CLEAR, "a", "b"),
+    "correlations of one question": correlated(["a"]),
+    "correlations of no question": correlated(["a", "z"]),
+    "correlations of answers that are no numbers": correlated(["a", "b"]),
+    "scores of a correlation that are too few": correlated(scores={"b": [1, 2]}),
 }
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),

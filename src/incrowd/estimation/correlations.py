@@ -1,6 +1,6 @@
 """Correlations of pairs of questions with numbers, and whether they form a correlation matrix.
 
-Proof: docs/mathematics.md#ratios-and-lengths.
+Proof: docs/estimates.md#correlations.
 """
 
 from __future__ import annotations
