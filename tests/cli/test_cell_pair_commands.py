@@ -2,14 +2,16 @@
 
 import json
 
+import incrowd
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION
-from tests.workflow import test_cell_pairs
-
-folder = test_cell_pairs.folder
+from tests.oracles.cell_pairs import collected
 
 
-def test_the_commands_say_what_errors_rest_on(folder, call, monkeypatch):
-    monkeypatch.chdir(folder)
+def test_the_commands_say_what_errors_rest_on(tmp_path, call, monkeypatch):
+    plan, reports = collected()
+    (tmp_path / "plan.json").write_text(plan.dumps())
+    incrowd.save_reports(reports, tmp_path / "reports.parquet")
+    monkeypatch.chdir(tmp_path)
     code, out, _ = call("regress", "plan.json", "reports.parquet", "--json")
     assert code == 0 and json.loads(out)["assumption"] == ASSUMPTION
     _, out, err = call("regress", "plan.json", "reports.parquet")

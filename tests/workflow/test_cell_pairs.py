@@ -1,7 +1,5 @@
 """What cells of pairs are for, from a survey to the command line: linear models, correlations."""
 
-from itertools import combinations
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,47 +7,13 @@ import pytest
 import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION
-
-PEOPLE = 6000
-PRIVACY = {"epsilon": 2.0, "analysis": "blanket"}
-IDS = ("ill", "smokes", "old")
-ON = ["smokes", "old"]
-QUESTIONS = [
-    *({"id": id, "type": "yesno"} for id in ("ill", "smokes")),
-    {"id": "old", "type": "choice", "options": ["no", "nearly", "yes"]},
-]
-PAIRS = [{"questions": list(pair), "cells": True} for pair in combinations(IDS, 2)]
-LINEAR = {"outcome": "ill", "on": ON, "family": "linear"}
-
-
-def people():
-    generator = np.random.default_rng(4)
-    old = generator.integers(0, 3, PEOPLE)
-    smokes = generator.random(PEOPLE) < 0.5 - 0.1 * old
-    ill = generator.random(PEOPLE) < 0.1 + 0.2 * smokes + 0.1 * old
-    return ill, smokes, old
+from tests.oracles import cell_pairs
+from tests.oracles.cell_pairs import IDS, LINEAR, ON, PEOPLE, people
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pairs")
-    raw = {"name": "pairs", "crowd": PEOPLE, "privacy": PRIVACY, "question": QUESTIONS}
-    wanted = {"outcome": "ill", "on": ON, "family": "linear"}
-    plan = incrowd.plan(incrowd.Survey.of(raw | {"message": PAIRS, "regression": [wanted]}))
-    (folder / "plan.json").write_text(plan.dumps())
-    ill, smokes, old = people()
-    said = {"old": np.array(["no", "nearly", "yes"])[old]}
-    yes = {"ill": ill, "smokes": smokes}
-    said |= {id: np.where(values, "yes", "no") for id, values in yes.items()}
-    reports = incrowd.randomize(plan, pa.table(said), simulation_seed=3)
-    incrowd.save_reports(reports, folder / "reports.parquet")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def collected(folder):
-    plan = incrowd.Plan.load(folder / "plan.json")
-    return plan, incrowd.load_reports(folder / "reports.parquet")
+def collected():
+    return cell_pairs.collected()
 
 
 def test_a_linear_model_is_near_the_people_and_its_forecast(collected):
