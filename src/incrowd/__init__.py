@@ -25,6 +25,7 @@ _PUBLIC = {
         "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
         "TableError UsageError"
     ),
+    "estimation.correlations": "Correlations",
     "estimation.postprocessed": "Postprocessed",
     "estimation.regression.results": "Regression",
     "estimation.results": "Estimates",
@@ -41,6 +42,7 @@ _PUBLIC = {
     "tally.tally": "Tally",
     "workflow.check": "AnswersCheck check",
     "workflow.compare": "compare",
+    "workflow.correlate": "correlate",
     "workflow.draft": "draft",
     "workflow.estimate": "count estimate",
     "workflow.forecast": "TableForecast forecast people_needed",

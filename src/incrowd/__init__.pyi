@@ -26,6 +26,7 @@ from incrowd.errors import ReportsError as ReportsError
 from incrowd.errors import SurveyError as SurveyError
 from incrowd.errors import TableError as TableError
 from incrowd.errors import UsageError as UsageError
+from incrowd.estimation.correlations import Correlations as Correlations
 from incrowd.estimation.postprocessed import Postprocessed as Postprocessed
 from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
@@ -46,6 +47,7 @@ from incrowd.tally.tally import Tally as Tally
 from incrowd.workflow.check import AnswersCheck as AnswersCheck
 from incrowd.workflow.check import check as check
 from incrowd.workflow.compare import compare as compare
+from incrowd.workflow.correlate import correlate as correlate
 from incrowd.workflow.draft import draft as draft
 from incrowd.workflow.estimate import count as count
 from incrowd.workflow.estimate import estimate as estimate

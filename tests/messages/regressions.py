@@ -1,6 +1,7 @@
-"""What is said of regressions that cannot be meant, or that reports do not tell."""
+"""What is said of regressions and correlations that cannot be meant, or not be told."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,10 @@ def model(outcome="d", on=("a",), **options):
     return lambda _: incrowd.regress(made(), reports(), outcome=outcome, on=on, **options)
 
 
+def correlated(questions=None, **options):
+    return lambda _: incrowd.correlate(made(), reports(), questions, **options)
+
+
 def expected(shares):
     return lambda _: incrowd.forecast_regression(made(), outcome="a", on=["b"], shares=shares)
 
@@ -45,6 +50,17 @@ def planned(asked, outcome, *on, **options):
 
 def of(kind, outcome, *on, **options):
     return lambda _: incrowd.regress(made(kind), reports(kind), outcome=outcome, on=on, **options)
+
+
+def by_pairs(asked, **model):
+    """A forecast of the first question, where cells hold every two of all."""
+    pairs = [
+        {"questions": [one["id"], other["id"]], "cells": True}
+        for one, other in combinations(asked, 2)
+    ]
+    return lambda _: incrowd.forecast_regression(
+        incrowd.plan(survey(*asked, message=pairs)), outcome="a", **model
+    )
 
 
 MANY = {"outcome": "a", "on": ["c", "d", "e"]}
@@ -161,12 +177,17 @@ CASES = {
     "weights for a model of pairs": model(
         "b", ["a"], method="pairs", scores=[0, 1, 2], margins={"a": {"no": 1, "yes": 1}}
     ),
-    "pairs of cells": lambda _: incrowd.regress(
-        incrowd.plan(survey(YESNO, COST, message=[{"questions": ["a", "cost"], "cells": True}])),
-        [],
-        outcome="cost",
-        on=["a"],
+    "pairs of cells of options that overlap": by_pairs(
+        [YESNO, {"id": "b", "type": "multi", "options": ["x", "y"], "at_most": 2}],
+        on=["b=x"],
+        family="linear",
         method="pairs",
+    ),
+    "a logistic model of pairs of cells": by_pairs(
+        [YESNO | {"id": id} for id in "abc"], on=["b", "c"]
+    ),
+    "a law of too many questions": by_pairs(
+        [YESNO, *(options(102, id=id) for id in "bcd")], on=list("bcd"), family="linear"
     ),
     "pairs for a logistic model": model("a", ["b"], method="pairs"),
     "a forecast of likelihood": lambda _: incrowd.forecast_regression(
@@ -191,6 +212,10 @@ CASES = {
     "an amount as a predictor": planned(SPENT, "a", "cost"),
     "log odds of an amount": planned(SPENT, "cost=10", "a"),
     "an outcome that is asked in clear": planned(CLEAR, "a", "b"),
+    "correlations of one question": correlated(["a"]),
+    "correlations of no question": correlated(["a", "z"]),
+    "correlations of answers that are no numbers": correlated(["a", "b"]),
+    "scores of a correlation that are too few": correlated(scores={"b": [1, 2]}),
 }
 COMMANDS = {
     "no reports and no forecast": regress("--outcome", "a", "--on", "b", with_reports=False),

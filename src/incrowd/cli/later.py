@@ -20,6 +20,7 @@ COMMANDS = {
     "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
     "compare": ("estimating:compare", "Compare groups, with errors."),
+    "correlate": ("correlating:correlate", "Correlations of all pairs, with errors."),
     "regress": (
         "regressing:regress",
         "Explain one answer by others: logistic and linear regression.",

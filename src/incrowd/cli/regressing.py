@@ -162,7 +162,7 @@ def _read(
         "on": _predictors(made, on) if on else None,
         "reference": _of_questions(made, "--reference", reference or []),
         "scores": None if scores is None else _numbers("--scores", scores),
-        "predictor_scores": _scores(made, predictor_scores or []),
+        "predictor_scores": scores_of_questions(made, "--predictor-scores", predictor_scores or []),
         "merge": parsed_merges(made.survey.questions, merge or []),
     }
 
@@ -240,8 +240,10 @@ def _shares(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
     return {id: _numbers("--share", values) for id, values in said.items()}
 
 
-def _scores(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
-    option = "--predictor-scores"
+def scores_of_questions(
+    made: incrowd.Plan, option: str, texts: list[str]
+) -> dict[str, list[float]]:
+    """QUESTION=1,2,5 by question."""
     said = _of_questions(made, option, texts)
     return {id: _numbers(option, values) for id, values in said.items()}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
+from incrowd.estimation.correlations import Correlations
 from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.results import Estimates, Received
@@ -17,6 +18,8 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import left_out
 from incrowd.presentation import comparisons, number_text, terminal
+from incrowd.presentation.correlations import facts as correlation_facts
+from incrowd.presentation.correlations import notes as correlation_notes
 from incrowd.presentation.data import as_json, guarantee_facts, of_the_only
 from incrowd.presentation.guarantees import (
     guarantee_sentence,
@@ -26,6 +29,7 @@ from incrowd.presentation.receipts import receipt_facts, receipt_sentences, with
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     comparison_table,
+    correlations_table,
     crosstab_table,
     postprocessed_table,
 )
@@ -210,6 +214,16 @@ def comparison(found: TwoWay, json: bool) -> None:
     out.print(crosstab_table(found))
     out.print(comparison_table(found))
     for note in comparisons.said_below(found):
+        say(note)
+
+
+def correlations(found: Correlations, json: bool) -> None:
+    """All pairs, and whether they form a correlation matrix."""
+    if printed_as_json(json, correlation_facts(found), found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    out.print(correlations_table(found))
+    for note in correlation_notes(found):
         say(note)
 
 

@@ -11,7 +11,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import comparisons, guarantees, regression_page, regressions
+from incrowd.presentation import comparisons, correlations, guarantees, regression_page, regressions
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import answers, message_texts, wording
 from incrowd.presentation.shell import rendered
@@ -117,3 +117,4 @@ def regression_html(found: Regression) -> str:
 
 
 views.as_arrow.register(regressions.regression_table)
+views.as_arrow.register(correlations.correlation_table)

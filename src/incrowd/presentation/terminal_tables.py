@@ -14,7 +14,7 @@ from rich.text import Text
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent, repeated, rounds_before
-from incrowd.presentation import number_text, regressions
+from incrowd.presentation import correlations, number_text, regressions
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
 from incrowd.presentation.number_text import bound, short_percent
@@ -22,6 +22,7 @@ from incrowd.survey import Amount, Survey
 
 if TYPE_CHECKING:
     from incrowd.estimation.bootstrap import BootstrapBias
+    from incrowd.estimation.correlations import Correlations
     from incrowd.estimation.regression.results import Regression
     from incrowd.estimation.two_way import TwoWay
 
@@ -254,6 +255,14 @@ def comparison_table(found: TwoWay) -> Table:
     """A line for each figure but the shares, with its interval."""
     shown = table(title(found.questions), *HEADINGS)
     for name, *figures in rows(found):
+        shown.add_row(Text(name), *figures)
+    return shown
+
+
+def correlations_table(found: Correlations) -> Table:
+    """A line for each pair, with its interval."""
+    shown = table(correlations.title(found), *correlations.HEADINGS)
+    for name, *figures in correlations.rows(found):
         shown.add_row(Text(name), *figures)
     return shown
 

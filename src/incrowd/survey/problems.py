@@ -41,7 +41,7 @@ def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _rows_problems(raw, questions)
     yield from _planning_problems(raw, ids, questions)
     closed = Counter(q["id"] for q in questions if not is_open(q))
-    yield from _grouping_problems(raw, closed, [found.closed for found in regressions])
+    yield from _grouping_problems(raw, closed)
     messages = enumerate(_mappings(raw.get("message")), 1)
     yield from open_problems(questions, [(f"message[{n}]", _names(part)) for n, part in messages])
     if raw.get("small_strata", "delete") != "delete" and not any(map(is_open, questions)):
@@ -178,12 +178,10 @@ def _planning_problems(
             yield Problem("weights", question["id"], allowed)
 
 
-def _grouping_problems(
-    raw: Mapping[str, Any], ids: Counter[str], regressed: Sequence[Sequence[str]]
-) -> Iterator[Problem]:
-    """Only one way of grouping, and every question, wanted table and regression in some message.
+def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
+    """Only one way of grouping, and every question and wanted table in some message.
 
-    ids: of the questions that are randomized; regressed: those of each regression.
+    ids: of the questions that are randomized.
     """
     groups, budget = _mappings(raw.get("message")), raw.get("reports_per_person")
     ways = {"message": bool(groups), "reports_per_person": budget is not None}
@@ -197,7 +195,7 @@ def _grouping_problems(
     asked = {q.get("id") for q in _mappings(raw.get("question")) if is_open(q)}
     tables = [[id] for id in ids] + [_names(table) for table in _mappings(raw.get("table"))]
     wanted = [[name for name in names if name not in asked] for names in tables]
-    for names in [*wanted, *regressed]:
+    for names in wanted:
         if not any(set(names) <= group for group in travelling):
             shown = ", ".join(names)
             yield Problem(
