@@ -78,7 +78,7 @@ def estimates_html(estimates: Estimates) -> str:
     return _framed(page(estimates), HIGH)
 
 
-views.as_arrow.register(as_table)  # the table that .csv and .parquet hold
+views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet hold
 
 
 @views.as_html.register
@@ -116,4 +116,4 @@ def regression_html(found: Regression) -> str:
     return _framed(regression_page.page(found), HIGH)
 
 
-views.as_arrow.register(regressions.regression_table)
+views.as_arrow.register(Regression, regressions.regression_table)
