@@ -227,7 +227,7 @@ def combined(sources: Sequence[Source], questions: Sequence[str]) -> CombinedTab
     sizes = dict(zip(whole.questions, whole.shares.shape, strict=True))
     kinds = dict(zip(whole.questions, whole.exclusive, strict=True))
     exclusive, shape = tuple(kinds[id] for id in ids), tuple(sizes[id] for id in ids)
-    telling = [not set(ids).isdisjoint(source.questions) for source in sources]
+    telling = [not ids or not set(ids).isdisjoint(source.questions) for source in sources]
     margins = [_Margin.of(each, ids, shape, exclusive) for each in compress(sources, telling)]
     weights = np.array([margin.weights for margin in margins])
     if all(exclusive):
