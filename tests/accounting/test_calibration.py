@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.accounting.analyses import ANALYSES
-from incrowd.accounting.calibration import smallest_epsilon, smallest_noise, smallest_noise_for_eta
+from incrowd.accounting.calibration import (
+    clearly_keeps,
+    smallest_epsilon,
+    smallest_noise,
+    smallest_noise_for_eta,
+)
 from incrowd.accounting.certificates import certify
 from incrowd.accounting.eta import pair_eta
 from incrowd.accounting.pairs import papers_pair
@@ -48,6 +53,20 @@ def test_messages_scaled_together(analysis):
     assert certify(analysis, mixed(less), 20_000, 1.0).delta.estimate > 1e-5 * (analysis != "local")
     if analysis == "local":
         assert mixed(found).local_epsilon <= 1.0 < mixed(less).local_epsilon
+
+
+@pytest.mark.parametrize(("bits", "crowd"), [(1, 5000), (2, 300), (8, 20_000)])
+def test_what_clearly_keeps_a_promise_does(bits, crowd):
+    """Never with less than the smallest noise; with a tenth more always."""
+    promise = crowd, 1.0, 1e-6
+
+    def sent(flip):
+        return everything((Schema.uniform([FREE_BIT], flip), bits))
+
+    found = smallest_noise("shuffle", sent, *promise)
+    less, more = (BitFlip(int(found.numerator * share)) for share in (0.995, 1.1))
+    assert not clearly_keeps("shuffle", sent(less), *promise)
+    assert clearly_keeps("shuffle", sent(more), *promise)
 
 
 def test_local_noise_is_exact():

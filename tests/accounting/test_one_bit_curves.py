@@ -178,6 +178,46 @@ def test_the_worst_curve_agrees_with_the_worst_crowd_at_each_epsilon(q, crowd):
         assert found[k] <= worst.upper * (1.01 + 0.004 * (k / 8) ** 2)
 
 
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_homogeneous_curves_of_small_crowds_are_exact(channel):
+    step = min(max(channel.losses), 12) / 24
+    excess = np.expm1(step * np.arange(26))
+    for others in (1, 4, 9):
+        true = np.max(
+            [
+                exact_curve(channel, x, same, others - same, excess)
+                for x, same in itertools.product((0, 1), (0, others))
+            ],
+            axis=0,
+        )
+        found = homogeneous_curve(channel, others + 1, step, 26)
+        assert found == pytest.approx(true, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("q", [1e-5, 0.004, 0.1, 0.499])
+def test_homogeneous_curves_of_large_crowds_are_those_of_every_epsilon(q):
+    """A crowd larger by a hundredth has other curves."""
+    crowd = 10**5
+    step = typical_spread(bit(q), crowd) / 2
+    found, larger = (homogeneous_curve(bit(q), n, step, 14) for n in (crowd, crowd + 1000))
+    same = np.array([0, crowd - 1])
+    for k in range(14):
+        if order := Order.of(bit(q), 1, k * step):
+            bounds = deltas(order, same, same[::-1])
+            right = pytest.approx(bounds.upper.max(), rel=1e-6, abs=1e-15)
+            assert found[k] == right
+            assert larger[k] != right or k > 8
+
+
+def test_a_looser_worst_curve_lies_above_the_closer_one_and_not_far():
+    for q, crowd in ((0.0025, 20_000), (0.06, 300)):
+        step = typical_spread(bit(q), crowd) / 8
+        close, loose = (worst_curve(bit(q), crowd, step, 41, 0.0, each) for each in (0.003, 0.03))
+        assert (loose >= close * (1 - 0.003 * (1 + (np.arange(41) / 8) ** 2))).all()
+        assert (loose <= close * (1 + 0.031 * (1 + (np.arange(41) / 8) ** 2))).all()
+        assert (loose > close).any()
+
+
 def test_the_length_reaches_the_wanted_delta_or_the_local_epsilon():
     for q, crowd in ((0.2, 1000), (0.001, 50), (0.01, 10**6)):
         step = typical_spread(bit(q), crowd) / 8

@@ -144,7 +144,7 @@ def test_an_interrupt_says_whether_anything_was_written(call, monkeypatch, tmp_p
     command = ("plan", SURVEY, "-o", tmp_path / "p.json", "--no-side-by-side")
     command += ("--json",) if json_too else ()
     said = "interrupted; nothing was written"
-    for place, text in (("incrowd.plan", said), ("incrowd.cli.show.plan", "interrupted")):
+    for place, text in (("incrowd.plan", said), ("incrowd.cli.show_plans.plan", "interrupted")):
         with monkeypatch.context() as patched:
             patched.setattr(place, interrupt)
             code, out, err = call(*command)

@@ -40,6 +40,31 @@ def test_a_command_that_runs_is_seen_to_load():
     assert {"numpy", "pydantic", "scipy"} <= set(lines[-1].split())
 
 
+NO_PART_OF_A_PLAN = """
+    scipy.special scipy.optimize scipy.sparse scipy.fft scipy.linalg pyarrow cryptography jinja2
+    incrowd.tally.tally incrowd.reports.collection incrowd.workflow.regress
+"""
+PLAN = """
+import sys
+from incrowd.cli import main
+sys.argv = ["incrowd", "plan", "examples/health.toml"]
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+"""
+
+
+def test_a_plan_loads_nothing_that_reads_reports_and_no_part_of_scipy():
+    """Its table of other ways among it. The wrong variant: what another command loads."""
+    loaded = LOADED.replace(str(HEAVY.split()), str(NO_PART_OF_A_PLAN.split()))
+    lines = printed(f"{PLAN}\n{loaded}\nimport incrowd.cli.regressing\n{loaded}")
+    shown, plan, other = lines.split("loaded:")
+    assert "other ways to send it" in shown
+    assert not plan.split()
+    assert {"pyarrow", "incrowd.tally.tally", "incrowd.workflow.regress"} <= set(other.split())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_line_about_a_command_is_what_its_own_help_begins_with(name):
     stub = Later(name)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
-from incrowd.planner.precision import assumed_shares, cell_variances, planned_parts, table_variances
+from incrowd.planner.precision import assumed_shares, cell_variances, parts_of, table_variances
 from incrowd.workflow.forecast import forecast
 
 LOCAL = {"epsilon": 8.0, "analysis": "local"}
@@ -98,9 +98,7 @@ def test_the_variance_of_each_cell_is_the_enumerated_one(name, even):
     plan = SETTINGS[name]
     for ids in plan.survey.wanted:
         enumerated = variances_by_enumeration(plan, ids, even)
-        cells = cell_variances(
-            plan.survey, planned_parts(plan.survey, plan.messages, ids), ids, even
-        )
+        cells = cell_variances(plan.survey, parts_of(plan.survey, plan.messages, ids), ids, even)
         assert cells.total == pytest.approx(enumerated, rel=1e-9)
         of_table = table_variances(plan.survey, plan.messages, ids)[0 if even else 1]
         assert of_table.largest == pytest.approx(enumerated.max(), rel=1e-9)
@@ -225,7 +223,7 @@ def test_the_smallest_cell_of_a_yes_no_table_can_be_empty_and_the_largest_cannot
     """Nobody says yes twice: possible where one in ten says each. Nobody says no twice: not."""
     plan = made(yesno("a"), yesno("b"), table=table("a", "b"))
     cells = cell_variances(
-        plan.survey, planned_parts(plan.survey, plan.messages, ("a", "b")), ("a", "b"), even=False
+        plan.survey, parts_of(plan.survey, plan.messages, ("a", "b")), ("a", "b"), even=False
     )
     assert cells.can_be_empty.tolist() == [False, True, True, True]
     v = 1 / plan.messages[0].noise.excess

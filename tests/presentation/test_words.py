@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import incrowd
-from incrowd.cli import show
+from incrowd.cli import show_plans
 from incrowd.presentation.card import html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
 from incrowd.presentation.data import as_json
@@ -125,9 +125,9 @@ def test_a_plan_says_that_a_word_is_not_free_text(capsys):
     (line,) = word_notes(made)
     assert line.startswith("why is for a word, not for free text: of its 34 bits")
     plan = incrowd.plan(made)
-    show.plan(plan, (), None, json=True)
+    show_plans.plan(plan, (), None, json=True)
     assert line in json.loads(capsys.readouterr().out)["warnings"]
-    show.plan(plan, (), None, json=False)
+    show_plans.plan(plan, (), None, json=False)
     shown = " ".join(capsys.readouterr().err.split())
     assert "warning: why is for a word, not for free text" in shown
     assert not list(word_notes(survey()))

@@ -126,7 +126,7 @@ def test_questions_with_devices_of_different_kinds_in_one_table(tmp_path):
         choice_toml('kind = "k-ary", keep = 0.8'),
         "id = 'old'\ntype = 'yesno'",
         yes_no_toml('kind = "rappor", f = 0.2, one_if_zero = 0.1, one_if_one = 0.8', "rich"),
-        privacy="epsilon = 6.0\ndelta = 1e-4",
+        privacy="epsilon = 10.0\nanalysis = 'local'",
         rest="[[table]]\nquestions = ['smokes', 'drinks', 'old']",
     )
     plan = incrowd.plan(load_survey(tmp_path, text))

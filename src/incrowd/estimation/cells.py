@@ -138,7 +138,7 @@ def planned_table(messages: Sequence[Cells], ids: Ids) -> CombinedTable:
     nobody = [
         CellCounts(message, 1, np.zeros(message.record_bits))
         for message in messages
-        if not set(ids).isdisjoint(message.ids)
+        if not ids or not set(ids).isdisjoint(message.ids)
     ]
     return CellsReading(tuple(nobody), 1.0).combined(ids)
 

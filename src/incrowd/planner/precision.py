@@ -28,7 +28,7 @@ from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
 MOST_CELLS = 1 << 18  # of which all are looked at
 
-_Part: TypeAlias = "tuple[float, JointReport | np.ndarray]"
+Part: TypeAlias = "tuple[float, JointReport | np.ndarray]"
 
 
 def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
@@ -96,12 +96,12 @@ class Assumptions(NamedTuple):
 
 def table_variances(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> Assumptions:
     """Of a table that is combined from all messages that hold it, with the plan's weights."""
-    parts = planned_parts(survey, messages, ids)
+    parts = parts_of(survey, messages, ids)
     return Assumptions(*(_table_variances(survey, parts, ids, even) for even in (True, False)))
 
 
 def _table_variances(
-    survey: Survey, parts: Sequence[_Part], ids: Sequence[str], even: bool
+    survey: Survey, parts: Sequence[Part], ids: Sequence[str], even: bool
 ) -> TableVariances:
     cells = cell_variances(survey, parts, ids, even)
     empty = cells.can_be_empty if cells.can_be_empty.any() else np.full(len(cells.share), True)
@@ -126,9 +126,9 @@ def _table_variances(
 
 
 def cell_variances(
-    survey: Survey, parts: Sequence[_Part], ids: Sequence[str], even: bool
+    survey: Survey, parts: Sequence[Part], ids: Sequence[str], even: bool
 ) -> CellVariances:
-    """Of each cell of a table. parts: of the messages that tell it (`planned_parts`).
+    """Of each cell of a table. parts: of `parts_of`.
 
     Of a very large table, of those cells that differ from the most common one in one answer at
     most: among these is the one with the largest variance, if all is bit flips.
@@ -168,7 +168,7 @@ def _places(shares: Sequence[np.ndarray]) -> np.ndarray:
     return cells
 
 
-def planned_parts(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[_Part]:
+def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) -> list[Part]:
     """The joint reports that hold a table, each with the factor of one report's variance; and for
     all messages of cells together, if one of these holds it, the variance by noise of each cell by
     least squares over them, times the people."""

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from incrowd import views
+from incrowd.estimation.correlations import Correlations
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
@@ -78,7 +79,7 @@ def estimates_html(estimates: Estimates) -> str:
     return _framed(page(estimates), HIGH)
 
 
-views.as_arrow.register(as_table)  # the table that .csv and .parquet hold
+views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet hold
 
 
 @views.as_html.register
@@ -116,5 +117,5 @@ def regression_html(found: Regression) -> str:
     return _framed(regression_page.page(found), HIGH)
 
 
-views.as_arrow.register(regressions.regression_table)
-views.as_arrow.register(correlations.correlation_table)
+views.as_arrow.register(Regression, regressions.regression_table)
+views.as_arrow.register(Correlations, correlations.correlation_table)

@@ -70,7 +70,8 @@ class Shuffle(Composing):
         """The least bound at each epsilon; in words, whose it is at the spread.
 
         Only bounds that are the least at one of the probed epsilons are evaluated elsewhere: each
-        of them holds by itself, and the others would cost as much and gain nothing.
+        of them holds by itself, and the others would cost as much and gain nothing. To search
+        with, the one that is the least at the spread is enough.
         """
         tried: dict[str, tuple[Delta, str]] = {}
         for by in _of_one(schema):
@@ -81,7 +82,8 @@ class Shuffle(Composing):
         def least(epsilon: float) -> str:
             return min(tried, key=lambda name: _careful(tried[name][0], epsilon))
 
-        needed = [tried[name][0] for name in {least(spread * at) for at in PROBES}]
+        probes = [spread] if search else [spread * at for at in PROBES]
+        needed = [tried[name][0] for name in {least(epsilon) for epsilon in probes}]
 
         def delta(epsilon: float) -> float:
             return min(_careful(forward, epsilon) for forward in needed)
