@@ -23,7 +23,8 @@ from incrowd.survey import Survey
 ANY_BUDGET = 10**9
 MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
 KEPT = "local ε at most "  # the name of a way that keeps a local epsilon, before the number
-LOCAL_EPSILONS = (16.0, 8.0)  # tried for what the shuffler buys
+LOCAL_EPSILONS = (16.0, 8.0, 4.0, 2.0)  # two of which are tried for what the shuffler buys
+CLEARLY = 0.8  # times what the plan leaves
 WORK = 2e6  # of the search for such a way; two digits of its error are shown
 CLOSE = 1.1  # times the error of the last of them
 
@@ -44,30 +45,34 @@ class Alternative(NamedTuple):
 
 
 def alternatives(
-    survey: Survey, earlier: Sequence[Asked] = (), progress: Progress | None = None
+    survey: Survey,
+    earlier: Sequence[Asked] = (),
+    progress: Progress | None = None,
+    *,
+    local_epsilon: float = math.inf,
 ) -> tuple[Alternative, ...]:
     """One joint report, a message a table, both with the budget spent on copies, more reports, none
     mixed; of a survey whose tables are sent as cells one joint report, less that is left to chance
     if the shuffler fails, and none mixed.
 
     earlier: what the same people were asked before; each way's promise covers it as well.
+    local_epsilon: what the plan leaves without the shuffler.
     """
-    return tuple(
-        _certified(name, asked, way, earlier, progress) for name, asked, way in _ways(survey)
-    )
+    found = _ways(survey, local_epsilon)
+    return tuple(_certified(name, asked, way, earlier, progress) for name, asked, way in found)
 
 
-def _ways(survey: Survey) -> Iterator[tuple[str, Survey, Grouping]]:
+def _ways(survey: Survey, local_epsilon: float) -> Iterator[tuple[str, Survey, Grouping]]:
     budget = survey.reports_per_person or survey.copies
     search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
     joint = [*map(frozenset, joint_groups(survey)), *(frozenset({id}) for id in wide(survey))]
     each = [t for t in search.held if not any(t < other for other in search.held)]
     yield "one joint report", survey, search.best(joint, (1,))
     if sends_cells(survey):
-        for cap in LOCAL_EPSILONS:
-            if cap < (survey.privacy.local_epsilon or math.inf):
-                asked = with_privacy(survey, local_epsilon=cap)
-                yield f"{KEPT}{cap:g}", asked, ways(asked, work=WORK)[0]
+        for cap in [cap for cap in LOCAL_EPSILONS if cap < CLEARLY * local_epsilon][:2]:
+            asked = with_privacy(survey, local_epsilon=cap)
+            if kept := ways(asked, work=WORK):
+                yield f"{KEPT}{cap:g}", asked, kept[0]
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):

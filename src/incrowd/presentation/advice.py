@@ -166,7 +166,8 @@ def shuffler_trade(made: Plan, effective: float, kept: Sequence[Way]) -> Iterato
     effective: the sample of the plan; kept: the ways that keep a local epsilon.
     """
     left = made.guarantee.local_epsilon
-    for other, local in sorted((other, local) for *_, other, local in kept if other)[-1:]:
+    weaker = [(other, local) for *_, other, local in kept if other and local < left]
+    for other, local in sorted(weaker)[-1:]:
         yield (
             f"The mixing is what protects: if the shuffler failed, ε {written_out(left)} would be "
             f"left; local_epsilon = {local:.3g} in [privacy] leaves that, with errors "

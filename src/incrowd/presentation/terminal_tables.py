@@ -65,15 +65,19 @@ def beside(title: str, text: str) -> Table:
 
 def message_table(made: Plan) -> Table:
     """A line for each message: what travels together, and with how much noise."""
-    names = ("message", "bits", "noise", "reports from each person")
+    names = ("message", "sent", "noise", "reports from each person")
     shown = table(None, *names, padding=(0, 2, 0, 0), **LIGHT)
     for message in made.messages:
-        noise = "its own" if message.noise is None else number_text.noise(message.noise.q, 6)
-        sent = f"{message.copies:,}"
+        noise = "its own" if message.noise is None else number_text.noise(message.noise.q)
+        kind, reports = (
+            f"{message.bits:,} bit{'s' * (message.bits > 1)} together",
+            f"{message.copies:,}",
+        )
         if message.cells:
-            which = "pair of answers" if message.parities else "cell"
-            sent = f"about {message.reports_each:,.1f}, the number of a {which} each"
-        shown.add_row(Text(", ".join(message.ids)), f"{message.bits:,}", noise, sent)
+            which = "pairs of answers" if message.parities else "cells"
+            kind = f"{message.record_bits:,} {which}"
+            reports = f"about {message.reports_each:,.1f}, one for each that is set"
+        shown.add_row(Text(", ".join(message.ids)), kind, noise, reports)
     return shown
 
 
