@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.encoding.people import People
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import remembering
-from incrowd.sampling.permanent import DeviceKey, permanent_set
+from incrowd.sampling.permanent import CHUNK_NUMBERS, DeviceKey, permanent_set
 from incrowd.workflow.randomize import randomize_message
 from tests.conftest import grouped
 from tests.oracles import wire
@@ -45,6 +46,24 @@ def test_the_numbers_are_those_of_the_protocol(most):
             KEY.secret, "s", [question], chosen, 64, NOISE.numerator, most
         )
         assert drawn(chosen=chosen, question=question, most=most) == tuple(found)
+
+
+@pytest.mark.parametrize("bits", [CHUNK_NUMBERS - 1, CHUNK_NUMBERS, 2 * CHUNK_NUMBERS + 3])
+def test_numbers_are_those_of_one_stream_however_many_are_drawn_at_once(bits):
+    """Oracle: the document's, all at once."""
+    rare = BitFlip.at_least(0.001)
+    _, found = wire.permanent_set(KEY.secret, "s", ["q"], (1,), bits, rare.numerator, bits)
+    assert drawn(bits=bits, noise=rare) == tuple(found)
+
+
+def test_a_set_of_many_cells_takes_little_memory():
+    """4 million numbers of four bytes are 16 MB. A first call fills what stays in memory."""
+    drawn(bits=1 << 16)
+    tracemalloc.start()
+    drawn(bits=1 << 22, noise=BitFlip.at_least(1e-5))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 1024**2
 
 
 def test_the_same_device_and_answer_give_the_same_set():

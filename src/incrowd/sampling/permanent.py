@@ -20,6 +20,7 @@ from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 _log = logging.getLogger(__name__)
 SECRET_BYTES = 32
 NUMBER_BYTES = 4  # the first 32 bits of a digest are a uniform number, as noise is over 2^32
+CHUNK_NUMBERS = 1 << 16  # of a permanent set at once; even, since two are a word
 LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
 SET = b"incrowd permanent set 1"
@@ -184,17 +185,22 @@ def permanent_set(
 
     def drawn(attempt: int) -> npt.NDArray[np.int64]:
         name = b"".join(map(_framed, (SET, *map(str.encode, (*texts, str(attempt))))))
-        numbers = _uniform_numbers(hmac.digest(key.secret, name, "sha256"), bits)
-        flips = np.flatnonzero(numbers < noise.numerator)
+        flips = _flips(hmac.digest(key.secret, name, "sha256"), bits, noise)
         return np.setxor1d(chosen, flips, assume_unique=True).astype(np.int64)
 
     return next(found for found in map(drawn, count()) if most is None or len(found) <= most)
 
 
-def _uniform_numbers(secret: bytes, number: int) -> npt.NDArray[np.uint32]:
-    """The keystream of a secret in numbers of four bytes, the highest byte first."""
-    words = Keystream(secret, bytes(BLOCK_BYTES)).words(-(-number // 2))
-    return words.astype("<u8").view(">u4")[:number].astype(np.uint32)
+def _flips(secret: bytes, bits: int, noise: BitFlip) -> npt.NDArray[np.int64]:
+    """Which of so many bits are flipped: those whose number, four bytes of the secret's keystream,
+    the highest byte first, is below the noise. Some numbers at a time, so that memory holds the
+    flips alone, however many bits there are."""
+    stream, found = Keystream(secret, bytes(BLOCK_BYTES)), [np.zeros(0, np.int64)]
+    for start in range(0, bits, CHUNK_NUMBERS):
+        size = min(CHUNK_NUMBERS, bits - start)
+        numbers = stream.words(-(-size // 2)).astype("<u8").view(">u4")[:size]
+        found.append(start + np.flatnonzero(numbers < noise.numerator))
+    return np.concatenate(found)
 
 
 def uniform_number(key: DeviceKey, prefix: bytes, index: int) -> int:
