@@ -100,6 +100,16 @@ def test_a_draft_of_data_takes_these_data(tmp_path, name):
     assert survey.codes_of("german").values == {"ja": "yes", "nein": "no"}
 
 
+def test_a_draft_offers_a_limit_to_what_is_left_without_the_shuffler():
+    """In a comment, which makes a survey with that limit once it is none."""
+    text = incrowd.draft(FRAME).toml
+    assert survey_of(incrowd.draft(FRAME)).privacy.local_epsilon is None
+    limited = tomllib.loads(text.replace("# local_epsilon", "local_epsilon"))
+    assert incrowd.Survey.of(limited).privacy.local_epsilon == 8.0
+    (before,) = (part for part in text.split("\n\n") if "local_epsilon" in part)
+    assert "if the mixing of reports fails" in before
+
+
 def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
     """Drafted from SPSS, used on the CSV file that somebody exported."""
     survey = survey_of(incrowd.draft(written(tmp_path, "a.sav")))

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import incrowd
 from incrowd.planner.alternatives import alternatives
-from incrowd.planner.precision import plan_error
+from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.solving import with_budget
 from incrowd.presentation import advice
 from incrowd.presentation.number_text import chance, short_percent, written_out
@@ -76,13 +76,14 @@ def test_what_is_advised_is_as_sharp_as_it_says():
     """The survey planned anew with as many reports a person is at least that much sharper."""
     survey = incrowd.Survey.load(EXAMPLE)
     made = incrowd.plan(survey)
-    error = plan_error(made)
-    (line,) = advice.sharper(made, error, alternatives(survey))
+    effective = least_effective_sample(survey, made.messages)
+    (line,) = advice.sharper(made, effective, alternatives(survey))
     reports = int(line.split()[0].replace(",", ""))
     assert f"--reports-per-person {reports}; " in line
     anew = incrowd.plan(with_budget(survey, reports))
-    assert advice.times(error / plan_error(anew)) in line
-    assert error / plan_error(anew) > advice.WORTH_IT
+    ratio = math.sqrt(least_effective_sample(survey, anew.messages) / effective)
+    assert advice.times(ratio) in line
+    assert ratio > advice.WORTH_IT
     local = [written_out(each.guarantee.local_epsilon) for each in (anew, made)]
     assert f"ε {local[0]} instead of {local[1]}" in line
     assert f"and {len(anew.messages)} messages instead of {len(made.messages)}" in line
@@ -92,14 +93,14 @@ def test_nothing_is_advised_that_hardly_helps():
     promise = SimpleNamespace(local_epsilon=9.0)
     made = SimpleNamespace(messages=[None, None], guarantee=promise)
     none = ("none", 1, 0, None, math.inf)
-    assert not list(advice.sharper(made, 0.010, [none]))
-    assert not list(advice.sharper(made, 0.010, [("way", 1, 5, 0.009, 20.0), none]))
-    (line,) = advice.sharper(made, 0.010, [("way", 2, 4.2, 0.005, 36.0), none])
+    assert not list(advice.sharper(made, 100.0, [none]))
+    assert not list(advice.sharper(made, 100.0, [("way", 1, 5, 120.0, 20.0), none]))
+    (line,) = advice.sharper(made, 100.0, [("way", 2, 4.2, 400.0, 36.0), none])
     assert line == (
         "5 reports a person make this two times sharper: --reports-per-person 5; without the "
         "shuffler ε 36.0 instead of 9.00"
     )
-    (line,) = advice.sharper(made, 0.010, [("way", 5, 4.2, 0.005, 36.0)])
+    (line,) = advice.sharper(made, 100.0, [("way", 5, 4.2, 400.0, 36.0)])
     assert line.endswith("ε 36.0 instead of 9.00, and 5 messages instead of 2")
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import incrowd
 import reproduction
-from incrowd.presentation.curves import curve_page, frontier_page
+from incrowd.presentation.curves import FrontierCurves, curve_page, frontier_page, frontier_table
 from incrowd.presentation.shell import breakable, rendered, templates
 from reproduction.figure import Axis, Figure
 from reproduction.page import figure_page, papers_page
@@ -26,11 +26,12 @@ def pages():
     """Every page but those of estimates and cards, which have tests of their own."""
     points, epsilons = [(1, 0.1), (5, 0.03)], np.linspace(0, 2, 3)
     axis = Axis("x", 0, 1)
+    curves = FrontierCurves(points, points, points, 5.0, 1.0, 0.03, "largest")
     figure = Figure("stem", EVIL, EVIL, EVIL, axis, axis, ())
     picture = Markup('<svg viewBox="0 0 1 1"></svg>')
     row = Row(EVIL, EVIL, EVIL, EVIL, EVIL, f"wrong: {EVIL}")
     return {
-        "frontier": frontier_page(EVIL, points, points, (5.0, 1.0, 0.03), "largest"),
+        "frontier": frontier_page(EVIL, curves),
         "curves": curve_page(EVIL, epsilons, {"local": np.exp(-epsilons)}),
         "papers": papers_page([row], [(figure, picture)]),
         "figure": figure_page(figure, picture),
@@ -50,6 +51,19 @@ def test_every_page_has_the_shell_and_escapes_its_texts(made, name):
     assert '<meta name="generator" content="incrowd">' in page
     assert "<script" not in page and "&lt;script&gt;alert(&#39;a &amp; b&#39;)" in page
     assert "<svg viewBox" in page and "http" not in page
+
+
+def test_what_the_shuffler_buys_is_drawn_where_one_is_relied_on():
+    """Three pictures, or two; the same points in the table beside the page."""
+    points, local = [(1.0, 0.1), (5.0, 0.03)], [(30.0, 0.01), (1.0, 0.4)]
+    for curves, number in ((local, 3), ((), 2)):
+        found = FrontierCurves(points, points, curves, 5.0, 1.0, 0.03, "largest")
+        page = frontier_page("s", found)
+        assert page.count("<svg viewBox") == number
+        assert ("What the shuffler buys" in page) == ("40%" in page) == bool(curves)
+        rows = frontier_table(found).to_pylist()
+        kept = [(row["value"], row["standard_error"]) for row in rows[2 * len(points) :]]
+        assert kept == list(curves)
 
 
 def test_a_picture_is_not_escaped_and_a_text_is():

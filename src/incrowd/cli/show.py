@@ -15,7 +15,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import KEPT, Alternative
-from incrowd.planner.precision import plan_error
+from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.spending import spent
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
@@ -63,10 +63,11 @@ from incrowd.workflow.verify import Verification
 
 def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
-    expected, models, error = forecast(made), forecast_regressions(made), plan_error(made)
-    advice = [first_line(made, expected, models, solved=solved), *sharper(made, error, others)]
+    expected, models = forecast(made), forecast_regressions(made)
+    effective = least_effective_sample(made.survey, made.messages)
+    advice = [first_line(made, expected, models, solved=solved), *sharper(made, effective, others)]
     kept = [way for way in others if way.name.startswith(KEPT)]
-    advice += shuffler_trade(made, error, kept)
+    advice += shuffler_trade(made, effective, kept)
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     doubts += word_notes(made.survey)
@@ -100,7 +101,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for model in models:
         regression(model)
     if others:
-        out.print(alternatives_table(made, error, others))
+        out.print(alternatives_table(made, effective, others))
 
 
 def _expectations(table: TableForecast) -> Expected:

@@ -32,6 +32,9 @@ def start(
     yield "[privacy]"
     yield "epsilon = 1.0  # DECIDE: smaller protects more, and blurs more"
     yield "delta = 1e-6"
+    yield "# The epsilon that is left if the mixing of reports fails. Without a limit, tables are"
+    yield "# most precise and next to nothing is left; `incrowd plan` shows what a limit costs."
+    yield "# local_epsilon = 8.0"
 
 
 def body(asked: Sequence[Asked], left_out: Sequence[LeftOut]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from incrowd.accounting.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.groups import Grouping, Ids, Progress, Search
 from incrowd.planner.planner import certified_messages
-from incrowd.planner.precision import expected_error
+from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.planner.ways import sends_cells, ways
@@ -28,16 +28,17 @@ CLOSE = 1.1  # times the error of the last of them
 
 
 class Alternative(NamedTuple):
-    """One way of sending a survey: the error of its tables (largest or mean), None if it is none.
+    """One way of sending a survey, with the smallest noise that keeps its promise.
 
-    reports_per_person: as many as are sent, of cells on average. The noise is
-    the smallest that keeps the survey's promise. local_epsilon: what is left without the shuffler.
+    reports_per_person: as many as are sent, of cells on average. effective_sample_size: as
+    `incrowd.planner.precision.least_effective_sample` has it; None if no noise keeps the promise.
+    local_epsilon: what is left without the shuffler.
     """
 
     name: str
     messages: int
     reports_per_person: float
-    error: float | None
+    effective_sample_size: float | None
     local_epsilon: float = math.inf
 
 
@@ -118,4 +119,5 @@ def _certified(
         return Alternative(name, len(way.groups), 0, None)
     reports = sum(message.reports_each for message in messages)
     local = sent(survey, messages, earlier).local_epsilon
-    return Alternative(name, len(way.groups), reports, expected_error(survey, messages), local)
+    effective = least_effective_sample(survey, messages)
+    return Alternative(name, len(way.groups), reports, effective, local)

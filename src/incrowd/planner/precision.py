@@ -20,7 +20,7 @@ from incrowd.channels.base import Channel
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import planned_noise, planned_weight
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.expectation import text_scale, weight
+from incrowd.planner.expectation import guessed_excess, text_scale, weight
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Cells, JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
@@ -223,6 +223,13 @@ def expected_error(survey: Survey, messages: Sequence[Message]) -> float:
     tables = (table_variances(survey, messages, ids) for ids in weighed(survey))
     errors = [math.sqrt(max(each.largest for each in table) / survey.crowd) for table in tables]
     return max(errors) if survey.objective == "largest" else sum(errors) / len(errors)
+
+
+def least_effective_sample(survey: Survey, messages: Sequence[Message]) -> float:
+    """How many people asked without noise would tell as much as the crowd does, of the wanted table
+    of which that is least: the crowd over the largest inflation (or over their mean, as the survey
+    wishes), which is what the planner makes small. Of equally common answers."""
+    return survey.crowd / (1 + guessed_excess(survey, messages))
 
 
 def plan_error(made: Plan) -> float:

@@ -17,8 +17,8 @@ from incrowd.presentation.number_text import short_percent, written_out
 from incrowd.presentation.regressions import SELDOM
 from incrowd.survey import Survey
 
-# Name, messages, reports a person, the error of the wanted tables (None if there is none), and the
-# local epsilon.
+# Name, messages, reports a person, the effective sample of the wanted tables (None if there is
+# none), and the local epsilon.
 Way = tuple[str, int, float, float | None, float]
 WORTH_IT = 1.2  # times sharper
 MODERATE = 1.5  # an odds ratio
@@ -135,33 +135,40 @@ def _people(survey: Survey) -> str:
     )
 
 
-def sharper(made: Plan, error: float, others: Sequence[Way]) -> Iterator[str]:
-    """More reports from each person, where that helps, and what it costs. error: of the plan."""
-    certified = [(other, reports, local, n) for _, n, reports, other, local in others if other]
+def error_ratio(effective: float, other: float) -> float:
+    """How many times as large errors are with one effective sample as with another."""
+    return math.sqrt(other / effective)
+
+
+def sharper(made: Plan, effective: float, others: Sequence[Way]) -> Iterator[str]:
+    """More reports from each person, where that helps, and what it costs. effective: the sample of
+    the plan."""
+    certified = [(other, -n, reports, local) for _, n, reports, other, local in others if other]
     if not certified:
         return
-    best, reports, local, messages = min(certified)
-    if error > WORTH_IT * best:
+    best, fewer, reports, local = max(certified)
+    ratio, messages = error_ratio(effective, best), -fewer
+    if ratio > WORTH_IT:
         now, own = len(made.messages), made.guarantee.local_epsilon
         split = f", and {messages:,} messages instead of {now:,}" if messages > now else ""
         yield (
-            f"{math.ceil(reports):,} reports a person make this {times(error / best)} sharper: "
+            f"{math.ceil(reports):,} reports a person make this {times(ratio)} sharper: "
             f"--reports-per-person {math.ceil(reports)}; without the shuffler "
             f"ε {written_out(local)} instead of {written_out(own)}{split}"
         )
 
 
-def shuffler_trade(made: Plan, error: float, kept: Sequence[Way]) -> Iterator[str]:
+def shuffler_trade(made: Plan, effective: float, kept: Sequence[Way]) -> Iterator[str]:
     """What a smaller local epsilon costs, where cells leave hardly anything without the shuffler.
 
-    error: of the plan; kept: the ways that keep a local epsilon.
+    effective: the sample of the plan; kept: the ways that keep a local epsilon.
     """
     left = made.guarantee.local_epsilon
-    for other, local in sorted((other, local) for *_, other, local in kept if other)[:1]:
+    for other, local in sorted((other, local) for *_, other, local in kept if other)[-1:]:
         yield (
             f"The mixing is what protects: if the shuffler failed, ε {written_out(left)} would be "
             f"left; local_epsilon = {local:.3g} in [privacy] leaves that, with errors "
-            f"{times(other / error)} as large."
+            f"{times(error_ratio(other, effective))} as large."
         )
 
 

@@ -18,7 +18,7 @@ from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.rounds import Spent, repeated, rounds_before
 from incrowd.presentation import number_text, regressions
-from incrowd.presentation.advice import Way
+from incrowd.presentation.advice import Way, error_ratio
 from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
@@ -152,19 +152,27 @@ def mean_error(survey: Survey, id: str, error: float) -> str:
     )
 
 
-def alternatives_table(made: Plan, error: float, others: Sequence[Way]) -> Table:
-    """The same survey sent in other ways, side by side; error: of this plan."""
-    title = f"other ways to send it: {made.survey.objective} standard error of the wanted tables"
-    names = ("sent as", "messages", "reports each", "error", "ratio", "local ε")
+_LEAST = {
+    "largest": "the least precise wanted table",
+    "mean": "the wanted tables, by their mean inflation",
+}
+
+
+def alternatives_table(made: Plan, effective: float, others: Sequence[Way]) -> Table:
+    """The same survey sent in other ways, side by side. effective: the sample of this plan, with
+    whose errors those of the others are compared."""
+    title = f"other ways to send it: effective sample of {_LEAST[made.survey.objective]}"
+    names = ("sent as", "messages", "reports each", "effective", "errors", "local ε")
     shown = table(title, *names, whole=names[1:])
     local = made.guarantee.local_epsilon
-    own: Way = "this plan", len(made.messages), sent_each(made), error, local
+    own: Way = "this plan", len(made.messages), sent_each(made), effective, local
     for name, messages, reports, other, left in [own, *others]:
         if other is None:
             shown.add_row(f"{name}: no noise keeps the promise", *[""] * 5)
         else:
-            numbers = (f"{messages:,}", count(reports), short_percent(other))
-            shown.add_row(name, *numbers, f"{other / error:.2f}", bound(left, 3))
+            numbers = (f"{messages:,}", count(reports), f"{other:,.0f}")
+            ratio = f"× {error_ratio(other, effective):.2f}"
+            shown.add_row(name, *numbers, ratio, bound(left, 3))
     return shown
 
 
