@@ -12,6 +12,7 @@ from rich.progress import Progress
 
 from bench import (
     accounting,
+    cells,
     collecting,
     estimation,
     growth,
@@ -30,6 +31,7 @@ SECTIONS = {
     "accounting": ("The accountant", accounting.rows),
     "nearly-exact": ("The least of all bounds", nearly_exact.rows),
     "estimation": ("Estimates", estimation.rows),
+    "cells": ("Cells", cells.rows),
     "growth": ("How it grows", growth.rows),
     "collecting": ("Collecting", collecting.rows),
     "spark": ("Spark", on_spark.rows),

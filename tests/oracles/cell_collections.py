@@ -56,14 +56,18 @@ class CellCollections:
         cells = generator.multinomial(number, self.law.ravel(), size=trials)
         return cells.reshape(trials, *self.law.shape)
 
+    def inside(self, people):
+        """For each message how many people are in its cells, shape (trials, cells)."""
+        for ids, message in zip(self.tables, self.plan.messages, strict=True):
+            cells = summed(people, ["", *self.ids], ["", *ids]).reshape(len(people), -1)
+            yield cells[:, -message.record_bits :]  # of a yes/no question alone, "yes"
+
     def reports(self, people, generator):
         """For each message the reports of its cells, shape (trials, cells)."""
-        trials, number = len(people), people[0].sum()
-        for message in self.plan.messages:
-            inside = summed(people, ["", *self.ids], ["", *message.ids]).reshape(trials, -1)
-            inside = inside[:, -message.record_bits :]  # of a yes/no question alone, "yes"
+        number = people[0].sum()
+        for cells, message in zip(self.inside(people), self.plan.messages, strict=True):
             q = message.noise.q
-            yield generator.binomial(inside, 1 - q) + generator.binomial(number - inside, q)
+            yield generator.binomial(cells, 1 - q) + generator.binomial(number - cells, q)
 
     def tallies(self, number, trials, seed):
         """The tally of each of so many collections of so many people."""
@@ -83,6 +87,12 @@ class CellCollections:
                 for place, (ids, counts) in enumerate(zip(tables, sent, strict=True))
             }
             yield replace(empty, messages=messages)
+
+
+def noise_of(cell, number):
+    """The probability q of a flip with which the noise of a cell, sqrt(N q (1 - q)) / (1 - 2 q), is
+    so many of N people."""
+    return (1 - 1 / np.sqrt(1 + 4 * cell**2 / number)) / 2
 
 
 def summed(table, axes, kept):
