@@ -13,6 +13,7 @@ from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates, Received
+from incrowd.estimation.shares_apart import ShareDifference
 from incrowd.estimation.two_way import TwoWay
 from incrowd.planner.alternatives import KEPT, Alternative
 from incrowd.planner.precision import least_effective_sample
@@ -351,6 +352,20 @@ def comparison(found: TwoWay, json: bool) -> None:
     out.print(comparison_table(found))
     for note in comparisons.said_below(found):
         say(note)
+
+
+def share_difference(found: ShareDifference, json: bool) -> None:
+    """How far apart two shares are."""
+    facts = finite(dataclasses.asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)}
+    if printed_as_json(json, facts, found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    name, estimate, interval = comparisons.row(found.figure, "difference")
+    line = f"{name}: {estimate}, 95% interval {interval}"
+    out.print(line, markup=False, highlight=False)
+    if found.figure.reason:
+        say(found.figure.reason)
+    say(comparisons.POINTS)
 
 
 def _reports_verified(found: Verification) -> Iterator[str]:
