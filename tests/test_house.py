@@ -177,7 +177,6 @@ def test_p_and_q_come_from_channels_only():
 
 # Proved and tested, and wired into the analyses by a later change.
 NOT_YET_USED = {
-    "estimation.interactions.CombinedTable",  # covariance_with: comparisons across tables
     "accounting.seat",
     "accounting.seat_classes",
     "accounting.one_bit_worst",

@@ -30,6 +30,7 @@ from incrowd.estimation.correlations import Correlations as Correlations
 from incrowd.estimation.postprocessed import Postprocessed as Postprocessed
 from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
+from incrowd.estimation.shares_apart import ShareDifference as ShareDifference
 from incrowd.estimation.tables import TableEstimate as TableEstimate
 from incrowd.estimation.two_way import TwoWay as TwoWay
 from incrowd.estimation.word_shares import WordEstimates as WordEstimates
@@ -48,6 +49,7 @@ from incrowd.workflow.check import AnswersCheck as AnswersCheck
 from incrowd.workflow.check import check as check
 from incrowd.workflow.compare import compare as compare
 from incrowd.workflow.correlate import correlate as correlate
+from incrowd.workflow.compare_shares import compare_shares as compare_shares
 from incrowd.workflow.draft import draft as draft
 from incrowd.workflow.estimate import count as count
 from incrowd.workflow.estimate import estimate as estimate

@@ -32,6 +32,10 @@ def estimate(*options, kind="bits"):
     )
 
 
+def compare(*options):
+    return lambda folder: command("compare", plan_file(folder), reports_file(folder), *options)
+
+
 def randomize(output, kind="bits"):
     return lambda folder: command(
         "randomize", plan_file(folder, kind), answers_file(folder), "-o", folder / output
@@ -123,6 +127,9 @@ CASES = {
     "an argument that is missing": typed("plan"),
     "an option that is no number": typed("plan", "survey.toml", "--reports-per-person", "x"),
     "reports of another plan": of_another_plan,
+    "two questions that go together": compare("a", "b", "--positive"),
+    "a reference of two shares": compare("a=yes", "b=yes", "--reference", "no"),
+    "a share and a question": compare("a=yes", "b"),
     "a new ledger with a plan": ledger("plan.json", "--new"),
     "as planned without a plan": ledger("--as-planned"),
     "local only without a plan": ledger("--local-only"),

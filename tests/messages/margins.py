@@ -108,6 +108,13 @@ CASES = {
             Margin("b", ("x", "y"), np.array([0.4, 0.6]), np.tile(np.eye(2), 2)),
         ],
     ),
+    "a share of no question": lambda _: incrowd.compare_shares(made(), reports(), {}, {"a": "yes"}),
+    "a share of no answer": lambda _: incrowd.compare_shares(
+        made(), reports(), {"a": "yes"}, {"a": "maybe"}
+    ),
+    "a share of an open question": lambda _: incrowd.compare_shares(
+        incrowd.plan(survey(YESNO, FACULTY)), [], {"a": "yes"}, {"faculty": "law"}
+    ),
     "a reference of a comparison that is no answer": lambda _: incrowd.compare(
         made(), reports(), "a", "b", reference="maybe"
     ),

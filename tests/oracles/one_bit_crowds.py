@@ -68,4 +68,4 @@ def excess_variance(bits, people, epsilon, wanted):
         pairs = [(q, number) for q, (_, number) in zip(noises, bits, strict=True)]
         return np.log(max(worst_delta(pairs, people, epsilon), 1e-300) / wanted)
 
-    return float(np.exp(brentq(excess, -0.2, 0.2, xtol=1e-6)))
+    return float(np.exp(brentq(excess, -1.5, 1.5, xtol=1e-6)))

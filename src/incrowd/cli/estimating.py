@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypedDict
 
 import typer
 
@@ -36,6 +36,7 @@ from incrowd.cli.options import (
 from incrowd.collection.collector.receipt import receipts_beside, receipts_of, releases_in
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
+from incrowd.estimation.results import Received
 from incrowd.planner.planner import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
@@ -57,12 +58,18 @@ Words = Annotated[
 First = Annotated[
     str,
     typer.Argument(
-        metavar="FIRST", help="Question that makes the groups.", autocompletion=question
+        metavar="FIRST",
+        help="Question that makes the groups; or a share, as smokes=yes.",
+        autocompletion=question,
     ),
 ]
 Second = Annotated[
     str,
-    typer.Argument(metavar="SECOND", help="Question that is compared.", autocompletion=question),
+    typer.Argument(
+        metavar="SECOND",
+        help="Question that is compared; or a share, as sick=yes,sex=f.",
+        autocompletion=question,
+    ),
 ]
 Pairs = Annotated[
     bool,
@@ -290,6 +297,9 @@ def compare(
         str | None, typer.Option(help="Group that each other one is compared with; else the first.")
     ] = None,
     merge: MergeAnswers = None,
+    positive: Annotated[
+        bool, typer.Option("--positive", help="The two shares are known to go together, if at all.")
+    ] = False,
     margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
@@ -297,25 +307,63 @@ def compare(
 ) -> None:
     """Compare groups, with errors. Independence, Cramer's V, shares, differences, odds ratios.
 
+    Of two shares, their difference, whether or not they are of one table.
+
     \b
     Example:
       incrowd compare plan.json reports.parquet smoker health --reference no
       incrowd compare plan.json reports.parquet smoker health --margins margins.toml
+      incrowd compare plan.json reports.parquet smoker=yes drinker=yes
     """
     check_reports(reports)
     made = certified(plan, merge)
     received, releases = receipts_of(made, [reports]), releases_in([reports])
+    common: _Common = {
+        "noise_only": noise_only,
+        "accept_smaller_crowd": accept_smaller_crowd,
+        "received": received,
+    }
+    shares = _shares(first, second, reference, margins, positive)
     with counting(reports) as parts:
-        found = incrowd.compare(
-            made,
-            parts,
-            first,
-            second,
-            reference=reference,
-            margins=incrowd.load_margins(margins) if margins else None,
-            noise_only=noise_only,
-            accept_smaller_crowd=accept_smaller_crowd,
-            received=received,
-        )
-    show.comparison(found, json)
+        if shares:
+            apart = incrowd.compare_shares(made, parts, *shares, positive=positive, **common)
+            show.share_difference(apart, json)
+        else:
+            known = incrowd.load_margins(margins) if margins else None
+            found = incrowd.compare(
+                made, parts, first, second, reference=reference, margins=known, **common
+            )
+            show.comparison(found, json)
     show.receipts(received, releases)
+
+
+class _Common(TypedDict):
+    """What all comparisons take."""
+
+    noise_only: bool
+    accept_smaller_crowd: bool
+    received: Sequence[Received]
+
+
+def _shares(
+    first: str, second: str, reference: str | None, margins: Path | None, positive: bool
+) -> tuple[dict[str, str], dict[str, str]] | None:
+    """The answers of two shares, as QUESTION=ANSWER and perhaps more behind commas; None if these
+    are two questions. Raises UsageError for what does not go together."""
+    if "=" not in first + second:
+        if positive:
+            allowed = "it goes with two shares, as smokes=yes; leave it out"
+            raise UsageError.of("--positive", positive, allowed)
+        return None
+    for option, given in (("--reference", reference), ("--margins", margins)):
+        if given is not None:
+            allowed = "it goes with two questions, not with two shares; leave it out"
+            raise UsageError.of(option, str(given), allowed)
+    found = []
+    for name, text in (("FIRST", first), ("SECOND", second)):
+        pairs = [part.partition("=") for part in text.split(",")]
+        if not all(id and answer for id, _, answer in pairs):
+            allowed = "should be a share as the other one is, as smokes=yes or smokes=yes,sex=f"
+            raise UsageError.of(name, text, allowed)
+        found.append({id.strip(): answer.strip() for id, _, answer in pairs})
+    return found[0], found[1]

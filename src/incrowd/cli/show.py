@@ -13,6 +13,7 @@ from incrowd.estimation.correlations import Correlations
 from incrowd.estimation.margins import weights_facts
 from incrowd.estimation.postprocessed import Postprocessed
 from incrowd.estimation.results import Estimates, Received
+from incrowd.estimation.shares_apart import ShareDifference
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
