@@ -48,8 +48,8 @@ from incrowd.tally.tally import Tally as Tally
 from incrowd.workflow.check import AnswersCheck as AnswersCheck
 from incrowd.workflow.check import check as check
 from incrowd.workflow.compare import compare as compare
-from incrowd.workflow.correlate import correlate as correlate
 from incrowd.workflow.compare_shares import compare_shares as compare_shares
+from incrowd.workflow.correlate import correlate as correlate
 from incrowd.workflow.draft import draft as draft
 from incrowd.workflow.estimate import count as count
 from incrowd.workflow.estimate import estimate as estimate

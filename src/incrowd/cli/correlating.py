@@ -51,7 +51,7 @@ def correlate(
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
-    """Correlations of all pairs of questions, with errors. Of yes/no questions it is phi.
+    """Correlations of all pairs, with errors. Of two yes/no questions it is phi.
 
     \b
     Example:

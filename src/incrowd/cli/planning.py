@@ -96,12 +96,7 @@ def plan(
 
             curves = curves_around(made.survey, status.update)
             write_frontier(made, plan_error(made), *curves, output)
-        left = made.guarantee.local_epsilon
-        others = (
-            alternatives(made.survey, earlier, status.update, local_epsilon=left)
-            if side_by_side
-            else ()
-        )
+        others = alternatives(made, earlier, status.update) if side_by_side else ()
     if output and not frontier:
         write_text(output, made.dumps())
     if output:

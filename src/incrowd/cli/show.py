@@ -218,6 +218,20 @@ def comparison(found: TwoWay, json: bool) -> None:
         say(note)
 
 
+def share_difference(found: ShareDifference, json: bool) -> None:
+    """How far apart two shares are."""
+    facts = finite(dataclasses.asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)}
+    if printed_as_json(json, facts, found.seed):
+        return
+    say(guarantee_sentence(found.guarantee))
+    name, estimate, interval = comparisons.row(found.figure, "difference")
+    line = f"{name}: {estimate}, 95% interval {interval}"
+    out.print(line, markup=False, highlight=False)
+    if found.figure.reason:
+        say(found.figure.reason)
+    say(comparisons.POINTS)
+
+
 def correlations(found: Correlations, json: bool) -> None:
     """All pairs, and whether they form a correlation matrix."""
     if printed_as_json(json, correlation_facts(found), found.seed):

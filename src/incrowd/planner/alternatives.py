@@ -15,7 +15,7 @@ from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.planner.ways import sends_cells, ways
-from incrowd.plans import Asked
+from incrowd.plans import Asked, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
 from incrowd.survey import Survey
@@ -45,20 +45,15 @@ class Alternative(NamedTuple):
 
 
 def alternatives(
-    survey: Survey,
-    earlier: Sequence[Asked] = (),
-    progress: Progress | None = None,
-    *,
-    local_epsilon: float = math.inf,
+    plan: Plan, earlier: Sequence[Asked] = (), progress: Progress | None = None
 ) -> tuple[Alternative, ...]:
-    """One joint report, a message a table, both with the budget spent on copies, more reports, none
-    mixed; of a survey whose tables are sent as cells one joint report, less that is left to chance
-    if the shuffler fails, and none mixed.
+    """Beside a plan: one joint report, a message a table, both with the budget spent on copies,
+    more reports, none mixed; where tables are sent as cells one joint report, less that is left
+    to chance if the shuffler fails, and none mixed.
 
     earlier: what the same people were asked before; each way's promise covers it as well.
-    local_epsilon: what the plan leaves without the shuffler.
     """
-    found = _ways(survey, local_epsilon)
+    found = _ways(plan.survey, plan.guarantee.local_epsilon)
     return tuple(_certified(name, asked, way, earlier, progress) for name, asked, way in found)
 
 

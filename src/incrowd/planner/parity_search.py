@@ -14,9 +14,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
-from scipy.optimize import brentq
 
+from incrowd.numerics.extrema import root
 from incrowd.planner.cell_search import CLOSE_ENOUGH, GAIN, RANK, Candidate, SearchTask, search
 from incrowd.planner.effects import (
     Ids,
@@ -138,7 +137,10 @@ def _columns(cliques: Sequence[Clique], others: int) -> Vector:
         np.tile(each.ratio * row, (len(each.ids), 1))
         for each, row in zip(cliques, parities, strict=True)
     ]
-    return np.asarray(block_diag(np.vstack([parities, *bits]), np.eye(others)))
+    own = np.vstack([parities, *bits])
+    return np.block(
+        [[own, np.zeros((len(own), others))], [np.zeros((others, len(parities))), np.eye(others)]]
+    )
 
 
 def _scaled(
@@ -161,8 +163,8 @@ def _scaled(
 
     scale = limits.leak / use(1.0).leak
     if use(scale).local_epsilon > limits.local_epsilon:
-        scale = brentq(
-            lambda s: use(s).local_epsilon - limits.local_epsilon, 0.0, scale, rtol=1e-12
+        scale = root(
+            lambda s: use(s).local_epsilon - limits.local_epsilon, 0.0, scale, relative=1e-12
         )
     used = use(scale)
     return Candidate(

@@ -108,7 +108,7 @@ def _noise_covariance(plan: Plan, counted: Tally, first: Answers, second: Answer
             return 0.0
         weight *= cells[0].weight / sum(reading.weight for reading in found)
         sums = [
-            answer_sums(question).toarray()[question.answers.index(answer)]
+            np.eye(len(question.answers))[question.answers.index(answer)] @ answer_sums(question)
             for question, answer in ((plan.survey.question(id), a) for id, a in answers.items())
         ]
         parts.append((cells[0].combined(tuple(answers)), reduce(np.kron, sums)))

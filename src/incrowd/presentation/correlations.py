@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.correlations import Correlation, Correlations
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.simulated import marked_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HEADINGS = ("questions", "correlation", "error", "95% interval")
 
@@ -73,4 +73,8 @@ def correlation_table(found: Correlations) -> pa.Table:
         | {name: value for name, value in pair.items() if name != "questions"}
         for pair in each
     ]
-    return marked_table(pa.Table.from_pylist(lines), found.seed)
+    import pyarrow  # slow to load
+
+    from incrowd.presentation.simulated import marked_table
+
+    return marked_table(pyarrow.Table.from_pylist(lines), found.seed)
