@@ -74,6 +74,7 @@ COMMANDS = {
     "tally": ("plan.json", "{reports}", "-o", "{o}.json"),
     "estimate": ("plan.json", "{reports}"),
     "compare": ("plan.json", "{reports}", "smokes", "sex"),
+    "correlate": ("plan.json", "{reports}", "--among", "smokes,sex", "--scores", "sex=1,2"),
     "postprocess": ("plan.json", "{reports}", "--table", "smokes,sex"),
     "regress": ("plan.json", "{reports}", "--outcome", "smokes", "--on", "sex"),
     "verify": ("plan.json", "{reports}"),

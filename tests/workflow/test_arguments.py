@@ -146,6 +146,7 @@ def plausible(kind):
     """Something of the first kind that an annotation names."""
     of = {"Plan": made, "Survey": survey, "Reports": reports, "Given": dict, "Estimates": None}
     of["Sent"] = lambda: sent_by(made())
+    of["Mapping[str, str]"] = lambda: {"a": "no"}
     of |= {"int": lambda: 1, "float": lambda: 0.1, "bool": lambda: False, "str": lambda: "a"}
     return of.get(kind.partition(" |")[0], list)
 
