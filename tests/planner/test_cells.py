@@ -11,7 +11,7 @@ from scipy.stats import binom
 import incrowd
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.planner.sent import sent_by
-from tests.conftest import cells_survey, choice_survey
+from tests.conftest import cells_survey, choice_survey, planned
 
 WORDS = tuple(f"w{i}" for i in range(50_000))
 
@@ -142,3 +142,13 @@ def test_no_small_crowd_beats_the_claim():
             worst = max(worst, float(np.maximum(here - math.exp(epsilon) * there, 0).sum()))
     claims = [incrowd.certify("blanket", one_bit(noise, 2), n, epsilon) for n in (3, 20)]
     assert claims[1].delta.upper < worst <= claims[0].delta.upper
+
+
+def test_the_table_of_fixed_cells_is_wanted():
+    """Or nothing would be spent on it: its noise would be close to that of a coin."""
+    asked = [{"id": id, "type": "yesno"} for id in "abcd"]
+    groups = [["a", "b"], ["b", "c"], ["c", "d", "a"], ["d"]]
+    made = planned(asked, crowd=2000, message=[{"questions": ids, "cells": True} for ids in groups])
+    assert made.survey.wanted[4:] == (("a", "b"), ("b", "c"), ("c", "d", "a"))
+    variances = [message.noise.q / (1 - 2 * message.noise.q) ** 2 for message in made.messages]
+    assert max(variances) < 5 * min(variances)

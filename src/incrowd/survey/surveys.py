@@ -6,7 +6,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -287,12 +287,23 @@ class Survey(views.Notebook, Frozen):
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
-        """The tables to show: one-way tables first, in the order of the questions."""
-        one_way = tuple((q.id,) for q in self.questions)
-        more = dict.fromkeys(t.questions for t in self.joint_tables if t.questions not in one_way)
-        pairs = self._pairs if self.tables == "pairs" else ()
-        known = set(map(frozenset, more))
-        return (*one_way, *more, *(pair for pair in pairs if frozenset(pair) not in known))
+        """The tables to show: one-way tables first, in the order of the questions; then those that
+        the survey lists, all pairs if it wants them, and those for which it fixes cells."""
+        fixed = chain.from_iterable(
+            combinations(group.questions, 2) if group.parities else [group.questions]
+            for group in self.messages
+            if group.cells
+        )
+        listed = chain(
+            ((question.id,) for question in self.questions),
+            (table.questions for table in self.joint_tables),
+            self._pairs if self.tables == "pairs" else (),
+            fixed,
+        )
+        tables: dict[frozenset[str], tuple[str, ...]] = {}
+        for ids in listed:
+            tables.setdefault(frozenset(ids), ids)
+        return tuple(tables.values())
 
     @property
     def _pairs(self) -> tuple[tuple[str, str], ...]:
