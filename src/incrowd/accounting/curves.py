@@ -31,6 +31,7 @@ from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
+FEW = 4  # bits, whose bounds exceed by no more than each may by itself
 FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
 MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
@@ -130,8 +131,10 @@ def all_dots(
     add the same in all, those that fall with the cube root of the copies need the fewest dots.
     Where all losses together lie some standard deviations out, one report's lies out by the share
     of its own deviation in theirs: so far, and a little farther, every dot is computed. Dots of
-    one bit cost so little that all bits have one step. All linked reports together have one curve,
-    which is known exactly.
+    one bit cost so little that all bits have one step. What the bounds of many bits exceed adds up
+    in proportion to the bits, the spread of their losses with the root of it, so that each bound
+    is sharper where there are more. All linked reports together have one curve, which is known
+    exactly.
     """
     if not sent.reports:  # the finest grid of what no crowd hides
         return [(linked_dots(sent.linked, 0.0), 1)]
@@ -139,6 +142,7 @@ def all_dots(
     counts = [count for _, count in sent.reports]
     variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
     step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
+    tolerance = TOLERANCE * min(1.0, math.sqrt(FEW / sum(counts))) * max(STEPS / steps, 1.0) ** 2
     finest = math.sqrt(variance / sum(counts)) / _rounded(steps)
     enough = NEGLIGIBLE / 2 ** math.ceil(math.log2(sum(counts)))
     found = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
@@ -146,8 +150,8 @@ def all_dots(
         channel = by.bit(schema)
         if channel is not None:
             grid = 1 / _rounded(1 / finest), enough
-            tolerance = 0.0 if search else TOLERANCE * max(STEPS / steps, 1.0) ** 2
-            found.append((_bit_dots(channel, crowd, *grid, tolerance), count))
+            within = 0.0 if search else tolerance
+            found.append((_bit_dots(channel, crowd, *grid, within), count))
             continue
         own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
         dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
