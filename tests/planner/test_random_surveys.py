@@ -80,9 +80,9 @@ def test_plans_have_the_noise_that_a_homogeneous_crowd_needs(seed):
 
 @pytest.mark.slow
 def test_200_random_surveys_have_hardly_more_noise_than_homogeneous_crowds_need():
-    """All within two percent of the variance, 97 in 100 within one and a half: what is beyond has
+    """All within 1.8 percent of the variance, 99 in 100 within one and a half: what is beyond has
     16 tables and more and an epsilon above 2.4. There the bounds of one bit, each for its own worst
     crowd, add up to more than any one crowd does."""
     found = np.array([factor(incrowd.plan(random_survey(seed))) for seed in range(200)])
-    assert found.min() >= LOW and found.max() <= 1.02
-    assert np.mean(found <= HIGH) >= 0.97 and found.mean() <= 1.01
+    assert found.min() >= LOW and found.max() <= 1.018
+    assert np.mean(found <= HIGH) >= 0.99 and found.mean() <= 1.01

@@ -31,7 +31,7 @@ from incrowd.numerics.positive_part import Bounds
 
 STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
-FEW = 4  # bits, whose bounds exceed by no more than each may by itself
+FEW = 3  # bits, whose bounds exceed by no more than each may by itself
 FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
 MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
