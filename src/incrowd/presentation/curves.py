@@ -100,13 +100,13 @@ def frontier_page(title: str, found: FrontierCurves) -> str:
     up = f"standard error, {found.objective} of the wanted tables"
     charts, tables = [], []
     for curve in _curves(found):
-        axes = {"across": curve.across + curve.more, "up": up}
+        axes = {"across": curve.across + curve.more, "up": "standard error"}
         label = f"{up} against {axes['across']}"
         chosen = curve.own, found.error
         svg = drawn("frontier.json", label, points=curve.points, chosen=chosen, **axes)
         charts.append((curve.heading, curve.caption, svg))
-        tables.append((curve.across, [(f"{x:,.4g}", short_percent(y)) for x, y in curve.points]))
-    return rendered("frontier.html", title=title, charts=charts, tables=tables)
+        tables.append((curve.across, [(f"{x:,.3g}" if x < 1000 else f"{x:,.0f}", short_percent(y)) for x, y in curve.points]))
+    return rendered("frontier.html", title=title, up=up, charts=charts, tables=tables)
 
 
 def write_frontier(
