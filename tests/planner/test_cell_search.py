@@ -323,6 +323,16 @@ def test_a_table_of_many_cells_starves_no_other():
     assert result == pytest.approx([1 + 1e5 / 250, 1 + 4 / 500])
 
 
+def test_a_table_that_is_named_larger_gets_an_equal_share():
+    """Unless it lies in a wanted table, or in another of them."""
+    variables, limits, larger = (FIVE, FOUR, TWO), Limits(1000.0), sets([0, 1, 2], [0, 2])
+    (found,) = search(SearchTask(variables, sets([0], [1]), limits, larger=larger))
+    assert found.messages == sets([0], [1], [0, 1, 2])
+    assert found.leaks[2] == pytest.approx(1000 / 3 / 2)
+    (inside,) = search(SearchTask(variables, larger[:1], limits, larger=larger))
+    assert (inside.messages, inside.leaks) == (larger[:1], pytest.approx((500.0,)))
+
+
 def test_a_small_table_inside_a_large_one_gets_a_message_of_its_own():
     variables = (Variable(400), THREE)
     (found,) = search(SearchTask(variables, sets([0, 1], [1]), Limits(1000.0)))

@@ -7,7 +7,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
-from incrowd.planner.cell_ways import few_noises
+from incrowd.planner.cell_ways import cell_ways, few_noises
 from incrowd.planner.crossed import variables
 from incrowd.planner.effects import footprint
 from incrowd.planner.expectation import guessed_excess
@@ -161,6 +161,44 @@ def test_a_large_linear_model_is_sent_as_pairs_and_a_small_one_whole():
         assert any(message.holds(names) for message in plan.messages) is (k == 7)
         for pair in combinations(names, 2):
             assert any(message.holds(pair) for message in plan.messages)
+
+
+def test_a_large_logistic_model_is_sent_whole_beside_its_parts():
+    """2 x 2 x 4 x 8 x 2 = 256 cells; all pairs have 116, a table of the outcome and two predictors
+    that interact 8 or 16 more, and 256 are at most twice as many as 132."""
+    more = {"id": "e", "type": "number", "edges": list(range(8))}, {"id": "y", "type": "yesno"}
+    whole, pairs = ("a", "c", "d", "e", "y"), list(combinations("acdey", 2))
+
+    def grouped(*on, table=()):
+        wanted = [{"outcome": "a", "on": on}]
+        (way,) = cell_ways(survey(*more, crowd=5000, regression=wanted, table=table))
+        assert all(way.cells)
+        return {
+            ids: 1 / share.v for ids, share in zip(way.groups, way.allocation.shares, strict=True)
+        }
+
+    def held(groups, tables):
+        return [any(set(ids) <= set(group) for group in groups) for ids in tables]
+
+    for on, parts in (((), pairs), (["c:y"], [*pairs, ("a", "c", "y")])):
+        leaks = grouped(*whole[1:], *on)
+        changed = {ids: 1 if ids in (("c",), ("y",)) else 2 for ids in leaks}
+        total = sum(changed[ids] * leak for ids, leak in leaks.items())
+        assert 2 * leaks.pop(whole) == pytest.approx(total / len(changed), rel=0.02)
+        assert all(held(leaks, parts)) and not any(held(leaks, [("a", "d", "e"), ("c", "d", "e")]))
+    alone = {("b",), whole}
+    assert set(grouped(*whole[1:], "c:d")) == alone
+    assert set(grouped(*whole[1:], table=[{"questions": whole}])) == alone
+
+
+def test_a_wanted_table_does_not_pay_for_the_cells_of_a_model():
+    """It lies in a table of 512 cells, which alone would have this excess."""
+    asked = [{"id": id, "type": "choice", "options": ["1", "2", "3", "4"]} for id in "pqrs"]
+    wanted, table = {"outcome": "a", "on": list("pqrs")}, [{"questions": ["a", "p"]}]
+    (way,) = cell_ways(survey(*asked, crowd=5000, regression=[wanted], table=table))
+    total = sum((1 if ids == ("c",) else 2) / share.v for ids, share in
+                zip(way.groups, way.allocation.shares, strict=True))  # fmt: skip
+    assert way.allocation.excess < 512 * 2 / total / 2
 
 
 def test_the_local_epsilon_is_kept():

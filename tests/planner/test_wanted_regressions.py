@@ -45,6 +45,20 @@ def test_a_logistic_model_weighs_as_its_table_and_a_linear_one_as_its_pairs(free
         assert tuple(t.questions for t in incrowd.forecast(plan)) == weighed(plan.survey)
 
 
+def test_a_logistic_model_of_many_cells_weighs_as_its_parts_with_the_outcome():
+    """Of eight questions 256 cells, more than twice the 112 of 28 pairs; with 8 of an interaction
+    of two predictors and 16 of three they are not."""
+    on = [f"q{n}" for n in range(1, 8)]
+    pairs = tuple(("q0", id) for id in on)
+    for more, weighs in (
+        ((), pairs),
+        (["q1:q2"], (*pairs, ("q0", "q1", "q2"))),
+        (["q1:q2", "q3:q4:q5"], (("q0", *on),)),
+    ):
+        made = yes_no_survey(8, regression=[{"outcome": "q0", "on": [*on, *more]}])
+        assert weighed(made)[8:] == weighs
+
+
 def test_a_table_that_is_wanted_anyway_counts_once():
     made = yes_no_survey(3, regression=[LOGISTIC], table=[{"questions": ["q2", "q1", "q0"]}])
     assert weighed(made)[3:] == (("q2", "q1", "q0"),)

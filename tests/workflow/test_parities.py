@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import incrowd
-from incrowd.errors import TableError
+from incrowd.errors import PlanError, TableError
 
 PEOPLE, IDS = 4000, ["a", "b", "c", "d", "e"]
 RARE = 1e-6  # a p-value below rejects: the rate of false alarms of each test
@@ -90,11 +90,62 @@ def test_a_regression_needs_no_more_than_two_questions(path):
     truth = path.true(("c", "b"))
     slope = np.log(truth[1, 1] * truth[0, 0] / truth[0, 1] / truth[1, 0])
     assert abs(found.coefficients[1].estimate - slope) < 5 * found.coefficients[1].standard_error
-    with pytest.raises(TableError, match="one table must hold all its questions"):
+    with pytest.raises(TableError, match="its cells are held in pairs alone"):
         incrowd.regress(path.plan, path.reports, "b ~ c + d")
     told = r"ask for what travels together: two of \(a, b, c, d, e\), \(a\)"
     with pytest.raises(TableError, match=told):
         incrowd.estimate(path.plan, path.reports, tables=[["a", "b", "c"]])
+
+
+LINEAR = {"outcome": "b", "on": ["a", "c", "d", "e"], "family": "linear"}
+
+
+def fitted(answers):
+    """The coefficients of that model, by least squares over people."""
+    others = [IDS.index(id) for id in LINEAR["on"]]
+    x = np.column_stack([np.ones(len(answers)), answers[:, others]])
+    return np.linalg.lstsq(x, answers[:, IDS.index("b")].astype(float), rcond=None)[0]
+
+
+def test_a_linear_model_and_correlations_are_near_those_of_the_answers(path):
+    """Five coefficients and ten correlations within 5 standard errors of the noise; the forecast
+    of the slopes knows the shares, and takes nothing to depend on anything."""
+    found = incrowd.regress(path.plan, path.reports, **LINEAR, noise_only=True)
+    values, errors = np.array([(c.estimate, c.standard_error) for c in found.coefficients]).T
+    assert found.method == "pairs" and errors.max() < 0.15
+    assert (np.abs(values - fitted(path.answers)) < 5 * errors).all()
+    shares = {id: (1 - share, share) for id, share in zip(IDS, path.answers.mean(0), strict=True)}
+    expected = incrowd.forecast_regression(path.plan, **LINEAR, shares=shares)
+    stated = incrowd.regress(path.plan, path.reports, **LINEAR).coefficients
+    assert [c.standard_error for c in stated[1:]] == pytest.approx(
+        [c.standard_error for c in expected.coefficients[1:]], rel=0.3
+    )
+    alike = incrowd.correlate(path.plan, path.reports, noise_only=True)
+    apart = np.abs(alike.matrix - np.corrcoef(path.answers.T))[np.triu_indices(5, 1)]
+    noise = alike.standard_errors[np.triu_indices(5, 1)]
+    assert alike.questions == tuple(IDS) and noise.max() < 0.3
+    assert (apart < 5 * noise).all() and (np.abs(alike.matrix)[0, 1:] > 0.05).all()
+
+
+def test_a_wanted_linear_model_of_many_questions_travels_as_parities():
+    """Of eight questions 256 cells or 112 of all pairs, which parities tell; a fixed message of
+    parities will do, and no plan without the bits of single questions."""
+    ids = [f"q{i}" for i in range(8)]
+    keys = {"question": [{"id": id, "type": "yesno"} for id in ids], "tables": None}
+    wanted = [{"outcome": "q0", "on": ids[1:], "family": "linear"}]
+    plan = incrowd.plan(survey(**keys, regression=wanted))
+    assert [message.ids for message in plan.messages] == [tuple(ids), *((id,) for id in ids)]
+    assert plan.messages[0].parities and plan.pairs_in_cells(ids)
+    (expected,) = incrowd.forecast_regressions(plan)
+    assert expected.estimable and expected.method == "pairs" and len(expected.coefficients) == 8
+    groups = [{"questions": [id], "cells": True} for id in ids]
+    groups.append({"questions": ids, "cells": True, "parities": True})
+    survey(**keys, regression=wanted, message=groups)
+    with pytest.raises(incrowd.SurveyError, match=r"q0, q1, .*; no message holds this"):
+        survey(**keys, regression=[wanted[0] | {"family": "logistic"}], message=groups)
+    alone = plan.model_copy(update={"messages": plan.messages[:-1]})
+    with pytest.raises(PlanError, match="q7"):
+        incrowd.Plan.loads(alone.dumps())
 
 
 def p_value(reports, message, record):
@@ -127,24 +178,26 @@ def test_the_sampler_draws_the_law_of_a_record(path):
 @pytest.mark.slow
 def test_simulated_errors_are_those_that_are_stated():
     """Chi-square of 60 collections: the mean square over the stated variance, of all cells of all
-    pairs, stays within 5 of its own standard errors; with half the noise it would not."""
+    pairs and of the coefficients of a linear model, stays within 5 of its own standard errors; with
+    half the noise it would not."""
     generator = np.random.default_rng(0)
     answers = generator.random((PEOPLE, 5)) < [0.1, 0.3, 0.5, 0.4, 0.2]
-    plan = incrowd.plan(survey())
-    true, squares = {}, []
+    plan, people = incrowd.plan(survey()), Path(None, answers, ())
+    pairs, right = list(itertools.combinations(IDS, 2)), fitted(answers)
+    cells, coefficients = [], []
     for seed in range(60):
         made = incrowd.randomize(plan, columns(answers), simulation_seed=seed)
+        model = incrowd.regress(plan, made, **LINEAR, noise_only=True).coefficients
+        apart = np.array([c.estimate for c in model]) - right
+        coefficients.append(np.mean((apart / [c.standard_error for c in model]) ** 2))
         found = incrowd.estimate(plan, made, noise_only=True)
-        for ids in itertools.combinations(IDS, 2):
-            if ids not in true:
-                true[ids] = Path(plan, answers, ()).true(ids)
-            table = found.table(*ids)
-            error = table.noise_error[1, 1]
-            squares.append((float(table.estimate[1, 1] - true[ids][1, 1]) / error) ** 2)
-    each = np.array(squares).reshape(60, -1).mean(axis=1)
-    spread = each.std(ddof=1) / np.sqrt(60)
-    assert abs(each.mean() - 1) < 5 * spread
-    assert abs(2 * each.mean() - 1) > 5 * spread
+        tables = [(found.table(*ids), people.true(ids)) for ids in pairs]
+        squares = [((t.estimate - true) / t.noise_error)[1, 1] ** 2 for t, true in tables]
+        cells.append(np.mean(squares))
+    for each in (np.array(cells), np.array(coefficients)):
+        spread = each.std(ddof=1) / np.sqrt(60)
+        assert abs(each.mean() - 1) < 5 * spread
+        assert abs(2 * each.mean() - 1) > 5 * spread
 
 
 def test_a_fixed_message_of_parities(path):

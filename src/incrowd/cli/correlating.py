@@ -9,7 +9,7 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question_is, questions_joined
-from incrowd.cli.console import counting
+from incrowd.cli.console import counting, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -64,7 +64,7 @@ def correlate(
     for path in reports:
         with counting(path) as some:
             parts += list(some)
-    with naming(*reports):
+    with working("correlating"), naming(*reports):
         found = incrowd.correlate(
             made,
             parts,

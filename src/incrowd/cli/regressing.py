@@ -11,7 +11,7 @@ import typer
 import incrowd
 from incrowd.cli import show, show_plans
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import counting, printed_as_json, say
+from incrowd.cli.console import counting, printed_as_json, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -138,12 +138,15 @@ def regress(
     asked |= {"method": method, "noise_only": noise_only}
     received = receipts_of(made, files)
     if forecast:
-        found = incrowd.forecast_regression(made, **asked, shares=_shares(made, share or []))
+        asked["shares"] = _shares(made, share or [])
+        with working("forecasting the errors"):
+            found = incrowd.forecast_regression(made, **asked)
     else:
         asked |= {"accept_smaller_crowd": accept_smaller_crowd, "received": received}
         asked["margins"] = incrowd.load_margins(margins) if margins else None
-        with naming(*files):
-            found = incrowd.regress(made, _loaded(files), **asked)
+        loaded = _loaded(files)
+        with working("fitting the model"), naming(*files):
+            found = incrowd.regress(made, loaded, **asked)
     _give(found, output, json)
     show.receipts(received, releases_in(files))
     _end(found)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 MOST_STATES = 1 << 20  # combinations of answers to all questions
 CLOSE = 1e-7  # of a moment of functions with variance 1
@@ -37,36 +38,105 @@ def pairwise_law(
 ) -> np.ndarray:
     """The law with given shares of the answers to each question and moments of pairs.
 
-    shares: for each question, positive, of sum 1. moments: for each pair of places the means of
-    products of their `contrasts`, without the first of each. variances: of the error of these
-    moments. Estimates may fit no law at all. So the sum of squared deviations, each over its
-    variance, is added to the relative entropy to the law of independent answers: a moment is met
-    up to a small part of its error, or as nearly as any law can. Returns an array with an axis for
-    each question.
+    shares: for each of two or more questions, positive, of sum 1. moments: for each pair of places
+    the means of products of their `contrasts`, without the first of each. variances: of the error
+    of these moments. Estimates may fit no law at all. So the sum of squared deviations, each over
+    its variance, is added to the relative entropy to the law of independent answers: a moment is
+    met up to a small part of its error, or as nearly as any law can. Returns an array with an axis
+    for each question.
     """
     shape = tuple(map(len, shares))
-    bases = [contrasts(share) for share in shares]
     places, target, ridge = _terms(shape, moments, variances)
-    log_start = _spread([np.log(share) for share in shares])
-    transposed = [basis.T for basis in bases]
-
-    def log_law(factors: np.ndarray) -> tuple[np.ndarray, float]:
-        effects = np.zeros(math.prod(shape))
-        effects[places] = factors
-        found = log_start + _transformed(effects, transposed)
-        return found, float(logsumexp(found))
+    at = min(range(1, len(shape)), key=lambda at: math.prod(shape[:at]) + math.prod(shape[at:]))
+    laws = _Laws(_Half.of(shares[:at]), _Half.of(shares[at:]), places)
 
     def gap(factors: np.ndarray) -> tuple[float, np.ndarray]:
         """What the smallest of gives the law, and its slope."""
-        found, total = log_law(factors)
-        means = _transformed(np.exp(found - total), bases)[places]
+        found, total = laws.law(factors)
         value = total - factors @ target + ridge @ factors**2 / 2
-        return value, means - target + ridge * factors
+        return value, laws.means(found) - target + ridge * factors
 
     limits = {"maxiter": 1000, "maxfun": 2000, "gtol": CLOSE, "ftol": 0.0, "maxcor": 30}
     solved = minimize(gap, np.zeros(len(places)), jac=True, method="L-BFGS-B", options=limits)
-    found, total = log_law(solved.x)
-    return np.exp(found - total).reshape(shape)
+    found, _ = laws.law(solved.x)
+    return found.reshape(shape)
+
+
+class _Half(NamedTuple):
+    """Some of the questions.
+
+    logs: of the law of independent answers, shape (states,). bases: of each question its
+    `contrasts`. singles: those of all questions but the constants, at each state: shape
+    (functions, states). places: of these among all products.
+    """
+
+    logs: np.ndarray
+    bases: list[np.ndarray]
+    singles: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, shares: Sequence[np.ndarray]) -> _Half:
+        """The half that has questions with these shares."""
+        bases = [contrasts(share) for share in shares]
+        states = math.prod(map(len, bases))
+        singles, places, after = [], [], states
+        for basis in bases:
+            after //= len(basis)
+            repeated = np.repeat(basis[1:], after, axis=1)
+            singles.append(np.tile(repeated, states // repeated.shape[1]))
+            places.append(np.arange(1, len(basis)) * after)
+        logs = reduce(np.add.outer, [np.log(share) for share in shares]).ravel()
+        return cls(logs, bases, np.concatenate(singles), np.concatenate(places))
+
+    @property
+    def size(self) -> int:
+        """How many states, and products."""
+        return len(self.logs)
+
+    def functions(self, factors: np.ndarray) -> np.ndarray:
+        """The sum of all products of contrasts, each with its factor, at each state."""
+        return _transformed(factors, [basis.T for basis in self.bases])
+
+    def means(self, law: np.ndarray) -> np.ndarray:
+        """Of all products of contrasts."""
+        return _transformed(law, self.bases)
+
+
+class _Laws(NamedTuple):
+    """Laws with an effect for each function of one question or two: of questions of the first half,
+    of the last, or a product of one of each. No table of all products is ever transformed.
+
+    places: of these functions among all products.
+    """
+
+    first: _Half
+    last: _Half
+    places: np.ndarray
+
+    def law(self, factors: np.ndarray) -> tuple[np.ndarray, float]:
+        """With these effects, shape (states of the first half, of the last); and the logarithm of
+        what made it sum to one."""
+        effects = np.zeros((self.first.size, self.last.size))
+        np.put(effects, self.places, factors)
+        across = effects[np.ix_(self.first.places, self.last.places)]
+        found = self.first.singles.T @ across @ self.last.singles
+        found += self.last.logs + self.last.functions(effects[0])
+        found += (self.first.logs + self.first.functions(effects[:, 0]))[:, None]
+        most = float(found.max())
+        np.exp(found - most, out=found)
+        total = float(found.sum())
+        found /= total
+        return found, most + math.log(total)
+
+    def means(self, law: np.ndarray) -> np.ndarray:
+        """Of all these functions."""
+        found = np.zeros(law.shape)
+        found[:, 0] = self.first.means(law.sum(axis=1))
+        found[0] = self.last.means(law.sum(axis=0))
+        across = self.first.singles @ (law @ self.last.singles.T)
+        found[np.ix_(self.first.places, self.last.places)] = across
+        return np.take(found, self.places)
 
 
 def _terms(
@@ -92,11 +162,3 @@ def _transformed(values: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarr
     for matrix in matrices:
         values = (matrix @ values.reshape(matrix.shape[1], -1)).T.ravel()
     return values
-
-
-def _spread(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Sums over all combinations of one entry of each."""
-    found = np.zeros(1)
-    for part in parts:
-        found = np.add.outer(found, part).ravel()
-    return found

@@ -55,7 +55,8 @@ class SearchTask:
     """Wanted tables, as sets of places of variables, and what all messages may use.
 
     mean: make the mean of the tables' inflations small, else the largest. work: after how much a
-    search ends, in terms times messages of all evaluations together. Every table has to be
+    search ends, in terms times messages of all evaluations together. larger: tables that are sent
+    as those of more than 1,000 cells are, however many they have. Every table has to be
     `crossable`.
     """
 
@@ -64,6 +65,7 @@ class SearchTask:
     limits: Limits
     mean: bool = False
     work: float = WORK
+    larger: tuple[Ids, ...] = ()
 
     def among(self, ids: Ids) -> list[Variable]:
         """The variables at these places."""
@@ -81,7 +83,8 @@ class SearchTask:
     @cached_property
     def large(self) -> tuple[Ids, ...]:
         """The others, which get an equal share of the leak each."""
-        return without_contained([t for t in self.tables if self.is_large(t)])
+        large = without_contained([*filter(self.is_large, self.tables), *self.larger])
+        return tuple(t for t in large if not any(t <= small for small in self.small))
 
     @cached_property
     def costs(self) -> Cost:

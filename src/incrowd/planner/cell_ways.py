@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
 from typing import NamedTuple
 
 from incrowd.accounting.analyses import plannable
@@ -16,16 +15,14 @@ from incrowd.planner.crossed import crossable, names, places, variables
 from incrowd.planner.groups import Grouping, Search
 from incrowd.planner.leak_shares import Limits
 from incrowd.planner.parity_search import candidates
-from incrowd.planner.wanted import models
+from incrowd.planner.wanted import cells, models, parts
 from incrowd.plans.grouping import together
 from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
-from incrowd.survey.crossings import cell_answers
 
 Ids = frozenset[str]
 Names = tuple[str, ...]
 ALIKE = 1.01
-PAIRS = 2  # times the cells of all pairs of a linear model, above which these are sent
 
 
 class _Beside(NamedTuple):
@@ -49,7 +46,7 @@ def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
     if next to nothing may leak. work: as in `SearchTask`.
     """
     by = plannable(survey.privacy.analysis)
-    tables, others = _tables(survey)
+    tables, larger, others = _wanted(survey)
     if not tables or not by.shuffled:
         return ()
     privacy, joint = survey.privacy, _beside(survey, others)
@@ -62,30 +59,40 @@ def cell_ways(survey: Survey, work: float = WORK) -> tuple[Grouping, ...]:
         _limits(survey, signal, len(joint)),
         survey.objective == "mean",
         work,
+        tuple(places(survey, ids) for ids in larger),
     )
     return tuple(_way(survey, found, joint, signal) for found in candidates(problem))
 
 
-def _tables(survey: Survey) -> tuple[list[Names], list[Names]]:
-    """What the messages of cells are to tell, and what they cannot."""
-    tables: list[Names] = []
-    others: list[Names] = []
+class _Wanted(NamedTuple):
+    """Tables for messages of cells, with errors as small as can be; larger ones, for which an equal
+    share of the leak is enough; and what cells cannot tell."""
+
+    tables: list[Names]
+    larger: list[Names]
+    others: list[Names]
+
+
+def _wanted(survey: Survey) -> _Wanted:
+    """What is to be sent. The parts of a model with too large a table are wanted in its place; if
+    they are not enough, it is sent beside them."""
+    tables, larger, others = _Wanted([], [], [])
     for ids in dict.fromkeys(map(survey.crossed, survey.counted)):
         (tables if crossable(survey, ids) else others).append(ids)
     for ids, model in zip(survey.regressed, models(survey), strict=True):
-        pairs: list[Names] = list(combinations(ids, 2)) if model.fits_pairs else []
-        whole = survey.crossed(ids)
+        whole, pieces = survey.crossed(ids), parts(survey, model)
         if not crossable(survey, whole):
             others.append(whole)
-        elif pairs and _cells(survey, whole) > PAIRS * sum(_cells(survey, pair) for pair in pairs):
-            tables.extend(pairs)
+        elif pieces and model.fits_pairs:
+            tables.extend(pieces)
+        elif cells(survey, whole) > MOST_CELLS:
+            others.append(whole)
+        elif pieces:
+            tables.extend(map(survey.crossed, pieces))
+            larger.append(whole)
         else:
-            (tables if _cells(survey, whole) <= MOST_CELLS else others).append(whole)
-    return list(dict.fromkeys(tables)), others
-
-
-def _cells(survey: Survey, ids: Names) -> int:
-    return math.prod(len(cell_answers(survey.question(id))) for id in ids)
+            tables.append(whole)
+    return _Wanted(list(dict.fromkeys(tables)), larger, others)
 
 
 def _beside(survey: Survey, tables: Iterable[Names]) -> list[_Beside]:

@@ -95,8 +95,9 @@ def _with_parities(problem: SearchTask, cliques: Sequence[Clique]) -> tuple[Cand
     the other tables; none, if there are no such variables, or nothing is found or fits."""
     told = [table for table in problem.tables if any(each.tells(table) for each in cliques)]
     rest = replace(problem, tables=tuple(t for t in problem.tables if t not in told))
-    beside = search(rest)[:1] if rest.tables else ()
-    if not cliques or (rest.tables and not beside):
+    more = rest.small or rest.large
+    beside = search(rest)[:1] if more else ()
+    if not cliques or (more and not beside):
         return ()
     others = beside[0].messages if beside else ()
     small = len(others) - len(rest.large)

@@ -105,7 +105,15 @@ def frontier_page(title: str, found: FrontierCurves) -> str:
         chosen = curve.own, found.error
         svg = drawn("frontier.json", label, points=curve.points, chosen=chosen, **axes)
         charts.append((curve.heading, curve.caption, svg))
-        tables.append((curve.across, [(f"{x:,.3g}" if x < 1000 else f"{x:,.0f}", short_percent(y)) for x, y in curve.points]))
+        tables.append(
+            (
+                curve.across,
+                [
+                    (f"{x:,.3g}" if x < 1000 else f"{x:,.0f}", short_percent(y))
+                    for x, y in curve.points
+                ],
+            )
+        )
     return rendered("frontier.html", title=title, up=up, charts=charts, tables=tables)
 
 

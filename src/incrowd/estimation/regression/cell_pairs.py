@@ -81,21 +81,33 @@ class CellPairs(Evidence):
 
         left, right: shape (products, columns of z), z = (1, levels of all variables).
         """
-        weights = self._weights(left, right)
-        found = np.zeros((len(left), len(left)))
-        for first, second in combinations(self._tables, 2):
-            if set(first) & set(second):
-                noise = self._tables[first].covariance_with(self._tables[second])
-                found += weights[first] @ noise @ weights[second].T
-        found += found.T
-        for pair, table in self._tables.items():
-            found += weights[pair] @ table.covariance_with(table) @ weights[pair].T
+        found = self._noise(left, right)
         part = self.reading.lost() + self.sampled / self.people
         return found + part * self._drawn(left, right) if part else found
 
+    def _noise(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The covariance of the means of products of two functions by noise alone.
+
+        All tables have the same estimate of an effect, and those of different effects have
+        independent noise: of a question alone, all tables' weights count together.
+        """
+        found = np.zeros((len(left), len(left)))
+        alone = [np.zeros((len(left), sums.shape[1])) for sums in self._sums]
+        variances = np.zeros(len(alone))
+        for (a, b), each in self._weights(left, right).items():
+            alone[a] += each.mean(axis=2)
+            alone[b] += each.mean(axis=1)
+            inside = _centered(_centered(each, 1), 2).reshape(len(left), -1)
+            variances[a], variances[b] = self._tables[a, b].effect_variances[[1, 0], [0, 1]]
+            found += self._tables[a, b].effect_variances[1, 1] * inside @ inside.T
+        for variance, each in zip(variances, alone, strict=True):
+            found += variance * _centered(each, 1) @ _centered(each, 1).T
+        return found
+
     def _weights(self, left: np.ndarray, right: np.ndarray) -> dict[Pair, np.ndarray]:
         """What each cell of each pair counts in the means of products of two functions: shape
-        (products, cells). What is of one question alone counts in the first pair that has it."""
+        (products, answers, answers). What is of one question alone counts in the first pair that
+        has it."""
         ones = left[:, :1], right[:, :1]
         f, h = self._by_variable(left), self._by_variable(right)
         alone = [a * b + ones[0] * b + a * ones[1] for a, b in zip(f, h, strict=True)]
@@ -105,7 +117,7 @@ class CellPairs(Evidence):
             if a == 0:
                 each = each + alone[b][:, None, :]
                 each = each + (b == 1) * alone[a][:, :, None]
-            found[a, b] = each.reshape(len(left), -1)
+            found[a, b] = each
         return found
 
     def _by_variable(self, forms: np.ndarray) -> list[np.ndarray]:
@@ -200,6 +212,10 @@ class CellPairs(Evidence):
             rows, columns = slice(ends[a], ends[a + 1]), slice(ends[b], ends[b + 1])
             found[rows, columns], found[columns, rows] = levels, levels.T
         return found
+
+
+def _centered(values: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray(values - values.mean(axis, keepdims=True))
 
 
 def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
