@@ -221,7 +221,7 @@ def test_other_ways_side_by_side():
     best = smallest_sample(made)
     joint = [[f"q{i}" for i in range(4)]]
     each = [[f"q{i}", f"q{j}"] for i, j in pairs]
-    found = {way.name: way for way in alternatives(survey)}
+    found = {way.name: way for way in alternatives(incrowd.plan(survey))}
     spent = found["a message a table, with copies"]
     assert 6 < spent.reports_per_person <= 18
     assert spent.effective_sample_size <= best * 1.001

@@ -95,6 +95,10 @@ def frontier_table(found: FrontierCurves) -> pa.Table:
     return pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
 
 
+def _value(x: float) -> str:
+    return f"{x:,.0f}" if x >= 1000 else f"{x:.3g}"
+
+
 def frontier_page(title: str, found: FrontierCurves) -> str:
     """A self-contained page with all curves and their points."""
     up = f"standard error, {found.objective} of the wanted tables"
