@@ -83,6 +83,26 @@ def test_what_nobody_can_detect_is_no_share_above_one():
     assert "99%" in text and " 2 " in text
 
 
+@pytest.mark.parametrize(("pairs", "together"), [(28, False), (29, True)])
+def test_many_tables_with_the_same_figures_share_a_line(pairs, together):
+    """With the two single ones 30 tables, or more; those of one question stand by themselves."""
+    survey = incrowd.Survey.of(
+        {
+            "name": "s",
+            "crowd": 900,
+            "privacy": {"epsilon": 1.0},
+            "question": [{"id": "a", "type": "yesno"}],
+        }
+    )
+    figures = (0.02, 0.02, 0.1, 400.0, 400.0)
+    expected = [((id,), *figures) for id in "ab"]
+    expected += [((f"x{i}", f"y{i}"), *figures) for i in range(pairs)]
+    text = " ".join(printed(forecast_table(survey, expected)).split())
+    assert ("a and 1 more like it" in text) is together
+    assert ("x0, y0 and 28 more like it" in text) is together
+    assert ("x7, y7" in text) is not together
+
+
 def test_a_forecast_says_what_it_assumes():
     asked = [{"id": "a", "type": "yesno"}, {"id": "b", "type": "yesno", "shares": {"yes": 0.1}}]
     raw = {"name": "s", "crowd": 1000, "privacy": {"epsilon": 1.0}}

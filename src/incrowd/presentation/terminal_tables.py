@@ -41,6 +41,7 @@ VISIBLE = (
     "detectable share: detected in half of all surveys or more, whichever answers it is of (5% "
     "false alarms in a table); effective sample: as precise as so many people asked without privacy"
 )
+MANY = 30  # tables, above which those with the same figures share a line
 UNDETECTED = "none"  # where even a share of 100% would be taken for noise
 
 
@@ -104,17 +105,26 @@ def beyond_budget(made: Plan) -> Iterator[str]:
 
 
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
-    """How precise each table will be, of the smallest stratum where questions are open."""
+    """How precise each table will be, of the smallest stratum where questions are open.
+
+    Of many tables, those with the same figures share a line.
+    """
     whose = " in the smallest stratum" if survey.open else ""
     title = f"expected precision with {survey.crowd:,} people{whose}"
     names = ("table", "standard error", "detectable share", "effective sample")
     shown = table(title, *names, whole=(names[1], names[3]))
-    for questions, even, uneven, detectable, *people in expected:
+    lines: dict[tuple[int, tuple[str, str, str]], list[str]] = {}
+    tables = list(expected)
+    for number, (questions, even, uneven, detectable, *people) in enumerate(tables):
+        kind = len(questions) if len(tables) > MANY else number
         visible = UNDETECTED if detectable > 1 else short_percent(detectable)
         errors = " to ".join(dict.fromkeys(map(short_percent, sorted((even, uneven)))))
         effective = " to ".join(dict.fromkeys(map(_people, sorted(people))))
-        numbers = (errors, visible, effective)
-        shown.add_row(Text(", ".join(questions)), *numbers)
+        figures = (errors, visible, effective)
+        lines.setdefault((kind, figures), []).append(", ".join(questions))
+    for (_, figures), alike in lines.items():
+        more = f" and {len(alike) - 1:,} more like it" if len(alike) > 1 else ""
+        shown.add_row(Text(alike[0] + more), *figures)
     return shown
 
 
