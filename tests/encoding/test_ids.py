@@ -169,10 +169,10 @@ def bombs(folder):
     ("name", "rows"),
     [
         ("dictionary.parquet", 120_000),
-        ("plain.parquet", 120_000),
+        pytest.param("plain.parquet", 120_000, marks=pytest.mark.slow),
         ("wide.parquet", 600),
         ("text.csv.gz", 120_000),
-        ("lists.parquet", 1000),
+        pytest.param("lists.parquet", 1000, marks=pytest.mark.slow),
     ],
 )
 def test_a_file_that_unpacks_to_much_takes_bounded_memory(tmp_path_factory, name, rows):

@@ -223,7 +223,7 @@ def coverage(plan, trials, spoiled=lambda answers: answers):
     return hits / trials, np.mean(estimates) - right, np.std(estimates), np.mean(errors)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", ["one copy", "four copies", "some do not answer"])
 def test_means_and_totals_are_covered(name):
     covered, bias, spread, stated = coverage(PLANS[name](), 300)
     assert ((covered >= 0.90) & (covered <= 0.99)).all(), covered

@@ -193,9 +193,11 @@ def simulated(first, law, count, draws, seed):
     [
         (0.2446, (5, 0, 0), 1000, math.log(2)),
         (0.2446, (0, 5, 0), 1000, math.log(2)),
-        (0.36, (4, 3, 3), 500, 0.2),
+        pytest.param(0.36, (4, 3, 3), 500, 0.2, marks=pytest.mark.slow),
         (0.05, (6, 0, 0), 3000, 1.0),  # mostly decisive values
-        (0.33, (40, 0, 0), 100_000, 1.0),  # decisive and ordinary ones
+        pytest.param(
+            0.33, (40, 0, 0), 100_000, 1.0, marks=pytest.mark.slow
+        ),  # ordinary ones as well
     ],
 )
 def test_the_lattice_agrees_with_simulation(q, relation, crowd, epsilon):

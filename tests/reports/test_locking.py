@@ -19,7 +19,7 @@ from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import replaced
 from incrowd.reports.locking import locked, rewrite
 
-WRITERS = 100
+WRITERS = 40
 
 
 def appended(line, pause, path):
@@ -83,7 +83,7 @@ def local_plan(name, earlier=()):
     return incrowd.plan(incrowd.Survey.of(raw), earlier=earlier)
 
 
-def test_a_hundred_who_note_in_one_ledger(processes, tmp_path):
+def test_many_who_note_in_one_ledger(processes, tmp_path):
     """Each plan covers those before it, so that many orders are possible, and none with all: an
     entry is there exactly if its writer was not told otherwise."""
     plans = []
