@@ -121,9 +121,9 @@ def test_a_number_that_is_two_options_is_refused():
     for column in ([7, 0], [7.0, None]):
         with pytest.raises(AnswersError, match=r"cannot tell which of the options the number"):
             incrowd.randomize(plan, pa.table({"b": column}))
-    assert len(incrowd.randomize(plan, pa.table({"b": ["7", "007", "00"]}))[0]) == 3
+    assert incrowd.randomize(plan, pa.table({"b": ["7", "007", "00"]}))[0].people == 3
     told = plan_of({"id": "b", "type": "choice", "options": ["1", "2", "3"]})
-    assert len(incrowd.randomize(told, pa.table({"b": [1.0, 2.0]}))[0]) == 2
+    assert incrowd.randomize(told, pa.table({"b": [1.0, 2.0]}))[0].people == 2
 
 
 # --- files that are larger than they look ----------------------------------------------------
