@@ -159,7 +159,7 @@ YES_NO, TEXT = {"id": "a", "type": "yesno"}, {"id": "b", "type": "text"}
     ("questions", "privacy"),
     [
         ([YES_NO], {"epsilon": 1.0, "delta": 5e-324}),
-        ([YES_NO], {"epsilon": 1e-9, "delta": 1e-300}),
+        pytest.param([YES_NO], {"epsilon": 1e-9, "delta": 1e-300}, marks=pytest.mark.slow),
         ([YES_NO], {"epsilon": 2.0**-29, "delta": 1e-300, "crowd": 2}),
         ([YES_NO | {"randomizer": MOST}], {"epsilon": 1.0, "delta": 1e-6}),
         ([TEXT | {"randomizer": MOST}], {"epsilon": 1.0, "delta": 1e-6}),

@@ -83,7 +83,7 @@ NOISES = [
 
 
 @pytest.mark.parametrize("case", NOISES)
-@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("copies", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_noise_is_never_larger_than_the_blankets(case, copies):
     domains, crowd, epsilon, delta = case
 
