@@ -223,12 +223,13 @@ def coverage(figure, truth, joints):
 @pytest.mark.slow
 @pytest.mark.parametrize("people", PEOPLE)
 def test_comparisons_cover(people):
-    """Two questions that go together, in a part of a larger table."""
+    """Two questions that go together, in a part of a larger table. Wrong: the noise left out of the
+    errors; with more people it is too small a part of them to be missed."""
     joints = list(compared(people, ("smokes", "ill")))
     for name, (figure, truth) in figures(crowd(people)).items():
         assert nominal(coverage(figure, truth, joints)), name
-        if people < 20_000:
-            assert not nominal(coverage(figure, truth, without_noise(joints[:500]))), name
+        if people == 400:
+            assert not nominal(coverage(figure, truth, without_noise(joints[:1000]))), name
 
 
 @pytest.mark.slow
