@@ -11,6 +11,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip
 
 demo: $(VENV)/.installed
 	@echo "== incrowd demo: the RAND health survey, planned, randomised, estimated"
+	@rm -rf demo/reports
 	@$(BIN)/incrowd demo --output demo
 	@echo "== open demo/report.html in a browser"
 

@@ -91,17 +91,20 @@ def test_what_is_advised_is_as_sharp_as_it_says():
 
 def test_nothing_is_advised_that_hardly_helps():
     promise = SimpleNamespace(local_epsilon=9.0)
-    made = SimpleNamespace(messages=[None, None], guarantee=promise)
+    survey = SimpleNamespace(privacy=SimpleNamespace(local_epsilon=None))
+    made = SimpleNamespace(messages=[None, None], guarantee=promise, survey=survey)
     none = ("none", 1, 0, None, math.inf)
     assert not list(advice.sharper(made, 100.0, [none]))
     assert not list(advice.sharper(made, 100.0, [("way", 1, 5, 120.0, 20.0), none]))
     (line,) = advice.sharper(made, 100.0, [("way", 2, 4.2, 400.0, 36.0), none])
     assert line == (
-        "5 reports a person make this two times sharper: --reports-per-person 5; without the "
-        "shuffler ε 36.0 instead of 9.00"
+        "5 reports per person would make this two times sharper: --reports-per-person 5; without "
+        "the shuffler ε 36.0 instead of 9.00"
     )
     (line,) = advice.sharper(made, 100.0, [("way", 5, 4.2, 400.0, 36.0)])
     assert line.endswith("ε 36.0 instead of 9.00, and 5 messages instead of 2")
+    survey.privacy.local_epsilon = 35.0  # which that way would not keep
+    assert not list(advice.sharper(made, 100.0, [("way", 5, 4.2, 400.0, 36.0)]))
 
 
 def panel(**more):

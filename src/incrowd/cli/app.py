@@ -149,6 +149,9 @@ def guarded(command: typer.Typer, name: str) -> None:
         say(other_error(str(error) or "out of memory", type(error).__name__, 1))
         sys.exit(1)
     except Exception as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # while it loads
+            say(interrupted(wrote=False))
+            sys.exit(INTERRUPTED)
         if os.environ.get("INCROWD_DEBUG"):
             raise
         fault = f"this is a fault in incrowd: {type(error).__name__}: {error}"

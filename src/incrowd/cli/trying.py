@@ -197,9 +197,9 @@ def _precision(made: incrowd.Plan) -> str:
         [table.effective_sample_size for table in incrowd.forecast(plan)] for plan in (made, joint)
     )
     return (
-        f"every table as precise as {min(cells):,.0f} of {made.survey.crowd:,} people asked "
-        f"without privacy; with one joint report, from which any table could be made, "
-        f"{min(report):,.0f} to {max(report):,.0f}"
+        f"if all answers are equally common, every table is as precise as {min(cells):,.0f} of "
+        f"{made.survey.crowd:,} people asked without privacy; with one joint report, "
+        f"from which any table could be made, {min(report):,.0f} to {max(report):,.0f}"
     )
 
 

@@ -145,7 +145,12 @@ def error_ratio(effective: float, other: float) -> float:
 def sharper(made: Plan, effective: float, others: Sequence[Way]) -> Iterator[str]:
     """More reports from each person, where that helps, and what it costs. effective: the sample of
     the plan."""
-    certified = [(other, -n, reports, local) for _, n, reports, other, local in others if other]
+    cap = made.survey.privacy.local_epsilon or math.inf
+    certified = [
+        (other, -n, reports, local)
+        for _, n, reports, other, local in others
+        if other and local <= cap
+    ]
     if not certified:
         return
     best, fewer, reports, local = max(certified)
@@ -154,7 +159,7 @@ def sharper(made: Plan, effective: float, others: Sequence[Way]) -> Iterator[str
         now, own = len(made.messages), made.guarantee.local_epsilon
         split = f", and {messages:,} messages instead of {now:,}" if messages > now else ""
         yield (
-            f"{math.ceil(reports):,} reports a person make this {times(ratio)} sharper: "
+            f"{math.ceil(reports):,} reports per person would make this {times(ratio)} sharper: "
             f"--reports-per-person {math.ceil(reports)}; without the shuffler "
             f"ε {written_out(local)} instead of {written_out(own)}{split}"
         )
@@ -205,6 +210,8 @@ def of_no_use(made: Plan, expected: Sequence[TableForecast]) -> Iterator[str]:
     """Warnings of what would tell next to nothing: single questions, or else some joint tables."""
     single, joint = _tables(made.survey, expected)
     remedy = "ask more people (--solve crowd --margin 5% says how many), or want fewer tables"
+    if cap := made.survey.privacy.local_epsilon:
+        remedy += f", or allow more than local_epsilon = {cap:g}"
     low, high = _errors(made.survey, single)
     if HALF_WIDTH * high >= USELESS:
         yield (

@@ -171,8 +171,8 @@ def mean_error(survey: Survey, id: str, error: float) -> str:
 
 
 _LEAST = {
-    "largest": "the least precise wanted table",
-    "mean": "the wanted tables, by their mean inflation",
+    "largest": "the least precise wanted table, if all answers are equally common",
+    "mean": "the wanted tables, by their mean inflation, if all answers are equally common",
 }
 
 

@@ -179,7 +179,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
     if method == "pairs" and not model.fits_pairs:
         allowed = (
             "pairs of questions are enough for linear models without interactions of questions "
-            "with noise, if nobody is left out; use method='table'"
+            "with noise, if nobody is left out; use method='table', or family='linear'"
         )
         raise UsageError.of("method", method, allowed)
     if method == "pairs" and in_cell_pairs(plan, model):
