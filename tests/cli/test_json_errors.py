@@ -136,9 +136,16 @@ def test_what_the_parser_refuses_is_a_problem_too(call):
     assert "did you mean" in call("plan", SURVEY, "--sovle", "crowd")[2]
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize("json_too", [False, True])
-def test_an_interrupt_says_whether_anything_was_written(call, monkeypatch, tmp_path, json_too):
+def test_an_interrupt_says_whether_anything_was_written(
+    call, monkeypatch, tmp_path, json_too, wrapped
+):
+    """Also where Python wraps it in another error, as while a class is made."""
+
     def interrupt(*_, **more):
+        if wrapped:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
 
     command = ("plan", SURVEY, "-o", tmp_path / "p.json", "--no-side-by-side")

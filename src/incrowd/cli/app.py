@@ -150,7 +150,7 @@ def guarded(command: typer.Typer, name: str) -> None:
         sys.exit(1)
     except Exception as error:
         if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # while it loads
-            say(interrupted(wrote=False))
+            say(interrupted(bool(files)))
             sys.exit(INTERRUPTED)
         if os.environ.get("INCROWD_DEBUG"):
             raise

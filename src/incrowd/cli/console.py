@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,15 @@ def counting(path: Path) -> Iterator[Iterator[Collection]]:
         progress("counting reports", sum(map(row_groups, report_files(path)))) as advance,
     ):
         yield _advancing(stream_reports(path), advance)
+
+
+def all_parts(paths: Sequence[Path]) -> list[Collection]:
+    """The parts of all reports together, counted one file or folder after the other."""
+    collections: list[Collection] = []
+    for path in paths:
+        with counting(path) as parts:
+            collections += parts
+    return collections
 
 
 def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> Iterator[Collection]:

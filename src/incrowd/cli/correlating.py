@@ -9,7 +9,7 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question_is, questions_joined
-from incrowd.cli.console import counting, working
+from incrowd.cli.console import all_parts, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -28,7 +28,7 @@ from incrowd.survey.questions import TABLE_SEPARATOR
 Among = Annotated[
     str | None,
     typer.Option(
-        help="Questions, as a,b,c; by default all of yes/no and numbers.",
+        help="Questions, as a,b,c; by default all yes/no and number questions.",
         autocompletion=questions_joined(TABLE_SEPARATOR),
     ),
 ]
@@ -60,10 +60,7 @@ def correlate(
     """
     check_reports(*reports)
     made = certified(plan, merge)
-    received, parts = receipts_of(made, reports), []
-    for path in reports:
-        with counting(path) as some:
-            parts += list(some)
+    received, parts = receipts_of(made, reports), all_parts(reports)
     with working("correlating"), naming(*reports):
         found = incrowd.correlate(
             made,

@@ -298,7 +298,8 @@ def compare(
     ] = None,
     merge: MergeAnswers = None,
     positive: Annotated[
-        bool, typer.Option("--positive", help="The two shares are known to go together, if at all.")
+        bool,
+        typer.Option("--positive", help="State that the two shares are not negatively associated."),
     ] = False,
     margins: Margins = None,
     noise_only: NoiseOnly = False,

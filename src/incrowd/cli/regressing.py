@@ -11,7 +11,7 @@ import typer
 import incrowd
 from incrowd.cli import show, show_plans
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import counting, printed_as_json, say, working
+from incrowd.cli.console import all_parts, printed_as_json, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -144,7 +144,7 @@ def regress(
     else:
         asked |= {"accept_smaller_crowd": accept_smaller_crowd, "received": received}
         asked["margins"] = incrowd.load_margins(margins) if margins else None
-        loaded = _loaded(files)
+        loaded = all_parts(files)
         with working("fitting the model"), naming(*files):
             found = incrowd.regress(made, loaded, **asked)
     _give(found, output, json)
@@ -207,14 +207,6 @@ def _check_files(
     if bool(reports) == forecast:
         allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"
         raise UsageError.of("REPORTS", str(reports[0]) if reports else MISSING, allowed)
-
-
-def _loaded(paths: list[Path]) -> list[incrowd.Collection]:
-    found = []
-    for path in paths:
-        with counting(path) as parts:
-            found += list(parts)
-    return found
 
 
 def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
