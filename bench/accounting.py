@@ -6,13 +6,11 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from bench.measure import row
-from incrowd.accounting.calibration import smallest_noise
-from incrowd.accounting.certificates import certify
-from incrowd.accounting.pairs import outlier_candidates
-from incrowd.accounting.schema import FREE_BIT, Schema, Sent
-from incrowd.accounting.worst import worst_delta
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.survey import Domain
+from incrowd.accountant.certificates import certify, smallest_noise
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.pairs import outlier_candidates
+from incrowd.accountant.schema import FREE_BIT, Domain, Schema, Sent
+from incrowd.accountant.worst import worst_delta
 
 FORTY = [FREE_BIT] * 40
 TWELVE = [FREE_BIT] * 6 + [Domain(5, 1, 1)] * 3 + [Domain(8, 0, 3)] * 2 + [Domain(10, 1, 1)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import incrowd
 from bench.measure import row
 from incrowd.estimation.cells import CellCounts, CellsReading
-from incrowd.tally.tally import count
+from incrowd.reports.tally import count
 
 RUNS = 5
 PEOPLE = 1 << 20

@@ -11,9 +11,9 @@ from bench.load import Senders
 from bench.measure import Row, medians
 from incrowd.collection.collector.collections import PIECE_REPORTS
 from incrowd.collection.collector.opening import cores, opened
-from incrowd.collection.shuffler import setup
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.wire.sealed import info
+from incrowd.collection.mixer import setup
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.protocol.sealed import info
 from tests.oracles import postgresql
 
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 5

@@ -14,7 +14,7 @@ import pyarrow as pa
 import incrowd
 from bench.kernels import along_axes as tensordot_along_axes
 from bench.measure import Row, row
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import estimate_table
 from incrowd.kernels.axes import transform as along_axes

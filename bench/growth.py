@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 
 from bench.measure import Row, medians
 from bench.whole import estimated, wide_plan, written
-from incrowd.accounting.calibration import smallest_noise
-from incrowd.accounting.schema import FREE_BIT, Schema, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.certificates import smallest_noise
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, Schema, Sent
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
-from incrowd.sampling.flip import flip_mask
+from incrowd.sampling.flips import flip_mask
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 
 SIZES = (10**4, 10**5, 10**6, 10**7)
 WIDTHS = (8, 64, 512, 4096, 8192)

@@ -5,13 +5,12 @@ from functools import partial, reduce
 import numpy as np
 
 from bench.measure import row
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.kernels.axes import transform
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.kernels.lanes import decide_words
-from incrowd.sampling.digits import fraction_digits
-from incrowd.sampling.flip import flip_mask
+from incrowd.sampling.flips import flip_mask, fraction_digits
 from incrowd.sampling.keystream import Keystream
 
 RUNS = 9

@@ -3,8 +3,8 @@
 import incrowd
 from bench.accounting import TWELVE, same_noise
 from bench.measure import row
-from incrowd.accounting import seat
-from incrowd.accounting.schema import FREE_BIT, Schema
+from incrowd.accountant import seat
+from incrowd.accountant.schema import FREE_BIT, Schema
 
 EPSILON, DELTA = 1.0, 1e-6
 CERTIFICATES = {  # domains, crowd, epsilon, delta; what a certificate may take, in seconds

@@ -6,7 +6,7 @@ import shutil
 import incrowd
 from bench.measure import Row, medians
 from bench.whole import wide_plan, written
-from incrowd.tally.spark import count_files, started
+from incrowd.reports.spark import count_files, started
 
 CLUSTER = "local-cluster[2,1,1024]"
 SIZES = (10**6, 10**7, 10**8)

@@ -20,17 +20,16 @@ from bench.load import door
 from bench.measure import seconds
 from bench.whole import wide_plan
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.opening import cores
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import Places, load_private, new_key
+from incrowd.collection.mixer import app, releasing, setup
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.init import Terms, make_bundle
+from incrowd.collection.protocol.bundle import TIME, Bundle
+from incrowd.collection.protocol.release import Signed
+from incrowd.collection.protocol.sealed import HEADER, SUITE, seal
+from incrowd.collection.protocol.upload import NO_CODE, START, Upload
 from incrowd.collection.service import serve
-from incrowd.collection.shuffler import app, releasing, setup
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.shuffler.init import Terms, make_bundle
-from incrowd.collection.wire.bundle import TIME, Bundle
-from incrowd.collection.wire.release import Signed
-from incrowd.collection.wire.sealed import HEADER, SUITE, seal
-from incrowd.collection.wire.upload import NO_CODE, START, Upload
 from incrowd.sampling.keystream import Keystream
 
 SPAWN = multiprocessing.get_context("spawn")

@@ -10,7 +10,7 @@ import math
 from functools import cache
 from typing import NamedTuple
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp_copies as paper
 from reproduction.merged import Merged, simulate
 from reproduction.ratio_law import exceeding

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 
 Record = tuple[int, ...]  # bits; a report has the same form
 Collection = tuple[Record, ...]

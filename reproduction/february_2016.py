@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 
 MOST_STATES = 1 << 20

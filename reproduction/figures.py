@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as paper
 from reproduction.copies_noise import (
     DRAWS,

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy.stats import hypergeom
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction.conditions import check_limit
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.accounting.enumeration import enumerate_one
-from incrowd.accounting.one_bit import one_bit
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.enumeration import enumerate_one
+from incrowd.accountant.one_bit import one_bit
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import binomtest
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 
 Order = Literal["presence", "absence"]

@@ -9,12 +9,11 @@ import math
 
 import numpy as np
 
-from incrowd.accounting import outlier_ratios
-from incrowd.accounting.eta import pair_eta
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.numerics.convolution import circle_size, power
-from incrowd.numerics.lattice import Lattice, split
-from incrowd.numerics.law import Law
+from incrowd.accountant import outlier_ratios
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.numerics.lattice import Lattice, circle_size, power, split
+from incrowd.accountant.numerics.laws import Law
+from incrowd.accountant.pairs import pair_eta
 
 
 def exceeding(channel: BitFlip, N: int, L: int, ratio: float) -> float:

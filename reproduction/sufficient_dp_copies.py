@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction.conditions import smallest_noise
 from reproduction.sufficient_dp import Moments, fifth
 

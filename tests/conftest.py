@@ -18,7 +18,7 @@ import incrowd
 from incrowd.cli.app import main
 from incrowd.errors import IncrowdWarning
 from incrowd.estimation.results import Received
-from incrowd.planner.planner import make_plan
+from incrowd.planner.plan import make_plan
 from incrowd.plans import Plan
 from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger

@@ -92,14 +92,14 @@ def test_imports_go_downwards(file):
 
 
 def test_the_rule_rejects_upward_sideways_and_hidden_imports():
-    hidden = ast.parse("def f():\n    from incrowd.workflow.plan import plan\n")
+    hidden = ast.parse("def f():\n    from incrowd.planner.plan import plan\n")
     assert violations("incrowd.survey", imported_modules(hidden))
-    assert violations("incrowd.encoding.records", ["incrowd.tally.moments"])
-    assert violations("incrowd.numerics.lattice", ["incrowd.survey.Survey"])
-    assert violations("incrowd.planner.planner", ["incrowd.plan.Plan", "incrowd.estimate"])
+    assert violations("incrowd.encoding.records", ["incrowd.reports.moments"])
+    assert violations("incrowd.accountant.numerics.lattice", ["incrowd.survey.Survey"])
+    assert violations("incrowd.planner.plan", ["incrowd.plan.Plan", "incrowd.estimate"])
     assert violations("incrowd.cli.app", ["reproduction.command.app"])
-    assert not violations("incrowd.tally.moments", ["incrowd.reports.collection.Collection"])
-    assert not violations("reproduction.ratio_law", ["incrowd.numerics.lattice.Lattice"])
+    assert not violations("incrowd.reports.moments", ["incrowd.reports.collection.Collection"])
+    assert not violations("reproduction.ratio_law", ["incrowd.accountant.numerics.lattice.Lattice"])
 
 
 def test_no_cycles_between_modules():
@@ -186,8 +186,8 @@ NOT_YET_USED = {
 }
 ENTRY_POINT = {"incrowd.cli.main"}
 ORACLES = {  # what tests of other things need: exact small cases, a release as a whole
-    "incrowd.accounting.enumeration.enumerate_one",
-    "incrowd.collection.wire.release.parse_release",
+    "incrowd.accountant.enumeration.enumerate_one",
+    "incrowd.collection.protocol.release.parse_release",
 }
 CALLED_BY_FRAMEWORKS = {"command", "callback", "register", "validator", "serializer"}
 

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as one_report
 from reproduction.enumerated import (
     Collection,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import february_2016 as february
 from reproduction.enumerated import Record, count_law
 from reproduction.row import Row, always, equal

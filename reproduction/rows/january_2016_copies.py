@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import january_2016 as january
 from reproduction.enumerated import Collection, count_law, homogeneous, mean, outlier, variance
 from reproduction.february_2016 import law

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import january_2016 as january
 from reproduction.february_2016 import law
 from reproduction.row import AGREES, Row, by, wrong

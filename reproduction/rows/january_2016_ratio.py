@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from incrowd.accounting.one_bit import one_bit, one_bit_at
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.one_bit import one_bit, one_bit_at
 from reproduction import january_2016 as january
 from reproduction.conditions import smallest_noise
 from reproduction.enumerated import Collection, count_law, homogeneous, outlier, variance

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import binom
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import january_2016 as january
 from reproduction.row import AGREES, Row, by, wrong
 from reproduction.rows.january_2016_ratio import LIMIT, N, row

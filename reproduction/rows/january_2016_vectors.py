@@ -10,10 +10,9 @@ from itertools import combinations, product
 import numpy as np
 from scipy.optimize import brentq
 
-from incrowd.accounting.eta import pair_eta
-from incrowd.accounting.pairs import papers_pair
-from incrowd.accounting.schema import FREE_BIT, Schema
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.pairs import pair_eta, papers_pair
+from incrowd.accountant.schema import FREE_BIT, Schema
 from reproduction import january_2016 as january
 from reproduction.enumerated import (
     Collection,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from incrowd.accounting import outlier_ratios
-from incrowd.accounting.eta import pair_eta
-from incrowd.accounting.one_bit import one_bit
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant import outlier_ratios
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.one_bit import one_bit
+from incrowd.accountant.pairs import pair_eta
 from reproduction.enumerated import Record, all_records, outcomes
 from reproduction.february_2016 import privacy_ratio
 from reproduction.maximality import two_bits

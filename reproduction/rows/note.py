@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.simmons import Simmons
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.simmons import Simmons
 from reproduction.enumerated import Record, all_records, chance, outcomes
 from reproduction.row import Row, always, by, equal, wrong
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp_copies as paper
 from reproduction.enumerated import Collection, Record, mean, outlier, variance
 from reproduction.row import MISPRINT, Row, always, by, equal, wrong

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction.enumerated import (
     Collection,
     Record,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as paper
 from reproduction.ratio_law import exceeding
 from reproduction.row import AGREES, MISPRINT, Row, by, wrong

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from incrowd.accounting import outlier_ratios
-from incrowd.accounting.eta import pair_eta
-from incrowd.accounting.worst import delta
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant import outlier_ratios
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.pairs import pair_eta
+from incrowd.accountant.worst import delta
 from reproduction import sufficient_dp as paper
 from reproduction.enumerated import Record, all_records, chance
 from reproduction.row import Row, by, equal, wrong

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as paper
 from reproduction.enumerated import Record, homogeneous, mean, outlier, variance
 from reproduction.row import MISPRINT, Checked, Row, always, by, equal

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as paper
 from reproduction.enumerated import Collection, mean, outlier, variance
 from reproduction.january_2016 import deviation_of_estimate

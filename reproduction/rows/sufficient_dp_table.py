@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scipy.stats import norm
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp as paper
 from reproduction.ratio_law import exceeding
 from reproduction.row import AGREES, Row, by, wrong

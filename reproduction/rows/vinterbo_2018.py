@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import binom
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import vinterbo_2018 as paper
 from reproduction.enumerated import all_records, chance
 from reproduction.row import MISPRINT, Row, always, by, equal, wrong

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.kernels.axes import transform as along_axes
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses

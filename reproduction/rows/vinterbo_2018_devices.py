@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
-from incrowd.channels.warner import Warner
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.rappor import Rappor
+from incrowd.accountant.channels.warner import Warner
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import MISPRINT, Row, always, by, equal

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import product
 
-from incrowd.channels.warner import Warner
+from incrowd.accountant.channels.warner import Warner
 from reproduction import vinterbo_2018 as paper
 from reproduction import vinterbo_2018_losses as losses
 from reproduction.row import AGREES, Row, by, wrong

@@ -21,7 +21,7 @@ import incrowd
 from incrowd.cli.app import main
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.folder import save_reports
-from incrowd.tally.files import save_tally
+from incrowd.reports.tally_files import save_tally
 from tests.conftest import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,9 +9,8 @@ from typer.testing import CliRunner
 
 from incrowd.cli.checking import card as command
 from incrowd.errors import PlanError, UsageError
-from incrowd.presentation.card import html, markdown
+from incrowd.presentation.card import certified_card, html, markdown
 from incrowd.presentation.write import write_card
-from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 
 
@@ -32,7 +31,7 @@ class TestCommand:
     def test_markdown_on_standard_output(self, plan_file):
         done = run(plan_file)
         assert done.exit_code == 0
-        assert done.stdout == markdown(card(second_round(), "my plan.json"))
+        assert done.stdout == markdown(certified_card(second_round(), "my plan.json"))
         assert "    incrowd verify 'my plan.json'\n" in done.stdout
 
     @pytest.mark.parametrize(("ending", "text"), [("html", html), ("md", markdown), ("HTML", html)])
@@ -40,7 +39,9 @@ class TestCommand:
         out = plan_file.with_name(f"card.{ending}")
         done = run(plan_file, "-o", out)
         assert done.exit_code == 0 and done.stdout == ""
-        assert out.read_text(encoding="utf-8") == text(card(second_round(), plan_file.name))
+        assert out.read_text(encoding="utf-8") == text(
+            certified_card(second_round(), plan_file.name)
+        )
 
     def test_json_has_the_facts_of_the_plan(self, plan_file):
         facts = json.loads(run(plan_file, "--json").stdout)
@@ -69,4 +70,7 @@ class TestCommand:
 
     def test_a_folder_that_is_not_there(self, plan_file):
         with pytest.raises(UsageError, match="cannot be written"):
-            write_card(card(second_round(), plan_file.name), plan_file.parent / "none" / "card.md")
+            write_card(
+                certified_card(second_round(), plan_file.name),
+                plan_file.parent / "none" / "card.md",
+            )

@@ -7,11 +7,11 @@ import pyarrow.csv
 import pytest
 
 import incrowd
-from incrowd.accounting.analyses import ANALYSES
+from incrowd.accountant.analyses import ANALYSES
 from incrowd.errors import PlanFileError
 from incrowd.plans.digests import digest_of
-from incrowd.tally.files import save_tally
-from incrowd.workflow.randomize import randomize_files
+from incrowd.reports.tally_files import save_tally
+from incrowd.sampling.randomize import randomize_files
 from tests.conftest import ANSWERS, PLAIN, planned, reports_of, run
 
 PLANNABLE = ", ".join(name for name, one in ANALYSES.items() if one.scalable)

@@ -9,11 +9,11 @@ import pytest
 
 import incrowd
 from incrowd.cli.app import guarded
+from incrowd.cli.console import OPTIONS, as_typed
 from incrowd.cli.later import COMMANDS, Later
-from incrowd.cli.names import OPTIONS, as_typed
 from incrowd.errors import Problem, UsageError
 from incrowd.plans.ledger import Ledger
-from incrowd.tally.files import save_tally
+from incrowd.reports.tally_files import save_tally
 from tests.cli.conftest import said
 
 SOURCE = Path(incrowd.__file__).parent

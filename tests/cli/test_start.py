@@ -42,7 +42,7 @@ def test_a_command_that_runs_is_seen_to_load():
 
 NO_PART_OF_A_PLAN = """
     scipy.special scipy.optimize scipy.sparse scipy.fft scipy.linalg pyarrow cryptography jinja2
-    incrowd.tally.tally incrowd.reports.collection incrowd.workflow.regress
+    incrowd.reports.tally incrowd.reports.collection incrowd.estimation.regression.regress
 """
 PLAN = """
 import sys
@@ -62,7 +62,9 @@ def test_a_plan_loads_nothing_that_reads_reports_and_no_part_of_scipy():
     shown, plan, other = lines.split("loaded:")
     assert "other ways to send it" in shown
     assert not plan.split()
-    assert {"pyarrow", "incrowd.tally.tally", "incrowd.workflow.regress"} <= set(other.split())
+    assert {"pyarrow", "incrowd.reports.tally", "incrowd.estimation.regression.regress"} <= set(
+        other.split()
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.randomize import randomize_message, rounded
 from tests.clients.conftest import Javascript
 from tests.oracles import wire
 from tests.oracles.cell_vectors import CELLS, CELLS_PLAN

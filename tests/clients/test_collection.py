@@ -10,17 +10,16 @@ from scipy import stats
 
 import incrowd
 from incrowd.collection import rehearsal
-from incrowd.collection.collector.keys import load_private
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import Places, load_private
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.sealed import unseal
-from incrowd.collection.wire.upload import code_field, parse_upload
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.sealed import unseal
+from incrowd.collection.protocol.upload import code_field, parse_upload
+from incrowd.encoding.records import People
+from incrowd.reports.tally import count
 from incrowd.survey import Survey
-from incrowd.tally.tally import count
 from tests.clients.conftest import Javascript
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.collection.wire.sealed import unseal
-from incrowd.collection.wire.upload import parse_upload, upload_length
+from incrowd.collection.protocol.sealed import unseal
+from incrowd.collection.protocol.upload import parse_upload, upload_length
 from incrowd.plans.slots import slots
 from tests.oracles import make_vectors
 

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.errors import PrivacyError
 from incrowd.plans import Cells
-from incrowd.sampling.memory import remembering
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.permanent import remembering
+from incrowd.sampling.randomize import randomize_message, rounded
 from tests.oracles import device_vectors, permanent_vectors
 from tests.oracles.flips import rates_fit
 from tests.oracles.make_vectors import PLAN

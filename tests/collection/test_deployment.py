@@ -14,10 +14,10 @@ from incrowd.cli.later import Later
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import config as collector
 from incrowd.collection.collector.dashboard import PATH
-from incrowd.collection.shuffler import app as mixing
-from incrowd.collection.shuffler import checks
-from incrowd.collection.shuffler import config as shuffler
-from incrowd.collection.shuffler.init import Terms
+from incrowd.collection.mixer import app as mixing
+from incrowd.collection.mixer import config as shuffler
+from incrowd.collection.mixer import setup
+from incrowd.collection.mixer.init import Terms
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -235,7 +235,7 @@ def postgres_settings():
 
 def test_what_check_asks_of_postgresql_is_in_its_settings():
     given = postgres_settings()
-    for name, allowed in checks.QUIET.items():
+    for name, allowed in setup.QUIET.items():
         assert given[name] in allowed, name
 
 

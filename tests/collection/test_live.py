@@ -14,8 +14,8 @@ import pytest
 import incrowd
 from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.wire.release import Signed
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.release import Signed
+from incrowd.encoding.records import People
 from tests.conftest import cells_survey, run
 
 PEOPLE = 120

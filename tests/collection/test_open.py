@@ -15,10 +15,10 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from incrowd.cli import guest
+from incrowd.cli import live
 from incrowd.collection.device.device import Device
+from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.visiting import Visit, page_application
-from incrowd.collection.wire.addresses import Link
 
 PEOPLE = 60
 ANSWERS = {
@@ -129,7 +129,7 @@ class TestWaiting:
     @pytest.fixture
     def waiting(self, monkeypatch):
         """Waits for what comes over a pipe; tells the browser nothing."""
-        monkeypatch.setattr(guest, "browse", lambda *_: None)
+        monkeypatch.setattr(live, "browse", lambda *_: None)
         read, write = os.pipe()
         with os.fdopen(read) as input, os.fdopen(write, "wb", 0) as output:
             monkeypatch.setattr(sys, "stdin", input)
@@ -138,7 +138,7 @@ class TestWaiting:
                 output.write(written)
                 if closed:
                     output.close()
-                return guest.AtBrowser(seconds)
+                return live.AtBrowser(seconds)
 
             yield made
 
@@ -162,14 +162,14 @@ class TestWaiting:
     def test_it_is_said_when_people_are_counted_again(self, waiting, monkeypatch):
         """The dashboard of a demonstration stood still, and nobody knew for how long."""
         lines = []
-        monkeypatch.setattr(guest, "say", lines.append)
+        monkeypatch.setattr(live, "say", lines.append)
         waiting(b"\n").arrive(self.visit(lambda: False))
         following = datetime.now(UTC) + timedelta(hours=1)
         assert any(f"once an hour, next at {following:%H}:00 UTC" in line for line in lines)
 
     def test_without_standard_input(self, monkeypatch):
         monkeypatch.setattr(sys, "stdin", None)
-        at = guest.AtBrowser(0.1)
+        at = live.AtBrowser(0.1)
         at.leave()
         assert at.enter.never
 
@@ -177,20 +177,20 @@ class TestWaiting:
 class TestBrowsing:
     def opened(self, monkeypatch, found):
         before = set(threading.enumerate())
-        monkeypatch.setattr(guest.webbrowser, "get", found)
-        guest.browse("http://127.0.0.1:1/#x")
+        monkeypatch.setattr(live.webbrowser, "get", found)
+        live.browse("http://127.0.0.1:1/#x")
         for thread in set(threading.enumerate()) - before:
             thread.join(5)
 
     def test_where_there_is_none_nothing_fails(self, monkeypatch):
         def none():
-            raise guest.webbrowser.Error("could not locate runnable browser")
+            raise live.webbrowser.Error("could not locate runnable browser")
 
         self.opened(monkeypatch, none)
 
     def test_one_in_the_terminal_is_left_alone_unless_it_is_wanted(self, monkeypatch, tmp_path):
         file = tmp_path / "opened"
-        found = guest.webbrowser.GenericBrowser(["sh", "-c", f"echo %s > {file}"])
+        found = live.webbrowser.GenericBrowser(["sh", "-c", f"echo %s > {file}"])
         monkeypatch.delenv("BROWSER", raising=False)
         self.opened(monkeypatch, lambda: found)
         assert not file.exists()

@@ -11,8 +11,8 @@ from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import promised, terms
-from incrowd.collection.shuffler.init import make_bundle
-from incrowd.encoding.people import People
+from incrowd.collection.mixer.init import make_bundle
+from incrowd.encoding.records import People
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.reports.collection import write_reports
 from tests.oracles.terms import stated

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from incrowd.collection.shuffler import setup
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.store.errors import StoreError
-from incrowd.collection.wire.upload import Upload, new_code, upload_length
+from incrowd.collection.mixer import setup
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.store.keys import StoreError
+from incrowd.collection.protocol.upload import Upload, new_code, upload_length
 from tests.collection.conftest import (
     DEPLOY,
     MARK,

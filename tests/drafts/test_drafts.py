@@ -11,10 +11,9 @@ import pyreadstat
 import pytest
 
 import incrowd
-from incrowd.encoding.people import People
-from incrowd.presentation.card import markdown
+from incrowd.encoding.records import People
+from incrowd.presentation.card import certified_card, markdown
 from incrowd.survey.codes import KEYS
-from incrowd.workflow.card import card
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rand_hie.csv"
 ROWS = 400
@@ -313,7 +312,7 @@ def test_a_wording_and_labels_of_spss_are_what_the_card_shows(tmp_path):
     assert (smokes.text, smokes.labels) == ("Rauchen Sie?", {"yes": "Ja", "no": "Nein"})
     assert (sleep.text, sleep.labels) == (None, None)
     privacy = survey.privacy.model_copy(update={"analysis": "local", "epsilon": 8.0})
-    shown = markdown(card(incrowd.plan(survey.model_copy(update={"privacy": privacy}))))
+    shown = markdown(certified_card(incrowd.plan(survey.model_copy(update={"privacy": privacy}))))
     (row,) = (line for line in shown.splitlines() if line.startswith("| smokes | Rauchen"))
     assert row == "| smokes | Rauchen Sie? | Nein or Ja |"
 

@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import incrowd
-from incrowd.drafts.edges import edges
+from incrowd.drafts.columns import edges
 from incrowd.drafts.missing import no_answers, spikes
-from incrowd.encoding.people import People
-from incrowd.encoding.records import NO_ANSWERS
+from incrowd.encoding.records import NO_ANSWERS, People
 
 ROWS = 800
 GENERATOR = np.random.default_rng(23)

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import incrowd
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 
 
 def survey_of(draft):

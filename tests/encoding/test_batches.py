@@ -5,8 +5,7 @@ import gzip
 import pyarrow as pa
 import pytest
 
-from incrowd.encoding.answers import load_answers
-from incrowd.encoding.batches import load_batches
+from incrowd.encoding.answers import load_answers, load_batches
 from incrowd.errors import AnswersError
 from tests.conftest import people
 

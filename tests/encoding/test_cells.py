@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from incrowd.encoding.people import People
-from incrowd.encoding.records import set_cells
+from incrowd.encoding.records import People, set_cells
 from incrowd.survey import Survey
 from incrowd.survey.crossings import crossing, parities_record
 

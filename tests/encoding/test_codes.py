@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from tests.conftest import GOOD
 
 TOML = """

@@ -17,9 +17,9 @@ import pyreadstat
 import pytest
 
 import incrowd
-from incrowd.encoding.batches import load_batches
+from incrowd.encoding.answers import load_batches
 from incrowd.encoding.formats.csv import SEPARATORS
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from tests.conftest import GOOD
 
 ROWS = 60

@@ -15,7 +15,7 @@ import incrowd
 from incrowd.encoding.answers import load_answers, texts
 from incrowd.errors import AnswersError, ReportsError
 from incrowd.reports.collection import load_collection, parts
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 
 PROMISE = {"crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
 YESNO = {"id": "a", "type": "yesno"}
@@ -82,7 +82,7 @@ def test_a_device_repeats_itself_whatever_else_the_file_holds(kept, tmp_path, na
 def permanent(plan, table, key):
     """The permanent response of each row."""
     from incrowd.encoding.answers import texts
-    from incrowd.sampling.memory import remembered, remembering
+    from incrowd.sampling.permanent import remembered, remembering
 
     memory = remembering(plan, table.num_rows, texts(table, "id").to_pylist(), key)
     records = np.ones((table.num_rows, 1), np.uint8)
@@ -198,7 +198,7 @@ def test_a_file_that_unpacks_to_much_takes_bounded_memory(tmp_path_factory, name
 MEASURED = """
 import re, sys
 import incrowd
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 from pyarrow.parquet import read_table
 def most():
     return int(re.search("VmHWM:\\\\s*([0-9]+)", open("/proc/self/status").read())[1])

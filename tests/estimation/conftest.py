@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
 from incrowd.estimation.covariance import (
     combined_joint,
@@ -15,8 +15,7 @@ from incrowd.estimation.covariance import (
     histogram_decoder,
     question_pair_decoder,
 )
-from incrowd.estimation.decoders import question_decoder
-from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import Sent

@@ -14,21 +14,19 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.encoding.amounts import between
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.estimation.amounts import amounts, evidence, mean, of_a_sample, quantile, total
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.amounts import expected
-from incrowd.planner.sources import readings
-from incrowd.sampling.amounts import rounded_up
+from incrowd.estimation.estimate import count
+from incrowd.estimation.sources import readings
+from incrowd.planner.forecast import expected
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.randomize import header, randomize_message, rounded, rounded_up
+from incrowd.simulation import true_moments, truth
 from incrowd.survey import Amount, Number
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.estimate import count
-from incrowd.workflow.randomize import header, randomize_message
-from incrowd.workflow.truth import true_moments, truth
 
 FLIP, KEPT = BitFlip.at_least(0.2), KAry.from_epsilon(1.5, 4)
 EDGES = (0.0, 4.0, 10.0, 40.0)

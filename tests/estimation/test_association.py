@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2
 
-from incrowd.estimation.association import cramers_v, independence_test, standardized
+from incrowd.estimation.association import Length, cramers_v, independence_test, standardized
 from incrowd.estimation.covariance import estimate_joint, pair_decoder
-from incrowd.estimation.patterns import inverse_matrix
-from incrowd.estimation.spheres import Length
-from incrowd.tally.moments import pair_moments
+from incrowd.estimation.decoders import inverse_matrix
+from incrowd.reports.moments import pair_moments
 from tests.conftest import pack
 from tests.estimation.conftest import (
     FLIP,

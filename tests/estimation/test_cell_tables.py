@@ -8,10 +8,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.amounts import evidence, evidence_of, mean
-from incrowd.estimation.bootstrap import bootstrap_bias_of_cells
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
@@ -22,6 +21,7 @@ from incrowd.estimation.cells import (
     planned_weight,
 )
 from incrowd.estimation.comparisons import odds_ratio
+from incrowd.estimation.postprocess import bootstrap_bias_of_cells
 from incrowd.estimation.postprocessing import constrained_least_squares, project_to_simplex
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.survey import Amount, Choice, Multi, YesNo

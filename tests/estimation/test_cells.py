@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.survey import Multi
 from tests.estimation.conftest import table_of_cells
 

@@ -14,13 +14,12 @@ import pytest
 from scipy.stats import ncx2, norm
 from scipy.stats import t as student
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.association import cramers_v, standardized
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.association import Length, cramers_v, standardized
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.delta_method import pick, product
 from incrowd.estimation.quotients import Quotient
-from incrowd.estimation.spheres import Length
-from incrowd.estimation.word_shares import WordEstimates
+from incrowd.estimation.words import WordEstimates
 from incrowd.presentation.shown import chosen_level, present_rows, word_rows
 from incrowd.survey import Choice, Multi, YesNo
 from tests.estimation.conftest import Setting, table_of_cells

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading, cells_joint
 from incrowd.estimation.correlations import Correlations, correlation, no_correlation
 from incrowd.plans import Cells

@@ -7,11 +7,10 @@ import pytest
 
 from incrowd.errors import TableError
 from incrowd.estimation.covariance import estimate_joint, histogram_decoder, pair_decoder
-from incrowd.estimation.decoders import decoder, question_decoder
-from incrowd.estimation.patterns import inverse_matrix
+from incrowd.estimation.decoders import decoder, inverse_matrix, question_decoder
 from incrowd.estimation.tables import estimate_table
+from incrowd.reports.moments import histogram, moments, pair_moments
 from incrowd.survey import YesNo
-from incrowd.tally.moments import histogram, moments, pair_moments
 from tests.conftest import pack
 from tests.estimation.conftest import FLIP, MIXED, SEX, SMOKES, records
 from tests.oracles.axes import patterns

@@ -15,10 +15,10 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
-from incrowd.channels.rappor import Rappor
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor
 from incrowd.errors import IncrowdError
 from incrowd.estimation.comparisons import difference, odds_ratio
 from incrowd.estimation.decoders import decoder, question_decoder

@@ -11,7 +11,7 @@ from incrowd.estimation.association import independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import estimate_joint, pair_decoder
 from incrowd.estimation.delta_method import pick
-from incrowd.tally.moments import pair_moments
+from incrowd.reports.moments import pair_moments
 from tests.conftest import pack
 from tests.estimation.conftest import (
     MIXED,

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from incrowd.channels.warner import Warner
-from incrowd.estimation.efficiency import effective_sample
+from incrowd.accountant.channels.warner import Warner
+from incrowd.planner.forecast import effective_sample
 
 
 def squared_error(matrix, shares, reports):

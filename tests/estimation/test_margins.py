@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import root
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.across import OpenAxis, across_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
-from incrowd.estimation.margins import Layout, Margin, additive, linear, raked, weighted
+from incrowd.estimation.weighting.margins import Layout, Margin, additive, linear, raked, weighted
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.margins import Layout, Margin, additive, linear, raked, weighted
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.weighting.margins import Layout, Margin, additive, linear, raked, weighted
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, numeric_gradient
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
-from incrowd.channels.rappor import Rappor
-from incrowd.channels.simmons import Simmons
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor
+from incrowd.accountant.channels.simmons import Simmons
 from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import along_axes
 from incrowd.survey import Choice, Multi, YesNo

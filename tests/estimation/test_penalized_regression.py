@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.fitting import fit_tables, refusal_risk

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
-from incrowd.estimation.bootstrap import bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import estimate_joint, pair_decoder
-from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.decoders import channel_matrix, inverse_matrix
+from incrowd.estimation.postprocess import bootstrap_bias
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
 from incrowd.estimation.tables import along_axes
+from incrowd.reports.moments import histogram, pair_moments
 from incrowd.survey import Choice, Multi, YesNo
-from incrowd.tally.moments import histogram, pair_moments
 
 FLIP = BitFlip.at_least(0.2)
 NOISY = BitFlip.at_least(0.3)

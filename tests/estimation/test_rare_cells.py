@@ -12,9 +12,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm, poisson
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation import simultaneous
 from incrowd.estimation.across import OpenAxis, across, across_joint
 from incrowd.estimation.answered import of_those_who_answered, without_margins
@@ -22,10 +22,10 @@ from incrowd.estimation.association import independence_test
 from incrowd.estimation.comparisons import DIFFERENCE, ODDS, difference, odds_ratio
 from incrowd.estimation.covariance import combined_joint
 from incrowd.estimation.decoders import least_noise, question_decoder
-from incrowd.estimation.margins import Layout, Margin, linear, weighted
 from incrowd.estimation.profiles import Profile, distance_to
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import combined, reach
+from incrowd.estimation.weighting.margins import Layout, Margin, linear, weighted
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import axis_of

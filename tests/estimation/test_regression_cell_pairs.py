@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading
 from incrowd.estimation.regression.cell_pairs import CellPairs, cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import Table

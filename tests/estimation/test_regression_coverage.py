@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation.regression.fitting import fit, fit_tables
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import pairs_of_stratum

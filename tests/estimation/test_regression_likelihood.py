@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation.covariance import estimate_joint
 from incrowd.estimation.postprocessing import maximise_likelihood
 from incrowd.estimation.regression.fitting import fit_tables

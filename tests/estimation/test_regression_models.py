@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.errors import UsageError
 from incrowd.estimation.covariance import estimate_joint
 from incrowd.estimation.regression.expected import expected_axis

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation.regression.fitting import fit, fit_tables
 from incrowd.estimation.regression.levels import level_rows
 from incrowd.estimation.regression.model import Model

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import along_axes, estimate_table
+from incrowd.reports.moments import moments
 from incrowd.survey import Choice, Multi, YesNo
-from incrowd.tally.moments import moments
 
 FLIP = BitFlip.at_least(0.2)
 
@@ -43,7 +43,7 @@ def test_moments_count_the_reports_that_meet_all_conditions(data):
 
 
 def test_both_ways_of_counting_agree():
-    from incrowd.tally import moments as module
+    from incrowd.reports import moments as module
 
     bits = np.random.default_rng(1).integers(0, 2, (999, 9)).astype(np.uint8)
     for widths in ([4, 5], [2, 3, 4], [9], [1] * 9):

@@ -23,14 +23,12 @@ from incrowd.cli.app import app
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation import readings
 from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.regress import formula_of, weighted_fit
 from incrowd.estimation.two_way import two_way
-from incrowd.planner.margins import known_margins
-from incrowd.planner.weighting import Change, derived
+from incrowd.estimation.weighting.known_margins import known_margins
+from incrowd.estimation.weighting.weighting import Change, derived
 from incrowd.presentation.regressions import notes
-from incrowd.tally.subtables import with_tables
-from incrowd.tally.tally import MessageTally, Tally
-from incrowd.workflow.formulas import formula_of
-from incrowd.workflow.weighted_regression import weighted_fit
+from incrowd.reports.tally import MessageTally, Tally, with_tables
 from tests.estimation.conftest import Setting, covered, nominal, numeric_gradient, with_pairs
 
 TOWNS = ("north", "south")

@@ -7,9 +7,9 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import binom, norm
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.word_shares import FAMILY_ERROR, estimate_words
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.words import FAMILY_ERROR, estimate_words
 from tests.oracles.word_collections import KNOWN, NAMES, dense_regression, simulate, zipf
 
 ALARM = 1e-4

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.estimation.placements import tail_of_placements
-from incrowd.estimation.word_shares import FAMILY_ERROR, estimate_words
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.words import FAMILY_ERROR, estimate_words, tail_of_placements
 from tests.oracles.word_collections import FLIP, NAMES, one_collection
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from incrowd.channels.bit import Bit
+from incrowd.accountant.channels.bit import Bit
 from incrowd.encoding.bloom import candidate_places, normalize, places
 from incrowd.errors import TableError
-from incrowd.estimation.word_shares import estimate_words
+from incrowd.estimation.words import estimate_words
 from tests.oracles.word_collections import (
     FLIP,
     NAMES,

@@ -41,7 +41,7 @@ def long_row(folder):
 
 def in_passes(folder):
     """A file so long that it is read in batches, with a mistake near the end."""
-    from incrowd.workflow.randomize import randomize_files
+    from incrowd.sampling.randomize import randomize_files
 
     path = file(folder, "answers.csv", "a\n" + "yes\n" * 300_000 + "maybe\n")
     return randomize_files(incrowd.plan(survey()), path, folder / "out.parquet")

@@ -3,18 +3,17 @@
 from unittest import mock
 
 import incrowd
-from incrowd.accounting.analyses import plannable
-from incrowd.accounting.calibration import smallest_noise_for_eta
-from incrowd.accounting.one_bit import one_bit_at
-from incrowd.accounting.seat import _nearest_joined
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
-from incrowd.channels.rappor import Rappor
-from incrowd.channels.two_stage import TwoStage
-from incrowd.channels.warner import Warner
-from incrowd.plans.fixed_channels import fixed_channel
-from incrowd.survey import Domain
+from incrowd.accountant.analyses import plannable
+from incrowd.accountant.certificates import smallest_noise_for_eta
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor, TwoStage
+from incrowd.accountant.channels.warner import Warner
+from incrowd.accountant.one_bit import one_bit_at
+from incrowd.accountant.schema import Domain
+from incrowd.accountant.seat import _nearest_joined
+from incrowd.plans.message import fixed_channel
 from tests.messages.shared import options, survey
 
 FREE = Domain(1, 0, 1)
@@ -47,7 +46,7 @@ def fixed(flip):
 
 
 def many_relations(_):
-    with mock.patch("incrowd.accounting.pairs.MOST_CANDIDATES", 3):
+    with mock.patch("incrowd.accountant.pairs.MOST_CANDIDATES", 3):
         incrowd.certify("outlier", sent(FREE, CHOICE), 10, 1.0)
 
 

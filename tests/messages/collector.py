@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from incrowd.cli.open import _read
 from incrowd.collection.claims import release_of
-from incrowd.collection.clock import system
-from incrowd.collection.collector import app, collections, keeper, keys, on_spark, receipt
+from incrowd.collection.collector import app, collections, keeper, on_spark, places, receipt
 from incrowd.collection.collector.config import Settings, load_settings
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.opening import opened
@@ -17,7 +16,8 @@ from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.durable import lasting
-from incrowd.collection.wire.release import Signed, sign
+from incrowd.collection.machine import system
+from incrowd.collection.protocol.release import Signed, sign
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import file, made, reports_file
 from tests.messages.wire import BODY, HEADER, RELEASES
@@ -103,7 +103,7 @@ def no_text(folder):
 
 def key_twice(folder):
     for _ in range(2):
-        keys.new_key(Places(folder))
+        places.new_key(Places(folder))
 
 
 def another_bundle(folder):
@@ -157,9 +157,9 @@ def setting(folder):
 CASES = {
     "a token that is guessed": token,
     "key: twice": key_twice,
-    "key: none": lambda folder: keys.load_private(folder / "none", INVITED),
-    "key: short": lambda folder: keys.load_private(file(folder, "k", b"abc"), INVITED),
-    "key: of another": lambda folder: keys.load_private(file(folder, "k", bytes(32)), INVITED),
+    "key: none": lambda folder: places.load_private(folder / "none", INVITED),
+    "key: short": lambda folder: places.load_private(file(folder, "k", b"abc"), INVITED),
+    "key: of another": lambda folder: places.load_private(file(folder, "k", bytes(32)), INVITED),
     "bundle: none": lambda folder: keep_bundle(Places(folder), None),
     "bundle: another": another_bundle,
     "folder: in use": two_at_once,

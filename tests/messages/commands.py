@@ -5,7 +5,7 @@ from unittest import mock
 
 import typer
 
-from incrowd.cli.failing import usage_problem
+from incrowd.cli.console import usage_problem
 from incrowd.errors import UsageError
 from tests.messages import device, files, regressions
 from tests.messages.shared import (

@@ -8,9 +8,9 @@ import httpx
 from incrowd.collection import rehearsal
 from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, stratum_number
-from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised
+from incrowd.collection.device.sending import fetch
 from incrowd.collection.page.files import Asked, page_files, shipped
 from tests.messages.shared import answers_file, command, file
 from tests.messages.workflow import less_noise

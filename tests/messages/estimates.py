@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
-from incrowd.estimation.bootstrap import bootstrap_bias
 from incrowd.estimation.consistency import make_consistent
 from incrowd.estimation.covariance import estimate_joint, question_pair_decoder
+from incrowd.estimation.decoders import channel_matrix, inverse_matrix
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.interactions import Source, combined
-from incrowd.estimation.patterns import channel_matrix, inverse_matrix
+from incrowd.estimation.postprocess import bootstrap_bias
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
-from incrowd.estimation.word_shares import estimate_words
+from incrowd.estimation.words import estimate_words
 from tests.messages.shared import YESNO, estimated, options, survey
 
 FLIP = BitFlip.at_least(0.25)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from incrowd.cli.names import as_typed
+from incrowd.cli.console import as_typed
 from incrowd.errors import IncrowdError, InWords, Problem
 
 # What would work is said by one of these.

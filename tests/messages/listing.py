@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from incrowd.cli.names import as_typed
+from incrowd.cli.console import as_typed
 from tests.messages import (
     answers,
     channels,

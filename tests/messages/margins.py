@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.estimation.margins import Margin, raked
+from incrowd.estimation.weighting.margins import Margin, raked
 from tests.messages.shared import YESNO, file, made, options, reports, survey
 from tests.messages.strata import DRINKS, FACULTY
 

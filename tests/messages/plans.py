@@ -4,10 +4,9 @@ import json
 from unittest import mock
 
 import incrowd
-from incrowd.planner.planner import make_plan
-from incrowd.planner.solving import Wish, solve
-from incrowd.planner.sources import check_tables
-from incrowd.planner.spending import check_left
+from incrowd.estimation.sources import check_tables
+from incrowd.planner.plan import Wish, make_plan, solved
+from incrowd.planner.rounds import check_left
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected
@@ -69,8 +68,8 @@ def other_survey(_):
 
 def never(_):
     """An error that no correction reaches."""
-    with mock.patch("incrowd.planner.solving._in_the_limit", lambda *_: 1000.0):
-        solve(survey(), "crowd", Wish("error", 0.01), lambda _: 0.5)
+    with mock.patch("incrowd.planner.plan._in_the_limit", lambda *_: 1000.0):
+        solved(survey(), "crowd", Wish("error", 0.01), lambda _: 0.5)
 
 
 def asked_by(**question):

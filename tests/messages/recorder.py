@@ -11,7 +11,7 @@ from unittest import mock
 
 import incrowd
 from incrowd import errors
-from incrowd.cli.names import as_typed
+from incrowd.cli.console import as_typed
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}

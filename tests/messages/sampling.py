@@ -7,18 +7,17 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.kernels.axes import transform
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.kernels.gaps import join_digits, set_bits
-from incrowd.sampling.flip import flip, flip_mask
-from incrowd.sampling.gaps import gaps
+from incrowd.sampling.flips import flip, flip_mask, gaps
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import permanent_bits
-from incrowd.sampling.responses import respond_with_bits, respond_with_options
+from incrowd.sampling.records import respond_with_bits, respond_with_options
 from tests.messages.shared import file, made, people, survey
 
 BYTES = np.zeros((2, 1), np.uint8)

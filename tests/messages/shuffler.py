@@ -5,17 +5,15 @@ from unittest import mock
 
 from sqlalchemy.exc import OperationalError
 
+from incrowd.collection.mixer import setup
+from incrowd.collection.mixer.config import Settings, load_settings
+from incrowd.collection.mixer.init import Terms, make_bundle, new_invitations
+from incrowd.collection.mixer.keeper import Keeper
+from incrowd.collection.mixer.store.keys import Secrets, load_secret, told
+from incrowd.collection.mixer.store.store import Store
+from incrowd.collection.mixer.store.tables import opened
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.service import listening
-from incrowd.collection.shuffler import setup
-from incrowd.collection.shuffler.config import Settings, load_settings
-from incrowd.collection.shuffler.init import Terms, make_bundle
-from incrowd.collection.shuffler.invitations import new_invitations
-from incrowd.collection.shuffler.keeper import Keeper
-from incrowd.collection.store.errors import told
-from incrowd.collection.store.keys import Secrets, load_secret
-from incrowd.collection.store.store import Store
-from incrowd.collection.store.tables import opened
-from incrowd.collection.wire.bundle import as_time
 from tests.messages.shared import command, file
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
 from tests.oracles.make_vectors import bundle as made_bundle
@@ -76,7 +74,7 @@ def changed_release(folder):
     store = setup.open_store(settings)
     keeper = Keeper(store, settings, lambda: as_time(bundle.closes), lambda *_: False)
     store.close((0,), 0)
-    with mock.patch("incrowd.collection.wire.release.Header.check"):
+    with mock.patch("incrowd.collection.protocol.release.Header.check"):
         settings.releases.mkdir()
         keeper._key.sign(b"")
         store.release((0,), bytes(64 + 138))

@@ -12,13 +12,13 @@ import pyarrow.csv
 import incrowd
 from incrowd.collection import rehearsal
 from incrowd.collection.device.device import strata_of
-from incrowd.collection.shuffler.init import make_bundle
-from incrowd.encoding.people import People
+from incrowd.collection.mixer.init import make_bundle
+from incrowd.encoding.records import People
+from incrowd.planner.forecast import people_needed
 from incrowd.plans.digests import sealed
 from incrowd.reports.collection import write_reports
-from incrowd.tally.files import as_text, of_text
-from incrowd.workflow import randomize as randomizing
-from incrowd.workflow.forecast import people_needed
+from incrowd.reports.tally_files import as_text, of_text
+from incrowd.sampling import randomize as randomizing
 from tests.conftest import grouped
 from tests.messages.shared import YESNO, question, survey
 from tests.oracles.terms import stated

@@ -14,12 +14,12 @@ import pyarrow.parquet
 import incrowd
 from incrowd.plans.digests import digest_of, sealed
 from incrowd.presentation.write import check_ending
+from incrowd.reports import spark
 from incrowd.reports.collection import DIGEST, NAME, write_reports
 from incrowd.reports.files import replaced
 from incrowd.reports.locking import locked
-from incrowd.tally import spark
-from incrowd.tally.files import as_text, load_tally, of_text
-from incrowd.tally.moments import histogram
+from incrowd.reports.moments import histogram
+from incrowd.reports.tally_files import as_text, load_tally, of_text
 from tests.messages.shared import file, made, reports, reports_file
 from tests.oracles.releases import stated_release
 

@@ -7,14 +7,14 @@ from unittest import mock
 import rfc8785
 
 import incrowd
-from incrowd.accounting.redraws import redrawn
-from incrowd.collection.wire import problem
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.bundle import MOST_BYTES, MOST_SLOTS, Bundle
-from incrowd.collection.wire.plaintext import DUMMY, Shape, filled
-from incrowd.collection.wire.release import Signed, check_body, parse_release, sign
-from incrowd.collection.wire.sealed import KeyConfiguration, unseal
-from incrowd.collection.wire.upload import (
+from incrowd.accountant.certificates import redrawn
+from incrowd.collection.protocol import problem
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.bundle import MOST_BYTES, MOST_SLOTS, Bundle
+from incrowd.collection.protocol.plaintext import DUMMY, Shape, filled
+from incrowd.collection.protocol.release import Signed, check_body, parse_release, sign
+from incrowd.collection.protocol.sealed import KeyConfiguration, unseal
+from incrowd.collection.protocol.upload import (
     check_code,
     code_field,
     new_code,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from unittest import mock
 
 import incrowd
+from incrowd.presentation.card import certified_card
 from incrowd.presentation.write import check_ending
-from incrowd.workflow.card import card
 from tests.conftest import RECEIPT
 from tests.messages.shared import asked, estimated, file, made, people, reports, survey
 
@@ -50,8 +50,8 @@ CASES = {
     "people for an error below 0": lambda _: incrowd.people_needed(
         asked(), ["a"], standard_error=-1
     ),
-    "a card of a plan that does not hold": lambda _: card(less_noise()),
-    "a card of a smaller local epsilon": lambda _: card(
+    "a card of a plan that does not hold": lambda _: certified_card(less_noise()),
+    "a card of a smaller local epsilon": lambda _: certified_card(
         made().model_copy(
             update={"guarantee": made().guarantee.model_copy(update={"local_epsilon": 0.01})}
         )

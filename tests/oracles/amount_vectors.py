@@ -3,11 +3,10 @@
 import numpy as np
 import pyarrow as pa
 
-from incrowd.encoding.people import People
-from incrowd.encoding.records import encode, pack
+from incrowd.encoding.records import People, encode, pack
 from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.randomize import rounded
 from incrowd.survey import Amount
-from incrowd.workflow.amounts import rounded
 
 WHOLE = 2**32
 FEW, TWO, WIDE = [0, 20, 40, 80], [-1.5, 0.1], [0, 2**33]  # odd numbers of the last: a half is left

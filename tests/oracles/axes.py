@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.survey import Choice, YesNo
 
 

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 import incrowd
-from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.tally.tally import MessageTally, Tally
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
+from incrowd.reports.tally import MessageTally, Tally
 
 
 @dataclass(frozen=True)

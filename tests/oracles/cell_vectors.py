@@ -2,12 +2,10 @@
 
 import pyarrow as pa
 
-from incrowd.encoding.people import People
-from incrowd.encoding.records import set_cells
+from incrowd.encoding.records import People, set_cells
 from incrowd.plans import Plan
 from incrowd.plans.slots import slots
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.randomize import randomize_message, rounded
 from tests.oracles import wire
 from tests.oracles.recorded import VECTORS, Recorded, hexed
 

@@ -2,18 +2,16 @@
 
 import pyarrow as pa
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.encoding.bloom import normalize, places
-from incrowd.encoding.people import People
-from incrowd.encoding.records import pack
+from incrowd.encoding.records import People, pack
 from incrowd.plans import Plan
-from incrowd.plans.fixed_channels import fixed_channel
-from incrowd.plans.rounds import series
-from incrowd.sampling.memory import remembered, remembering
-from incrowd.sampling.permanent import DeviceKey
+from incrowd.plans.ledger import series
+from incrowd.plans.message import fixed_channel
+from incrowd.sampling.permanent import DeviceKey, remembered, remembering
+from incrowd.sampling.randomize import randomize_message
 from incrowd.survey import Choice, Text, YesNo
-from incrowd.workflow.randomize import randomize_message
 from tests.oracles.amount_vectors import amounts
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
 
 BYTE_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 

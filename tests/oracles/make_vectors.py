@@ -13,17 +13,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.characters import visible
-from incrowd.collection.wire import problem, release, upload
-from incrowd.collection.wire.addresses import Link, short
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.plaintext import filled
-from incrowd.collection.wire.sealed import KeyConfiguration
-from incrowd.encoding.people import People
-from incrowd.encoding.records import pack
+from incrowd.collection.protocol import problem, release, upload
+from incrowd.collection.protocol.addresses import Link, short
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.plaintext import filled
+from incrowd.collection.protocol.sealed import KeyConfiguration
+from incrowd.encoding.records import People, pack
 from incrowd.plans import Cells, Plan
 from incrowd.plans.digests import canonical, digest_of
 from incrowd.plans.slots import slots
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.randomize import randomize_message
 from tests.oracles import strata, wire
 from tests.oracles.cell_vectors import cells, cells_case
 from tests.oracles.device_vectors import devices

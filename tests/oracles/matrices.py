@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.k_ary import KAry
 
 
 def records_of(domain):

@@ -7,11 +7,11 @@ from datetime import timedelta
 import httpx
 import numpy as np
 
-from incrowd.collection.shuffler import app, setup
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.release import parse_release
-from incrowd.collection.wire.upload import NO_CODE, Upload, new_code
+from incrowd.collection.mixer import app, setup
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.release import parse_release
+from incrowd.collection.protocol.upload import NO_CODE, Upload, new_code
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
 

@@ -17,15 +17,13 @@ from pathlib import Path
 import uvicorn
 
 import incrowd
-from incrowd.collection.collector.keys import new_key
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import Places, new_key
+from incrowd.collection.mixer.app import application
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.init import Terms, issue, make_bundle, new_invitations
+from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
-from incrowd.collection.shuffler.app import application
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.shuffler.init import Terms, make_bundle
-from incrowd.collection.shuffler.invitations import issue, new_invitations
-from incrowd.collection.shuffler.setup import install, open_store
-from incrowd.collection.wire.bundle import TIME
+from incrowd.collection.protocol.bundle import TIME
 from tests.oracles.node import BROWSER, node
 
 ROOT = Path(__file__).parents[2]

@@ -2,14 +2,12 @@
 
 import pyarrow as pa
 
-from incrowd.encoding.people import People
-from incrowd.encoding.records import pack, set_cells
+from incrowd.encoding.records import People, pack, set_cells
 from incrowd.plans import Plan
-from incrowd.plans.rounds import series
+from incrowd.plans.ledger import series
 from incrowd.plans.slots import most_reports, slots
-from incrowd.sampling.memory import remembered, remembering
-from incrowd.sampling.permanent import DeviceKey
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.permanent import DeviceKey, remembered, remembering
+from incrowd.sampling.randomize import randomize_message
 from tests.oracles import wire
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
 

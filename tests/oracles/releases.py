@@ -2,7 +2,7 @@
 
 import hashlib
 
-from incrowd.collection.wire.release import Header, sign
+from incrowd.collection.protocol.release import Header, sign
 from incrowd.plans.claims import Claims, Release
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import INVITED, PEOPLE, SHUFFLER, seal

@@ -6,9 +6,9 @@ import httpx
 
 from incrowd.collection.device.connection import Connection, Patience, open_client
 from incrowd.collection.device.device import Device
-from incrowd.collection.wire import problem
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.upload import parse_upload
+from incrowd.collection.protocol import problem
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.upload import parse_upload
 from tests.oracles import make_vectors
 
 OPEN = make_vectors.bundle(codes=False)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import event, func, select
 
-from incrowd.collection.store import grouping, tables
-from incrowd.collection.store.errors import StoreError
-from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.upload import Upload
+from incrowd.collection.mixer.store import grouping, tables
+from incrowd.collection.mixer.store.keys import StoreError
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.upload import Upload
 from tests.oracles.mixing import INVITED, OCTETS, Site, code, sealed, upload
 
 IN, OUT, UNKNOWN = "in", "out", "unknown"

@@ -4,7 +4,7 @@ from itertools import product
 
 import pyarrow as pa
 
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.plans.strata import releases, strata
 from incrowd.survey import Survey
 

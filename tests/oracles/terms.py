@@ -1,6 +1,6 @@
 """What whoever runs a collection about faculties and sickness states of it."""
 
-from incrowd.collection.shuffler.init import Terms
+from incrowd.collection.mixer.init import Terms
 from tests.oracles.make_vectors import CONFIGURATION
 
 

@@ -8,10 +8,10 @@ import httpx
 
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.config import Settings
-from incrowd.collection.collector.telling import PATIENCE, Told
+from incrowd.collection.collector.progress import PATIENCE, Told
 from incrowd.collection.device.connection import Connection, open_client
-from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.release import Signed
 from incrowd.plans.digests import canonical
 from tests.oracles.make_vectors import INVITED, RECEIVER
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 
 
 def simulate(generator, shares, placed, block, people, channel, copies=1):

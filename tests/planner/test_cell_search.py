@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from incrowd.accounting.calibration import smallest_noise
-from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.planner.cell_search import SearchTask, evaluate, inflations, search
-from incrowd.planner.covers import cheapest_cover, without_contained
+from incrowd.accountant.certificates import smallest_noise
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.planner.cell_search import (
+    SearchTask,
+    cheapest_cover,
+    evaluate,
+    inflations,
+    search,
+    without_contained,
+)
 from incrowd.planner.effects import Effects, Variable, excess_alone, footprint
 from incrowd.planner.leak_shares import Limits, Use, log_odds
 

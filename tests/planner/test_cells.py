@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.planner.sent import sent_by
 from tests.conftest import cells_survey, choice_survey, planned
 
@@ -97,7 +97,7 @@ def test_a_third_of_that_noise_was_never_needed():
 
 
 def one_bit(noise, times=1):
-    from incrowd.accounting.schema import FREE_BIT
+    from incrowd.accountant.schema import FREE_BIT
 
     return incrowd.Sent.of(incrowd.Schema.of([incrowd.Part(FREE_BIT, noise)]), times)
 

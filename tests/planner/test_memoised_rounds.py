@@ -5,14 +5,13 @@ import copy
 import pytest
 
 import incrowd
-from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
+from incrowd.accountant.certificates import certify
+from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.errors import PlanError
+from incrowd.planner.cell_ways import ways
+from incrowd.planner.rounds import check_left, spent
 from incrowd.planner.sent import sent_by
-from incrowd.planner.spending import check_left, spent
-from incrowd.planner.ways import ways
-from incrowd.plans.ledger import Ledger
-from incrowd.plans.rounds import repeats
+from incrowd.plans.ledger import Ledger, repeats
 from tests.conftest import grouped
 from tests.oracles.published import Published
 

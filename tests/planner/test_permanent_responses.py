@@ -5,12 +5,11 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.certificates import certify
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
-from incrowd.survey import Domain
 from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
 
 ROUNDS = "one_if_zero = 0.25, one_if_one = 0.75"

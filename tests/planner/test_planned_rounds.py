@@ -10,14 +10,13 @@ import pytest
 from scipy.stats import binom
 
 import incrowd
-from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import Sent
+from incrowd.accountant.certificates import certify
+from incrowd.accountant.schema import Sent
 from incrowd.cli.app import main
 from incrowd.errors import PlanError
+from incrowd.planner.rounds import check_left, spent
 from incrowd.planner.sent import sent_before, sent_by
-from incrowd.planner.spending import check_left, spent
-from incrowd.plans.ledger import Ledger
-from incrowd.plans.rounds import repeats
+from incrowd.plans.ledger import Ledger, repeats
 from incrowd.presentation.terminal_tables import spent_line
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}

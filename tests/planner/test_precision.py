@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
+from incrowd.planner.forecast import forecast
 from incrowd.planner.precision import assumed_shares, cell_variances, parts_of, table_variances
-from incrowd.workflow.forecast import forecast
 
 LOCAL = {"epsilon": 8.0, "analysis": "local"}
 

@@ -15,16 +15,15 @@ import pytest
 from scipy.stats import binom
 
 import incrowd
-from incrowd.accounting.certificates import certify
-from incrowd.accounting.schema import FREE_BIT, Part, Schema, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.certificates import certify
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.errors import PlanError, PrivacyError, ReportsError, SurveyError
-from incrowd.planner.planner import local_guarantee
+from incrowd.planner.plan import local_guarantee
+from incrowd.planner.rounds import check_left, spent
 from incrowd.planner.sent import sent_before, sent_by
-from incrowd.planner.spending import check_left, spent
-from incrowd.plans.ledger import Ledger
+from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.plan import Collected
-from incrowd.plans.rounds import repeats
 from incrowd.plans.strata import releases
 from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped

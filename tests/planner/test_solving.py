@@ -6,9 +6,8 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError, UsageError
-from incrowd.planner.planner import recertify
+from incrowd.planner.plan import recertify, with_budget
 from incrowd.planner.precision import plan_error
-from incrowd.planner.solving import with_budget
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 

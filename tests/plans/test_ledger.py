@@ -22,7 +22,7 @@ from incrowd.errors import (
     ReportsError,
     UsageError,
 )
-from incrowd.planner.planner import guarantee_for, recertify
+from incrowd.planner.plan import guarantee_for, recertify
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from tests.conftest import cells_survey

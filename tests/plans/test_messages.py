@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.errors import PlanError
 from incrowd.plans import Cells, JointReport
 from incrowd.survey import Choice, Multi, Text, YesNo

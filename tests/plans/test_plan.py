@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import incrowd
 from incrowd import Plan, PlanError, PrivacyError, Survey, plan
-from incrowd.accounting.calibration import smallest_noise
-from incrowd.accounting.schema import FREE_BIT, Schema, Sent
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.certificates import smallest_noise
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.schema import FREE_BIT, Schema, Sent
 from incrowd.errors import PlanFileError
 from incrowd.plans.digests import canonical
 from tests.conftest import GOOD

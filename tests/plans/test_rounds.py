@@ -3,8 +3,7 @@
 import pytest
 
 import incrowd
-from incrowd.plans.ledger import Ledger
-from incrowd.plans.rounds import repeats
+from incrowd.plans.ledger import Ledger, repeats
 
 MEMOISED = {"kind": "rappor", "f": 0.5, "memoised": True}
 PRIVACY = {"epsilon": 0.9, "delta": 0.2}

@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from incrowd.accounting.redraws import redrawn
+from incrowd.accountant.certificates import redrawn
+from incrowd.accountant.numerics.laws import at_least
 from incrowd.errors import PrivacyError
-from incrowd.numerics.binomial import at_least
 from incrowd.plans import Plan
 from incrowd.plans.slots import TAIL, fit, most_reports, pools, slots, slots_of, tail
 from tests.conftest import plan_of, planned

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import incrowd
-from incrowd.collection.shuffler.closing import due
-from incrowd.collection.store.deciding import OPEN
-from incrowd.collection.store.store import Stratum
-from incrowd.encoding.people import People
+from incrowd.collection.mixer.closing import due
+from incrowd.collection.mixer.store.store import Stratum
+from incrowd.collection.mixer.store.writing import OPEN
+from incrowd.encoding.records import People
 from incrowd.errors import PlanError
 from incrowd.plans.strata import grouped, label, left_out, releases, strata, told_apart
 

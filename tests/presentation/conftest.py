@@ -2,11 +2,10 @@
 
 from functools import cache
 
-from incrowd.planner.planner import make_plan
+from incrowd.planner.plan import make_plan
 from incrowd.plans import Plan
-from incrowd.presentation.card import Card
+from incrowd.presentation.card import Card, certified_card
 from incrowd.survey import Survey
-from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, yes_no_question
 
 EVIL = "<script>alert('x')</script>"
@@ -64,13 +63,20 @@ PLANS = {"nasty": nasty, "rounds": second_round, "outlier": outlier, "wide": wid
 
 @cache
 def carded(name: str) -> Card:
-    return card(PLANS[name](), f"{name}.json")
+    return certified_card(PLANS[name](), f"{name}.json")
 
 
 def texts(card: Card) -> str:
     """All that is on a card, as it should be read."""
-    parts = [card.title, card.kind, card.heading, card.claim, *card.symbols, *card.warnings]
-    for section in card.sections:
+    parts = [
+        certified_card.title,
+        certified_card.kind,
+        certified_card.heading,
+        certified_card.claim,
+        *certified_card.symbols,
+        *certified_card.warnings,
+    ]
+    for section in certified_card.sections:
         parts += [section.title, *section.paragraphs, *section.code]
         if section.grid:
             parts += [text for row in (section.grid.head, *section.grid.rows) for text in row]

@@ -9,9 +9,8 @@ import pytest
 import incrowd
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
-from incrowd.presentation.card import MOST_ROWS, html
+from incrowd.presentation.card import MOST_ROWS, certified_card, html
 from incrowd.presentation.plan_text import leak_with_names
-from incrowd.workflow.card import card
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide
 
@@ -37,7 +36,7 @@ class TestCard:
     @pytest.mark.parametrize("name", PLANS)
     def test_is_dated_today(self, name):
         before = date.today()
-        facts = card(PLANS[name]()).facts["certified"]
+        facts = certified_card(PLANS[name]()).facts["certified"]
         assert facts["on"] in {before.isoformat(), date.today().isoformat()}
         assert facts["version"] in carded(name).kind
         assert facts["delta"] <= PLANS[name]().guarantee.delta
@@ -95,14 +94,16 @@ class TestCard:
             yes_no_question("b"),
             message=message,
         )
-        sent = next(s for s in card(plan).sections if s.title == "What is sent")
+        sent = next(s for s in certified_card(plan).sections if s.title == "What is sent")
         ids = ", ".join(f"q{i}" for i in range(30))
         assert [row[0] for row in sent.grid.rows] == [f"each alone: {ids}", "a, b"]
         assert "reports of one person are counted together" in " ".join(sent.paragraphs)
 
     def test_long_tables_are_cut_and_say_so(self):
         many = [{"id": f"q{i}", "type": "number", "edges": [0, i]} for i in range(1, MOST_ROWS + 4)]
-        asked = next(s for s in card(local_plan(*many)).sections if s.title == "What is asked")
+        asked = next(
+            s for s in certified_card(local_plan(*many)).sections if s.title == "What is asked"
+        )
         assert len(asked.grid.rows) == MOST_ROWS + 1
         assert asked.grid.rows[-1] == ("and 3 more, in the plan", "")
 
@@ -110,13 +111,13 @@ class TestCard:
 class TestRefusals:
     def test_a_plan_that_does_not_hold_has_no_card(self):
         with pytest.raises(PlanError, match="does not keep its promise"):
-            card(with_less_noise(local_plan(yes_no_question("a"))))
+            certified_card(with_less_noise(local_plan(yes_no_question("a"))))
         with pytest.raises(PlanError, match="does not keep its promise"):
-            card(forged(outlier(), certified_delta=1e-9))
+            certified_card(forged(outlier(), certified_delta=1e-9))
 
     def test_a_plan_that_lies_about_what_remains_has_no_card(self):
         with pytest.raises(PlanError, match="does not keep its promise"):
-            card(forged(second_round(), local_epsilon=0.01))
+            certified_card(forged(second_round(), local_epsilon=0.01))
 
 
 def test_the_public_verification_agrees():
@@ -132,18 +133,18 @@ def test_the_card_says_what_a_shuffler_could_infer():
     q = made.messages[0].noise.q
     odds = 3 / 7 * ((1 - q) / q) ** 2
     sure = math.ceil(100 * odds / (1 + odds))
-    said = texts(card(made))
+    said = texts(certified_card(made))
     assert f"right in 30% of all cases could become one that is right in {sure}%" in said
 
 
 def test_the_card_says_what_is_drawn_once():
     kinds = {"type": "choice", "options": list("abc"), "memoised": True}
     plan = local_plan({"id": "site", "cells": True, **kinds}, {"id": "day", **kinds})
-    text = texts(card(plan))
+    text = texts(certified_card(plan))
     assert text.count("drawn once and kept") == 2
     assert "site, day: the device draws the response once" in text
     again = local_plan({"id": "site", "cells": True, "type": "choice", "options": list("abc")})
-    assert "drawn once" not in texts(card(again))
+    assert "drawn once" not in texts(certified_card(again))
 
 
 ROUNDS = {"kind": "rappor", "f": 0.7, "one_if_zero": 0.25, "one_if_one": 0.75}

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from incrowd.presentation.card import html, markdown
-from incrowd.workflow.card import card
+from incrowd.presentation.card import certified_card, html, markdown
 from tests.conftest import local_plan, yes_no_question
 from tests.presentation.conftest import PLANS, carded, texts
 
@@ -95,7 +94,7 @@ class TestMarkdown:
 
     def test_names_are_readable_in_the_source(self):
         plan = local_plan(yes_no_question("physical_limitation"))
-        assert "| physical_limitation | no or yes |" in markdown(card(plan))
+        assert "| physical_limitation | no or yes |" in markdown(certified_card(plan))
 
     def test_the_parser_would_find_what_is_not_escaped(self):
         """The wrong text: without the backslashes, but for those that keep cells apart."""

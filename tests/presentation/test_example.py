@@ -7,10 +7,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import Domain
 from incrowd.presentation.example import SHOWN_BITS, examples, largest_log_ratio
-from incrowd.survey import Domain
 from tests.conftest import local_plan, yes_no_question
 from tests.presentation.conftest import PLANS, wide
 

@@ -15,13 +15,13 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
-from incrowd.accounting.analyses import ANALYSES, Analysis
-from incrowd.accounting.analyses.base import Found
-from incrowd.accounting.schema import Sent
+from incrowd.accountant.analyses import ANALYSES, Analysis
+from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
-from incrowd.planner.planner import make_plan
+from incrowd.planner.plan import make_plan
 from incrowd.plans import Guarantee
 from incrowd.presentation import write as writing
 from incrowd.presentation.data import as_json, as_table
@@ -33,8 +33,8 @@ from incrowd.presentation.guarantees import (
 )
 from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
 from incrowd.presentation.page import page
+from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.shown import shown
-from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal import terminal
 from incrowd.presentation.write import check_ending, save_estimates
 from incrowd.survey import Survey

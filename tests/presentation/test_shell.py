@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import incrowd
 import reproduction
-from incrowd.presentation.curves import FrontierCurves, curve_page, frontier_page, frontier_table
+from incrowd.presentation.charts import FrontierCurves, curve_page, frontier_page, frontier_table
 from incrowd.presentation.shell import breakable, rendered, templates
 from reproduction.figure import Axis, Figure
 from reproduction.page import figure_page, papers_page

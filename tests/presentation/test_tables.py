@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import incrowd
-from incrowd.estimation.bootstrap import BootstrapBias
+from incrowd.estimation.postprocess import BootstrapBias
 from incrowd.presentation.terminal_tables import (
     alternatives_table,
     assumed_words,

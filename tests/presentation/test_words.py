@@ -9,14 +9,13 @@ from rich.console import Console
 
 import incrowd
 from incrowd.cli import show_plans
-from incrowd.presentation.card import html, markdown
+from incrowd.presentation.card import certified_card, html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
 from incrowd.presentation.data import as_json
 from incrowd.presentation.page import page
 from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
-from incrowd.workflow.card import card
 from tests.messages.shared import YESNO, survey
 from tests.presentation.conftest import texts
 
@@ -64,17 +63,17 @@ def printed(item, capsys):
 
 class TestCard:
     def test_shows_every_language_to_the_board(self, plan):
-        said = texts(card(plan))
+        said = texts(certified_card(plan))
         for words in ("Are you <limited>? By health.", "Not at all or In part", LONG):
             assert words in said
         for words in ("Sind Sie eingeschränkt? Gesundheitlich.", "Not at all or Teils"):
             assert words in said
-        assert "&lt;limited&gt;" in html(card(plan)) and "What is asked (de)" in markdown(
-            card(plan)
+        assert "&lt;limited&gt;" in html(certified_card(plan)) and "What is asked (de)" in markdown(
+            certified_card(plan)
         )
 
     def test_facts_keep_ids_and_add_words(self, plan):
-        limit, health = card(plan).facts["questions"]
+        limit, health = certified_card(plan).facts["questions"]
         assert (limit["id"], limit["answers"]) == ("limit", "no or yes")
         assert limit["labels"]["yes"]["de"] == "Teils" and "labels" not in health
 

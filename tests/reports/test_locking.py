@@ -52,7 +52,7 @@ def note(path, plan, answer):
 def processes():
     """Where processes come from that have the package loaded, and no threads."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["incrowd.workflow.rounds", "tests.reports.test_locking"])
+    context.set_forkserver_preload(["incrowd.planner.rounds", "tests.reports.test_locking"])
     return context
 
 

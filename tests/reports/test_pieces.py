@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from incrowd.reports import collection
 from incrowd.reports.collection import Collection, regrouped, write_reports
-from incrowd.reports.temporary import Bucket
+from incrowd.reports.folder import Bucket
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 20))

@@ -10,7 +10,7 @@ import pytest
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import binom, norm
 
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from reproduction import recomputed
 from reproduction.figure import Axis, Curve, Figure
 from reproduction.row import AGREES

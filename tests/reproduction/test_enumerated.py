@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import enumerated
 from reproduction.february_2016 import law
 

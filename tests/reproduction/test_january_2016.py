@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from reproduction import february_2016, january_2016
 from reproduction.february_2016 import law
 from reproduction.rows import january_2016_sixteen

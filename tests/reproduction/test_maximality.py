@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import enumerated, maximality
 from reproduction.february_2016 import law
 from tests.reproduction.conftest import find, true_number

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from reproduction import february_2016, january_2016, merged, sufficient_dp_copies
 from reproduction.merged import Merged, Simulated, draw, log_ratio, simulate

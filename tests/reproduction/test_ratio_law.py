@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, norm
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import ratio_law
 from reproduction import sufficient_dp as paper
 from reproduction.merged import Merged, simulate

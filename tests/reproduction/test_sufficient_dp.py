@@ -5,7 +5,7 @@ import math
 import mpmath
 import pytest
 
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import PrivacyError
 from reproduction import conditions, january_2016, sufficient_dp
 from tests.reproduction.conftest import (

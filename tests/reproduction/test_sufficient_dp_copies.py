@@ -8,7 +8,7 @@ import mpmath
 import pytest
 from scipy.stats import norm
 
-from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from reproduction import copies_noise, january_2016, sufficient_dp
 from reproduction import sufficient_dp_copies as copies
 from reproduction.rows import sufficient_dp_copies

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 from scipy.stats import binom
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
 from reproduction import sufficient_dp
 from reproduction.merged import Merged, simulate
 from reproduction.row import AGREES

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry
-from incrowd.channels.simmons import Simmons
-from incrowd.channels.warner import Warner
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.simmons import Simmons
+from incrowd.accountant.channels.warner import Warner
 from incrowd.errors import PrivacyError, TableError
 from reproduction.vinterbo_2018 import FIGURE_SHARES
 from reproduction.vinterbo_2018_losses import (

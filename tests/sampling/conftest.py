@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from incrowd.reports import collection
-from incrowd.sampling import passes, streaming
+from incrowd.sampling import shuffle, streaming
 from incrowd.sampling.keystream import Keystream
 from tests.conftest import people
 
@@ -54,5 +54,5 @@ def answers_file(request, tmp_path_factory):
 def small_batches(monkeypatch):
     """500 rows a batch, 16 buckets, 256 reports a row group."""
     monkeypatch.setattr(streaming, "BATCH_ROWS", 500)
-    monkeypatch.setattr(passes, "FILES", 16)
+    monkeypatch.setattr(shuffle, "FILES", 16)
     monkeypatch.setattr(collection, "group_rows", lambda width: 256)

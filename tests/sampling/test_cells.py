@@ -11,13 +11,13 @@ import pytest
 from scipy.stats import chi2
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.encoding.people import People
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.encoding.records import People
 from incrowd.errors import TableError
-from incrowd.sampling import cells
-from incrowd.sampling.cells import as_reports, set_bits
+from incrowd.sampling import records
 from incrowd.sampling.keystream import Keystream
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.randomize import randomize_message
+from incrowd.sampling.records import as_reports, set_bits
 from tests.conftest import cells_survey, planned
 
 RARE = 1e-6  # false alarms
@@ -83,8 +83,8 @@ def test_people_come_one_after_the_other_with_their_own_bits():
 @pytest.mark.parametrize(("flips", "bits"), [(3, 1 << 60), (1 << 22, 40), (1 << 22, 1 << 60)])
 def test_batches_neither_lose_nor_repeat_a_person(flips, bits, monkeypatch):
     """With next to no noise exactly the given bits come out, in order, however they are cut."""
-    monkeypatch.setattr(cells, "BATCH_FLIPS", flips)
-    monkeypatch.setattr(cells, "BATCH_BITS", bits)
+    monkeypatch.setattr(records, "BATCH_FLIPS", flips)
+    monkeypatch.setattr(records, "BATCH_BITS", bits)
     rows, places = np.repeat(np.arange(30), 2), np.tile([2, 17], 30)
     found = set_bits(rows, places, (30, 20), BitFlip(1), Keystream.for_simulation(3))
     assert np.array_equal(found, places)
@@ -92,7 +92,7 @@ def test_batches_neither_lose_nor_repeat_a_person(flips, bits, monkeypatch):
 
 def test_batches_have_the_same_law(monkeypatch):
     """40 people in batches of three: the share of set bits, 5 standard errors."""
-    monkeypatch.setattr(cells, "BATCH_BITS", 3 * 500)
+    monkeypatch.setattr(records, "BATCH_BITS", 3 * 500)
     stream = Keystream.for_simulation(4)
     found = set_bits(np.zeros(0, int), np.zeros(0, int), (40, 500), BitFlip.at_least(0.2), stream)
     assert abs(len(found) / 20_000 - 0.2) < 5 * math.sqrt(0.16 / 20_000)

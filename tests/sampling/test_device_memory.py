@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.errors import UsageError
-from incrowd.sampling.memory import remembered, remembering
+from incrowd.sampling.permanent import remembered, remembering
 from tests.conftest import DRINKS, MEMOISED, choice_toml, drinking, load_survey, survey_toml
 
 KEY, OTHER_KEY = incrowd.DeviceKey(bytes(32)), incrowd.DeviceKey(bytes([1]) * 32)

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.errors import AnswersError, PrivacyError, UsageError
-from incrowd.sampling.flip import (
+from incrowd.sampling.flips import (
     SPARSE_BELOW,
     dense_mask,
     flip,
     flip_mask,
+    flip_positions,
     packed_width,
     sparse_mask,
 )
-from incrowd.sampling.gaps import flip_positions
 from tests.oracles.flips import column_counts, rates_fit
 from tests.sampling.conftest import simulation
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.errors import PrivacyError, UsageError
-from incrowd.sampling.gaps import flip_positions, gaps
+from incrowd.sampling.flips import flip_positions, gaps
 from tests.sampling.conftest import FALSE_ALARM, simulation
 
 

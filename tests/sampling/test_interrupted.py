@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from incrowd.errors import AnswersError, UsageError
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 from tests.conftest import people
 
 ROWS = 3000

@@ -12,10 +12,9 @@ import pytest
 from scipy.stats import chi2
 
 from incrowd.kernels import threads
-from incrowd.sampling import passes
-from incrowd.sampling.buckets import branch, spread
+from incrowd.sampling import shuffle
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.passes import Disk, shuffled
+from incrowd.sampling.shuffle import Disk, branch, shuffled, spread
 from tests.sampling.conftest import by_batch
 
 ALARM = 1e-6
@@ -56,8 +55,8 @@ def test_every_order_is_equally_likely(tmp_path, monkeypatch, most):
     """Also where buckets with more than one report are spread again. False alarm 1e-6. Wrong:
     the buckets follow the input, report by report or batch by batch."""
     monkeypatch.setattr(threads, "MOST_THREADS", 1)
-    monkeypatch.setattr(passes, "FILES", 4)
-    monkeypatch.setattr(passes, "SHUFFLE_BYTES", most * (passes.ORDER_BYTES + 8))
+    monkeypatch.setattr(shuffle, "FILES", 4)
+    monkeypatch.setattr(shuffle, "SHUFFLE_BYTES", most * (shuffle.ORDER_BYTES + 8))
     assert uniform(tmp_path, spread)
     if most > 1:
         assert not uniform(tmp_path, by_input_order)

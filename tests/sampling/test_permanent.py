@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.rappor import Rappor
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.rappor import Rappor
 from incrowd.errors import AnswersError, UsageError
 from incrowd.sampling import permanent
 from incrowd.sampling.permanent import DeviceKey, permanent_bits
-from incrowd.sampling.responses import respond_with_bits
+from incrowd.sampling.records import respond_with_bits
 from tests.conftest import pack
 from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
 

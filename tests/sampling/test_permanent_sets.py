@@ -11,12 +11,11 @@ import pytest
 from scipy.stats import chi2
 
 import incrowd
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.encoding.people import People
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.encoding.records import People
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import remembering
-from incrowd.sampling.permanent import CHUNK_NUMBERS, DeviceKey, permanent_set
-from incrowd.workflow.randomize import randomize_message
+from incrowd.sampling.permanent import CHUNK_NUMBERS, DeviceKey, permanent_set, remembering
+from incrowd.sampling.randomize import randomize_message
 from tests.conftest import grouped
 from tests.oracles import wire
 from tests.sampling.conftest import FALSE_ALARM

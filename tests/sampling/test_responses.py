@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from incrowd.channels.bit import Bit
-from incrowd.channels.bit_flip import DENOMINATOR
-from incrowd.channels.k_ary import KAry
-from incrowd.channels.rappor import Rappor
-from incrowd.channels.simmons import Simmons
-from incrowd.channels.two_stage import TwoStage
-from incrowd.channels.warner import Warner
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor, TwoStage
+from incrowd.accountant.channels.simmons import Simmons
+from incrowd.accountant.channels.warner import Warner
 from incrowd.errors import AnswersError, UsageError
-from incrowd.sampling import responses
-from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
+from incrowd.sampling import records
+from incrowd.sampling.records import respond_with_bits, respond_with_options, uniform_below
 from tests.conftest import pack
 from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
 
@@ -152,7 +151,7 @@ def test_neighboring_reports_are_independent():
 def test_uniform_numbers_are_exact_by_enumeration(size, monkeypatch):
     """In a world of six-bit words all first words are tried at once: what is accepted is equally
     often each number, and what is not is drawn again."""
-    monkeypatch.setattr(responses, "WORD_RANGE", 64)
+    monkeypatch.setattr(records, "WORD_RANGE", 64)
     rejected = 64 % size
     script = [LANES] + [np.arange(rejected)] * bool(rejected)
     found = uniform_below(size, 64, Scripted(*script))

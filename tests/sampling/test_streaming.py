@@ -18,9 +18,9 @@ from incrowd.encoding.answers import load_answers
 from incrowd.errors import AnswersError, UsageError
 from incrowd.kernels import threads
 from incrowd.reports import collection
-from incrowd.sampling import passes, streaming
+from incrowd.sampling import shuffle, streaming
+from incrowd.sampling.randomize import randomize_files
 from incrowd.sampling.streaming import batch_rows
-from incrowd.workflow.randomize import randomize_files
 from tests.conftest import KINDS, people
 from tests.sampling.conftest import by_batch
 
@@ -98,7 +98,7 @@ def test_row_groups_tell_nothing_of_who_is_in_them(
     false-alarm rate of 1e-6. Wrong: buckets by input order."""
     made = plans["bits"]
     assert chi2_contingency(row_groups(made, tmp_path / "r.parquet", answers_file)).pvalue > ALARM
-    monkeypatch.setattr(passes, "spread", by_batch(10**6))
+    monkeypatch.setattr(shuffle, "spread", by_batch(10**6))
     assert chi2_contingency(row_groups(made, tmp_path / "w.parquet", answers_file)).pvalue < ALARM
 
 
@@ -117,11 +117,11 @@ def test_too_large_buckets_are_spread_again(
 ):
     made = plans["bits"]
     most = []
-    real = passes._shuffle
-    monkeypatch.setattr(passes, "_shuffle", lambda item: most.append(len(item[0])) or real(item))
+    real = shuffle._shuffle
+    monkeypatch.setattr(shuffle, "_shuffle", lambda item: most.append(len(item[0])) or real(item))
     found = []
-    for name, size in (("large", 5 << 26), ("little", 300 * (passes.ORDER_BYTES + 4))):
-        monkeypatch.setattr(passes, "SHUFFLE_BYTES", size)
+    for name, size in (("large", 5 << 26), ("little", 300 * (shuffle.ORDER_BYTES + 4))):
+        monkeypatch.setattr(shuffle, "SHUFFLE_BYTES", size)
         most.clear()
         written = randomize_files(
             made, answers_file, tmp_path / f"{name}.parquet", simulation_seed=19
@@ -216,7 +216,7 @@ import sys
 from pathlib import Path
 from incrowd import Plan
 from incrowd.sampling import passes
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 passes.SHUFFLE_BYTES = 1 << 24
 randomize_files(Plan.load(sys.argv[1]), sys.argv[2], Path(sys.argv[2]).with_name("r.parquet"))
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

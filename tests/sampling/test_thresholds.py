@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.kernels.gaps import lane_bits
 from incrowd.kernels.lanes import decide_words
-from incrowd.sampling import digits as digits_module
-from incrowd.sampling.digits import LazyDigits, fraction_digits, power_bounds, share_bounds
+from incrowd.sampling import flips as digits_module
+from incrowd.sampling.flips import LazyDigits, fraction_digits, power_bounds, share_bounds
 from tests.sampling.conftest import Scripted
 
 ALL_ONES = np.uint64(2**64 - 1)

@@ -4,7 +4,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import UsageError
-from incrowd.plans.merging import with_merged
+from incrowd.plans.plan import with_merged
 from incrowd.survey import Choice, Survey, YesNo
 from incrowd.survey.merging import merged_questions, parsed_merges
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incrowd.accountant.schema import Domain
 from incrowd.errors import SurveyError
-from incrowd.survey import Domain, Survey
+from incrowd.survey import Survey
 from tests.conftest import GOOD
 
 

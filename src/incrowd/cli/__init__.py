@@ -33,7 +33,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        from incrowd.cli.failing import INTERRUPTED, interrupted
+        from incrowd.cli.console import INTERRUPTED, interrupted
 
         sys.stderr.write(f"{interrupted(wrote=False)}\n")
         sys.exit(INTERRUPTED)

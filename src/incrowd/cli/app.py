@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.failing import (
+from incrowd.cli.console import (
     INTERRUPTED,
     error_lines,
     interrupted,

@@ -17,11 +17,11 @@ from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.page.files import is_bundle
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.presentation import card as cards
 from incrowd.presentation.card import markdown
 from incrowd.presentation.write import CARD_WRITERS, write_card
 from incrowd.reports.files import checked_ending
-from incrowd.workflow import card as cards
 
 
 def verify(
@@ -80,9 +80,9 @@ def card(
     with working("certifying the plan"), naming(plan):
         if is_bundle(plan):
             bundle = Bundle.parse(plan.read_bytes())
-            written = cards.card(bundle.plan, promise=bundle_guarantee(bundle))
+            written = cards.certified_card(bundle.plan, promise=bundle_guarantee(bundle))
         else:
-            written = cards.card(incrowd.Plan.load(plan), plan.name)
+            written = cards.certified_card(incrowd.Plan.load(plan), plan.name)
     if output:
         write_card(written, output)
         say(f"wrote {output}")

@@ -11,14 +11,12 @@ from incrowd.cli.console import print_json, say
 from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
-from incrowd.collection.clock import system
 from incrowd.collection.collector import checks
 from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
-from incrowd.collection.collector.keys import load_private, new_key
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import Places, load_private, new_key
 from incrowd.collection.durable import PRIVATE_FOLDER
-from incrowd.collection.machine import protect
+from incrowd.collection.machine import protect, system
 
 app = typer.Typer(
     add_completion=False,

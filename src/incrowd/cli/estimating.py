@@ -12,7 +12,6 @@ import incrowd
 from incrowd.cli import show
 from incrowd.cli.completion import question, question_is
 from incrowd.cli.console import counting, say, working
-from incrowd.cli.intervals import Simultaneous
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -26,6 +25,7 @@ from incrowd.cli.options import (
     Output,
     PlanFile,
     ReportsFiles,
+    Simultaneous,
     Tables,
     beside,
     certified,
@@ -35,18 +35,18 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_beside, receipts_of, releases_in
 from incrowd.errors import UsageError
-from incrowd.estimation.postprocessed import Method as PostprocessingMethod
+from incrowd.estimation.estimate import count_on_spark, to_count
+from incrowd.estimation.postprocess import METHODS
+from incrowd.estimation.postprocess import Method as PostprocessingMethod
 from incrowd.estimation.results import Received
-from incrowd.planner.planner import analysis_of
+from incrowd.planner.plan import analysis_of
 from incrowd.presentation.write import check_ending
+from incrowd.reports.consistency import check_possible
 from incrowd.reports.files import is_stream
-from incrowd.tally.consistency import check_possible
-from incrowd.tally.files import ENDING as TALLY_ENDING
-from incrowd.tally.files import load_tally, save_tally
-from incrowd.tally.spark import THIS_MACHINE
-from incrowd.tally.tally import Kind
-from incrowd.workflow.estimate import count_on_spark, to_count
-from incrowd.workflow.postprocess import METHODS
+from incrowd.reports.spark import THIS_MACHINE
+from incrowd.reports.tally import Kind
+from incrowd.reports.tally_files import ENDING as TALLY_ENDING
+from incrowd.reports.tally_files import load_tally, save_tally
 
 Words = Annotated[
     list[str] | None,

@@ -14,9 +14,9 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
 from incrowd.cli.shuffler import _parts
-from incrowd.collection.wire.addresses import checked_address
+from incrowd.collection.protocol.addresses import checked_address
 from incrowd.errors import UsageError
-from incrowd.presentation.invitations import invitations_page
+from incrowd.presentation.receipts import invitations_page
 from incrowd.reports.files import replaced, write_text
 
 

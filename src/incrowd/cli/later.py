@@ -14,13 +14,13 @@ from incrowd.errors import InWords, UsageError
 
 # The command -> where its function is, and what the list of all commands says of it.
 COMMANDS = {
-    "init": ("init:init", "Write a survey from data."),
-    "check": ("check:check", "Find what `randomize` would refuse in a file of answers."),
+    "init": ("drafting:init", "Write a survey from data."),
+    "check": ("drafting:check", "Find what `randomize` would refuse in a file of answers."),
     "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
     "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
     "compare": ("estimating:compare", "Compare groups, with errors."),
-    "correlate": ("correlating:correlate", "Correlations of all pairs, with errors."),
+    "correlate": ("regressing:correlate", "Correlations of all pairs, with errors."),
     "regress": (
         "regressing:regress",
         "Explain one answer by others: logistic and linear regression.",

@@ -15,8 +15,8 @@ from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, certified, check_reports
 from incrowd.collection.collector.receipt import receipts_beside
 from incrowd.errors import MISSING, UsageError
+from incrowd.planner.rounds import new_ledger
 from incrowd.plans.ledger import Ledger
-from incrowd.workflow.rounds import new_ledger
 
 AsPlanned = Annotated[
     bool,

@@ -17,20 +17,20 @@ from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.collections import Engine as OnEngine
-from incrowd.collection.collector.keys import load_private
 from incrowd.collection.collector.opening import cores
+from incrowd.collection.collector.places import load_private
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
 from incrowd.collection.durable import destroy
 from incrowd.collection.machine import protect
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
 from incrowd.plans import Guarantee
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.receipts import receipt_facts
-from incrowd.tally.spark import THIS_MACHINE, started
+from incrowd.reports.spark import THIS_MACHINE, started
 
 _log = logging.getLogger(__name__)
 Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]

@@ -7,21 +7,23 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
-from incrowd.encoding.kinds import FORMATS, NAME_ONE
+from incrowd.encoding.sources import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
-from incrowd.plans.merging import with_merged
+from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+from incrowd.plans.plan import with_merged
 from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source
+
 
 STANDARD_OUTPUT = 1
 
@@ -211,4 +213,17 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
+]
+
+
+# The option of commands that estimate: apart from the others, since estimation is slow to load.
+
+
+Simultaneous = Annotated[
+    SimultaneousMethod | None,
+    choice(
+        "--simultaneous",
+        get_args(SimultaneousMethod),
+        "Intervals for all cells at once: max-t or bonferroni.",
+    ),
 ]

@@ -10,21 +10,13 @@ import typer
 import incrowd
 from incrowd.cli import show_plans
 from incrowd.cli.console import say, working
-from incrowd.cli.options import (
-    AsJson,
-    Output,
-    SurveyFile,
-    beside,
-    choice,
-    keep,
-    share,
-)
+from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep, share
 from incrowd.errors import MISSING, UsageError
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.frontier import frontier as curves_around
+from incrowd.planner.plan import UNKNOWNS, Wish, with_budget
+from incrowd.planner.plan import solved as solve_for
 from incrowd.planner.precision import plan_error
-from incrowd.planner.solving import UNKNOWNS, Wish, with_budget
-from incrowd.planner.solving import solve as solve_for
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import write_text
 
@@ -92,7 +84,7 @@ def plan(
         else:
             made = incrowd.plan(read, earlier=earlier, progress=status.update)
         if frontier and output:
-            from incrowd.presentation.curves import write_frontier  # drawing is slow to import
+            from incrowd.presentation.charts import write_frontier  # drawing is slow to import
 
             curves = curves_around(made.survey, status.update)
             write_frontier(made, plan_error(made), *curves, output)

@@ -13,21 +13,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from incrowd.accounting.analyses import ANALYSES
-from incrowd.accounting.analyses import analysis as registered
-from incrowd.accounting.assessment import Assessment, assess, curves
-from incrowd.accounting.calibration import (
+from incrowd.accountant.analyses import ANALYSES
+from incrowd.accountant.analyses import analysis as registered
+from incrowd.accountant.certificates import (
+    Assessment,
+    assess,
+    curves,
     smallest_epsilon,
     smallest_noise,
     smallest_noise_for_eta,
 )
-from incrowd.accounting.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.plans.fixed_channels import crowd_channel
+from incrowd.plans.message import crowd_channel
 from incrowd.presentation import number_text
 from incrowd.presentation.guarantees import worst_pair
 from incrowd.presentation.terminal_tables import table
@@ -230,7 +232,7 @@ def curve(
         if output.suffix.lower() == ".csv":
             _write_csv(temporary, epsilons, found)
         else:
-            from incrowd.presentation.curves import curve_page  # drawing is slow to import
+            from incrowd.presentation.charts import curve_page  # drawing is slow to import
 
             shown = f"{number_text.noise(channel.q, 6)} noise, {setting.crowd:,} people"
             title = f"{shown}, {setting.copies} copies"

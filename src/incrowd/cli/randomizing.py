@@ -28,11 +28,11 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.planner.spending import check_left
+from incrowd.planner.rounds import check_left
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
-from incrowd.workflow.randomize import randomize_files
+from incrowd.sampling.randomize import randomize_files
 
 ReportsOutput = Annotated[
     Path,

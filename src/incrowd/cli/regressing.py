@@ -21,6 +21,7 @@ from incrowd.cli.options import (
     NoiseOnly,
     Output,
     PlanFile,
+    ReportsFiles,
     beside,
     certified,
     check_reports,
@@ -29,13 +30,13 @@ from incrowd.cli.options import (
 )
 from incrowd.collection.collector.receipt import receipts_of, releases_in
 from incrowd.errors import MISSING, UsageError
+from incrowd.estimation.regression.regress import METHODS
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regression_page, regressions
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, PENALTIES, Family, Penalty
 from incrowd.survey.merging import parsed_merges
 from incrowd.survey.questions import TABLE_SEPARATOR
-from incrowd.workflow.regress import METHODS
 
 Outcome = Annotated[
     str | None,
@@ -257,3 +258,56 @@ def _show(found: incrowd.Regression, json: bool) -> None:
         return
     say(guarantee_sentence(found.guarantee))
     show_plans.regression(found)
+
+
+# The command `correlate`.
+
+
+Among = Annotated[
+    str | None,
+    typer.Option(
+        help="Questions, as a,b,c; by default all yes/no and number questions.",
+        autocompletion=questions_joined(TABLE_SEPARATOR),
+    ),
+]
+QuestionScores = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The number of each answer, as QUESTION=1,2,5; may be repeated.",
+        autocompletion=question_is,
+    ),
+]
+
+
+def correlate(
+    plan: PlanFile,
+    reports: ReportsFiles,
+    among: Among = None,
+    scores: QuestionScores = None,
+    merge: MergeAnswers = None,
+    noise_only: NoiseOnly = False,
+    accept_smaller_crowd: AcceptSmaller = False,
+    json: AsJson = False,
+) -> None:
+    """Correlations of all pairs, with errors. Of two yes/no questions it is phi.
+
+    \b
+    Example:
+      incrowd correlate plan.json reports.parquet
+      incrowd correlate plan.json reports.parquet --among smoker,visits,health --scores health=1,2,3
+    """
+    check_reports(*reports)
+    made = certified(plan, merge)
+    received, parts = receipts_of(made, reports), all_parts(reports)
+    with working("correlating"), naming(*reports):
+        found = incrowd.correlate(
+            made,
+            parts,
+            [id.strip() for id in among.split(TABLE_SEPARATOR)] if among else None,
+            scores=scores_of_questions(made, "--scores", scores or []),
+            noise_only=noise_only,
+            accept_smaller_crowd=accept_smaller_crowd,
+            received=received,
+        )
+    show.correlations(found, json)
+    show.receipts(received, releases_in(reports))

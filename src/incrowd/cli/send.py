@@ -18,14 +18,14 @@ from incrowd.cli.randomizing import kept_key
 from incrowd.collection.device.connection import Connection, Patience
 from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
 from incrowd.collection.device.device import Device, checked_code, strata_of
-from incrowd.collection.wire.addresses import Link, is_short_of
-from incrowd.collection.wire.addresses import short as shortened
+from incrowd.collection.protocol.addresses import Link, is_short_of
+from incrowd.collection.protocol.addresses import short as shortened
 from incrowd.encoding.answers import texts
-from incrowd.encoding.people import People, one_row_each
+from incrowd.encoding.records import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.terminal_tables import beside
-from incrowd.sampling.memory import remembering
+from incrowd.sampling.permanent import remembering
 
 STANDARD_INPUT = "-"
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from incrowd.cli.console import out, print_json, printed_as_json, say
 from incrowd.estimation.correlations import Correlations
-from incrowd.estimation.margins import weights_facts
-from incrowd.estimation.postprocessed import Postprocessed
+from incrowd.estimation.postprocess import Postprocessed
 from incrowd.estimation.results import Estimates, Received
 from incrowd.estimation.shares_apart import ShareDifference
 from incrowd.estimation.two_way import TwoWay
+from incrowd.estimation.weighting.margins import weights_facts
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import left_out
@@ -22,9 +22,7 @@ from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.correlations import facts as correlation_facts
 from incrowd.presentation.correlations import notes as correlation_notes
 from incrowd.presentation.data import as_json, guarantee_facts, of_the_only
-from incrowd.presentation.guarantees import (
-    guarantee_sentence,
-)
+from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences, without_receipt
 from incrowd.presentation.shown import listed, said_each, titled
@@ -34,10 +32,10 @@ from incrowd.presentation.terminal_tables import (
     crosstab_table,
     postprocessed_table,
 )
+from incrowd.reports.tally import Tally
 from incrowd.sampling.streaming import Written
 from incrowd.survey import Survey
-from incrowd.tally.tally import Tally
-from incrowd.workflow.verify import Verification
+from incrowd.verification import Verification
 
 
 def randomized(made: Plan, written: Written, json: bool) -> None:

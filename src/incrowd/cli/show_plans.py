@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
 from incrowd.planner.alternatives import KEPT, Alternative
+from incrowd.planner.forecast import TableForecast, forecast
 from incrowd.planner.precision import least_effective_sample
-from incrowd.planner.spending import spent
+from incrowd.planner.rounds import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import regressions
@@ -39,7 +40,6 @@ from incrowd.presentation.terminal_tables import (
     sent_each,
     spent_line,
 )
-from incrowd.workflow.forecast import TableForecast, forecast
 
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
@@ -92,7 +92,7 @@ def _regressions(made: Plan) -> Sequence[Regression]:
     """What to expect of the wanted regressions."""
     if not made.survey.regressions:
         return ()
-    from incrowd.workflow.regression_forecast import forecast_regressions  # slow to load
+    from incrowd.planner.regression_forecast import forecast_regressions  # slow to load
 
     return forecast_regressions(made)
 

@@ -16,7 +16,6 @@ import typer
 import incrowd
 from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
-from incrowd.cli.intervals import Simultaneous
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import (
     AnswersFile,
@@ -25,20 +24,21 @@ from incrowd.cli.options import (
     Format,
     OfThoseWhoAnswered,
     Sheet,
+    Simultaneous,
     SurveyFile,
     check_answers,
     make_folder,
     source,
 )
 from incrowd.errors import InWords, UsageError
-from incrowd.estimation.margins import listed
 from incrowd.estimation.quality import TableQuality
+from incrowd.estimation.weighting.margins import listed
+from incrowd.guarantees import guarantee_of
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 from incrowd.reports.files import write_text
-from incrowd.workflow.guarantees import guarantee_of
 
 DEVICES = 2000
 MINUTES = 10.0

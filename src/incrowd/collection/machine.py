@@ -5,9 +5,21 @@ from __future__ import annotations
 import ctypes
 import resource
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+
+# The time, passed in wherever something depends on it.
+
+
+Clock = Callable[[], datetime]
+
+
+def system() -> datetime:
+    """Now, in UTC, by the clock of this machine."""
+    return datetime.now(UTC)
+
 
 UNSYNCHRONIZED = 0x40  # of adjtimex(2), STA_UNSYNC
 TIMEX_BYTES = 208

@@ -23,33 +23,31 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
-from incrowd.collection.clock import Clock
 from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import config as collector_config
 from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.collector.keeper import keep_bundle
-from incrowd.collection.collector.keys import load_private, new_key
-from incrowd.collection.collector.places import RECEIPT, Places
+from incrowd.collection.collector.places import RECEIPT, Places, load_private, new_key
 from incrowd.collection.collector.receipt import Receipt, load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
-from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
+from incrowd.collection.device.sending import fetch
 from incrowd.collection.durable import write_private
+from incrowd.collection.machine import Clock
+from incrowd.collection.mixer import app as mixing
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.init import Invitation, Terms, issue, make_bundle, new_invitations
+from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.protocol import addresses
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.bundle import TIME, Bundle, as_time, least_reserve
+from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.service import serve
-from incrowd.collection.shuffler import app as mixing
-from incrowd.collection.shuffler.config import Settings
-from incrowd.collection.shuffler.init import Terms, make_bundle
-from incrowd.collection.shuffler.invitations import Invitation, issue, new_invitations
-from incrowd.collection.shuffler.setup import install, open_store
 from incrowd.collection.visiting import Guest, Visit, page_application
-from incrowd.collection.wire import text32
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.bundle import TIME, Bundle, as_time, least_reserve
-from incrowd.collection.wire.upload import code_field
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
@@ -60,7 +58,7 @@ LOOK = 0.2  # seconds between two looks whether something is due
 PATIENCE = 300.0
 FEWEST = 50
 ALL_SENT = "all-sent"  # a file that ends the time of a rehearsal
-CODE = re.compile(rb"(?=([%s]{16}))" % text32.ALPHABET.encode())
+CODE = re.compile(rb"(?=([%s]{16}))" % addresses.ALPHABET.encode())
 
 
 @dataclass(frozen=True)

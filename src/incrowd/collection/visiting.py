@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from incrowd.collection.answers import answer, no_such
-from incrowd.collection.wire.problem import KINDS
+from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.service import answer, no_such
 
 HEADERS = "_headers"  # the file that says what a host should send beside a page
 

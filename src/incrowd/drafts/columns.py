@@ -4,19 +4,144 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from incrowd.characters import cleaned, hidden
-from incrowd.drafts.edges import edges
-from incrowd.drafts.found import Asked, Found, LeftOut
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
-from incrowd.drafts.words import is_plain, looks_like_id, looks_open, yes_and_no
 from incrowd.survey import NONE, SEPARATOR
 from incrowd.survey.questions import TABLE_SEPARATOR
+
+# What was found of one column or one field: a question, or why there is none.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it will be written.
+
+    keys: of the survey file, in order. remarks: comments above it. undecided: what the data or
+    the questionnaire did not tell.
+    """
+
+    id: str
+    keys: Mapping[str, Any]
+    remarks: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+    def noting(self, *remarks: str) -> Asked:
+        """The same with more comments."""
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+    def doubting(self, doubt: str) -> Asked:
+        """The same with something more that was not decided."""
+        return replace(self, undecided=(*self.undecided, doubt))
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that makes no question, and why."""
+
+    id: str
+    reason: str
+
+
+Found = Asked | LeftOut
+
+
+# Words for yes and no, and what the names of columns say.
+
+
+YES = frozenset({"yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai"})
+NO = frozenset({"no", "false", "0", "n", "nein", "nee", "non", "não", "нет", "nie", "nej", "iie"})
+PLAIN = ({"yes", "no"}, {"true", "false"}, {"1", "0"})  # which need no codes
+_ID = re.compile(
+    r"(^|[_\W])(id|uuid|guid|key|email|e-mail|phone|name|caseid|respondent|participant|pid|token)$",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"country|region|state|county|province|district|city|town|land$|kanton|canton|facult|"
+    r"department|school|class$|site|clinic|hospital|store|branch|week|month|year$|wave|round$",
+    re.IGNORECASE,
+)
+
+
+def yes_and_no(answers: Collection[str]) -> dict[str, str] | None:
+    """What two answers mean if one is yes and the other no, in some language."""
+    folded = {answer: answer.casefold() for answer in answers}
+    found = {a: "yes" if f in YES else "no" for a, f in folded.items() if f in YES | NO}
+    return found if len(found) == len(folded) and set(found.values()) == {"yes", "no"} else None
+
+
+def is_plain(answers: Iterable[str]) -> bool:
+    """Whether yes and no are written as every survey reads them."""
+    folded = {answer.casefold().removesuffix(".0") for answer in answers}
+    return any(folded <= words for words in PLAIN)
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a column's name says whose row it is."""
+    return bool(_ID.search(name))
+
+
+def looks_open(name: str) -> bool:
+    """Whether everybody knows of everybody what is in a column, by its name."""
+    return bool(_OPEN.search(name))
+
+
+# Edges of bins: round numbers near the fifths of the data.
+
+
+FIFTHS = (0.2, 0.4, 0.6, 0.8)
+
+
+def edges(numbers: np.ndarray, counts: np.ndarray) -> list[float | int]:
+    """Left edges of about five bins with as many people, rounded; the least below all numbers.
+
+    Rounded, so that they tell little of anybody; the last bin is open, so that nobody's largest
+    number stands in the survey. The unit of rounding follows the middle of the data: a few huge
+    numbers do not change it.
+    """
+    order = np.argsort(numbers)
+    values, counts = numbers[order], counts[order]
+    fifths = _quantiles(values, counts, FIFTHS)
+    others = values != values[np.argmax(counts)]
+    if not (spread := fifths[-1] - fifths[0]):  # most are alike: the others say what is large
+        rest = _quantiles(values[others], counts[others], FIFTHS)
+        spread = rest[-1] - rest[0] or values[-1] - values[0]
+    unit = _unit(float(spread), bool(np.all(values == np.round(values))))
+    first = 0.0 if values[0] >= 0 else np.floor(values[0] / unit) * unit
+    rising = sorted({first, *(edge for edge in np.round(fifths / unit) * unit if edge >= first)})
+    if len(rising) < 2:
+        (middle,) = _quantiles(values[others], counts[others], (0.5,))
+        rising.append(max(first + unit, np.round(middle / unit) * unit))
+    return [_plain(edge) for edge in rising]
+
+
+def _quantiles(values: np.ndarray, counts: np.ndarray, shares: Sequence[float]) -> np.ndarray:
+    """The least of the sorted values that at least such shares of the people do not exceed."""
+    cumulative = np.cumsum(counts) / counts.sum()
+    return values[np.searchsorted(cumulative, shares)]
+
+
+def _unit(spread: float, whole: bool) -> float:
+    unit = 10.0 ** (np.floor(np.log10(spread)) - 1)
+    return float(max(unit, 1.0) if whole else unit)
+
+
+def _plain(edge: float) -> float | int:
+    rounded = float(f"{edge:.15g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def even(low: float, high: float) -> list[float | int]:
+    """Edges of four bins between two bounds."""
+    unit = _unit(high - low, float(low).is_integer() and float(high).is_integer())
+    inner: Sequence[float] = [low + (high - low) * share for share in (0.25, 0.5, 0.75)]
+    return [_plain(edge) for edge in sorted({low, *(np.round(e / unit) * unit for e in inner)})]
+
 
 MOST_OPTIONS = 1000
 MOST_CODES = 10  # whole numbers that may be codes rather than amounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from incrowd.drafts.found import Asked, Found, LeftOut
+from incrowd.drafts.columns import Asked, Found, LeftOut
 from incrowd.drafts.writing import body, start
 from incrowd.survey.words import LANGUAGE
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from incrowd.encoding.outside import CODES, NINES, beside_nines, is_code
+from incrowd.encoding.amounts import CODES, NINES, beside_nines, is_code
 
 FEW = 10  # rows: fewer tell of few people, and are no habit of whoever wrote the file
 SPIKE = 3  # times as many rows as any other number has

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from incrowd.drafts.columns import is_id, labelled, yes_no
+from incrowd.drafts.columns import Asked, Found, LeftOut, is_id, labelled, yes_no
 from incrowd.drafts.draft import Draft
-from incrowd.drafts.found import Asked, Found, LeftOut
 from incrowd.drafts.missing import number
 from incrowd.drafts.xlsform import numbers
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from incrowd.drafts.found import Asked, LeftOut
+from incrowd.drafts.columns import Asked, LeftOut
 from incrowd.survey import Codes, Multi, Number
 from incrowd.survey.words import LANGUAGE
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet
 
-from incrowd.encoding.formats import arrow, csv, excel, json_lines, labelled, parquet
+from incrowd.encoding.formats import csv, excel, json_lines, labelled, parquet
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords, Problem, likely
@@ -20,7 +22,7 @@ ONCE = "there should be exactly one"
 SHOWN = 5  # columns that are missing; the rest is counted
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
 
-_READERS = {"jsonl": json_lines.table, "feather": arrow.table, "xlsx": excel.table}
+_READERS = {"jsonl": json_lines.table, "feather": parquet.table, "xlsx": excel.table}
 
 Read = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
 
@@ -206,3 +208,93 @@ def _has_one_text(kind: pa.DataType) -> bool:
     types = pa.types
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     return bool(text or types.is_integer(kind) or types.is_null(kind))
+
+
+# Answers from files of any size, a bounded number of rows at a time.
+
+
+class Batches(NamedTuple):
+    """Answers piece by piece.
+
+    size, unit: how much there is to read, in bytes (CSV) or rows. tables: of the
+    questions' columns, each with how much was read since the table before.
+    """
+
+    size: int
+    unit: str
+    tables: Iterator[tuple[pa.Table, int]]
+
+
+def load_batches(
+    answers: str | Path | IO[bytes] | Source,
+    survey: Survey,
+    rows: int,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+) -> Batches:
+    """Read a file of answers, `rows` at a time, at the end what is left.
+
+    Where answers are long there are fewer rows in a table. What a cell means and what is an error
+    are as in `load_answers`; an error further back in the file is raised when the tables come to
+    it.
+    """
+    source = source_of(answers, format, encoding)
+    with readable(source.name):
+        whole, unit = size(source)
+        pieces = read(source, survey, rows=rows)
+    return Batches(whole, unit, _tables(source.name, rows, pieces))
+
+
+def _tables(name: str, rows: int, read: Read) -> Iterator[tuple[pa.Table, int]]:
+    """Pieces of any size as tables of `rows` rows, or of PIECE_BYTES, at the end what is left."""
+    held, seen, position = pa.table({}), 0, 0
+    with readable(name):
+        for batch, position in read:
+            table = pa.Table.from_batches([batch])
+            held = pa.concat_tables([held, table]) if held.num_rows else table
+            while held.num_rows >= rows or held.nbytes >= PIECE_BYTES:
+                yield held.slice(0, rows), position - seen
+                held, seen = held.slice(rows), position
+    check_rows(held.num_rows + seen)
+    if held.num_rows:
+        yield held, position - seen
+
+
+# All columns of a file or a data frame, with what it says of them.
+
+
+@dataclass(frozen=True)
+class Data:
+    """Every column as it stands, and of some their wording, labels and codes for no answer."""
+
+    table: pa.Table
+    texts: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def load_data(answers: Source | Any) -> Data:
+    """All of a file, held in memory, or of a data frame. Raises AnswersError as `load_answers`."""
+    if is_frame(answers):
+        return Data(as_table(answers))
+    source: Source = answers
+    with readable(source.name):
+        if source.kind in ("sav", "dta"):
+            found = labelled.labelled(source)
+            return Data(pa.table(found.columns), found.texts, found.labels, found.missing)
+        return Data(_whole_table(source))
+
+
+def _whole_table(source: Source) -> pa.Table:
+    if source.kind == "csv":
+        layout = csv.layout(source)
+        pieces = [piece for piece, _ in csv.pieces(source, layout)]
+        empty = pa.schema([(name, pa.string()) for name in layout.columns])
+        table = pa.Table.from_batches(pieces, None if pieces else empty)
+        return csv.with_points(table) if layout.separator == ";" else table
+    if source.kind == "parquet":
+        with source.open() as file:
+            return pa.parquet.read_table(file)
+    readers = {"jsonl": json_lines.table, "feather": parquet.table, "xlsx": excel.table}
+    return readers[source.kind](source)

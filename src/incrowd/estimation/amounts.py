@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.decoders import question_decoder

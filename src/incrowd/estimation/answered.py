@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.margins import check_clear, linear
+from incrowd.estimation.weighting.margins import check_clear, linear
 from incrowd.survey import NO_ANSWER
 
 

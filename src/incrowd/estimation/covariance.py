@@ -3,7 +3,7 @@
 A report contributes a product g of debiased values to every cell, and the estimate is the mean of
 g. Its covariance needs the mean of g g', again a product over questions, and each factor is a
 linear function of (1, bits, pairs of bits) of one question. So one sparse matrix for each
-question acts along its axis of the counts of `incrowd.tally.moments`. This estimate of the
+question acts along its axis of the counts of `incrowd.reports.moments`. This estimate of the
 covariance has no bias, but like that of a share it can be negative in some direction; there it is
 taken to be zero, and in no cell less than the noise is at least. So no variance here is below that
 of `incrowd.estimation.tables`.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import Matrix, decoder, least_noise, merging, squares_given
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
@@ -107,7 +107,7 @@ class JointEstimate:
 def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = False) -> PairDecoder:
     """The pair decoder of a question whose bits went through a channel with that 2 x 2 inverse.
 
-    It acts on the counts of `incrowd.tally.moments.pair_moments`. margin: add "any answer", which
+    It acts on the counts of `incrowd.reports.moments.pair_moments`. margin: add "any answer", which
     is read without noise; sums of the noisy cells of a choice are not.
     """
     single = decoder(question, inverse)
@@ -128,7 +128,7 @@ def question_pair_decoder(
 ) -> PairDecoder:
     """The pair decoder of a question whose bits, or (k-ary) whose answers, went through a channel.
 
-    It acts on the counts of `incrowd.tally.moments.pair_moments`.
+    It acts on the counts of `incrowd.reports.moments.pair_moments`.
     """
     if not channel.of_answers:
         return pair_decoder(question, channel.inverse, margin)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.margins import listed, weights_words
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
+from incrowd.estimation.weighting.margins import listed, weights_words
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
-from incrowd.estimation.word_shares import WordEstimates
+from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import label, left_out

@@ -216,7 +216,7 @@ def estimate_table(
 ) -> TableEstimate:
     """Estimate a table from the joint counts of set bits.
 
-    moments: the count tensor of `incrowd.tally.moments`; its first entry is the number of
+    moments: the count tensor of `incrowd.reports.moments`; its first entry is the number of
     reports m = k N. The estimate is C^-1 y / m, axis by axis (Vinterbo, section 3.2); its noise
     has the variance (E[g^2] - pi) / m, g the debiased report, and never less than in the cell where
     the noise is least.

@@ -10,8 +10,8 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
 from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.margins import weights_words
 from incrowd.estimation.quotients import Comparison
+from incrowd.estimation.weighting.margins import weights_words
 from incrowd.plans import Guarantee
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.estimation.expectation import Axis, relative_noise
 from incrowd.planner.cell_search import LARGE
-from incrowd.planner.expectation import Axis, relative_noise
 
 LEAST_V, MOST_V = 1e-7, 1e8
 COARSE, FINE = 300, 4000  # values of v to try: steps of 12 percent for a search, one in the end

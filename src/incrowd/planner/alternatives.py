@@ -7,14 +7,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from incrowd.accounting.analyses import LOCAL, plannable
+from incrowd.accountant.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
+from incrowd.planner.cell_ways import sends_cells, ways
 from incrowd.planner.groups import Grouping, Ids, Progress, Search
-from incrowd.planner.planner import certified_messages
+from incrowd.planner.plan import certified_messages, limit_error, with_budget
 from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.sent import sent
-from incrowd.planner.solving import limit_error, with_budget
-from incrowd.planner.ways import sends_cells, ways
 from incrowd.plans import Asked, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as Names
 
-from incrowd.accounting.analyses import analysis
-from incrowd.plans.rounds import Rounds, permanent, repeated
+from incrowd.accountant.analyses import analysis
+from incrowd.plans.ledger import Rounds, permanent, repeated
 from incrowd.survey import Survey
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, compress
@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.planner.covers import Cost, cheapest_cover, without_contained
 from incrowd.planner.effects import (
     Effects,
     Ids,
@@ -38,6 +37,175 @@ from incrowd.planner.leak_shares import (
     scaled,
     smallest_excess,
 )
+from incrowd.plans import Message
+from incrowd.survey import AnyQuestion, Survey
+from incrowd.survey.crossings import cell_answers, crossing_problem, many_answers
+
+# The questions of a survey as the search for messages of cells sees them.
+
+
+Names = tuple[str, ...]
+
+
+def questions_crossable(survey: Survey, ids: Sequence[str]) -> bool:
+    """Whether the planner may send some questions as cells.
+
+    Not what has a randomizer of its own, text, or permanent responses, nor two questions that allow
+    several answers each.
+    """
+    questions = [survey.question(id) for id in ids]
+    return not crossing_problem(questions) and not any(q.memoised for q in questions)
+
+
+def too_large(survey: Survey, ids: Sequence[str]) -> bool:
+    """Whether a table has so many cells that its precision would be at the cost of all others."""
+    return size([_variable(survey.question(id)) for id in ids]) > LARGE
+
+
+def variables(survey: Survey) -> tuple[Variable, ...]:
+    """All randomized questions, in their order."""
+    return tuple(map(_variable, survey.randomized))
+
+
+def places(survey: Survey, ids: Iterable[str]) -> Ids:
+    """The places of some questions among the randomized ones."""
+    wanted = set(ids)
+    return frozenset(i for i, q in enumerate(survey.randomized) if q.id in wanted)
+
+
+def names(survey: Survey, places: Ids) -> Names:
+    """The ids of the questions at some places, in the order of the survey."""
+    return tuple(q.id for i, q in enumerate(survey.randomized) if i in places)
+
+
+def precision_by_cells(
+    survey: Survey, messages: Sequence[Message], tables: Sequence[Names]
+) -> np.ndarray:
+    """1 over how much each table's inflation is above 1, by least squares over all messages of
+    cells; 0 for a table that none of them holds: shape (tables,)."""
+    sent = sorted((message for message in messages if message.cells), key=lambda m: not m.parities)
+    held = [i for i, ids in enumerate(tables) if any(message.holds(ids) for message in sent)]
+    asked = tuple(places(survey, tables[i]) for i in held)
+    problem = SearchTask(variables(survey), asked, Limits(1.0))
+    leaks = [message.noise.excess for message in sent if message.noise]
+    precision = np.zeros(len(tables))
+    if held:
+        parities = sum(message.parities for message in sent)
+        by_cells = inflations(problem, [places(survey, m.ids) for m in sent], leaks, parities)
+        precision[held] = 1 / (np.array(by_cells) - 1)
+    return precision
+
+
+def _variable(question: AnyQuestion) -> Variable:
+    answers = () if question.one_way_only else cell_answers(question)
+    most = question.domain.most if many_answers(question) else None
+    return Variable(max(len(answers), 1), most)
+
+
+# Messages that hold all wanted tables at the least cost, from which a search begins.
+
+
+Cost = Callable[[Ids], float]  # infinite for what cannot be one message
+MOST_UNIONS = 2000
+STRETCH = 2.0  # times the cost of the tables inside, up to which a union may grow further
+COVER_WORK = 50_000  # partial covers, over the unions that can extend them
+
+
+class Union(NamedTuple):
+    """Some tables in one message. inside: the tables that it holds, as the bits of a number."""
+
+    ids: Ids
+    cost: float
+    inside: int
+
+
+class _Cover(NamedTuple):
+    """Some unions. promise: their cost, and the least that the other tables can cost."""
+
+    promise: float
+    done: int
+    chosen: tuple[Ids, ...] = ()
+
+
+def without_contained(sets: Sequence[Ids]) -> tuple[Ids, ...]:
+    """Those that lie in no other one, each once."""
+    ordered = sorted(set(sets), key=sorted)
+    members = indicators(ordered, max((max(ids) for ids in ordered), default=-1) + 1)
+    contained = members @ members.T >= members.sum(axis=1)[:, None]
+    np.fill_diagonal(contained, False)
+    return tuple(ids for ids, c in zip(ordered, contained.any(axis=1), strict=True) if not c)
+
+
+def cheapest_cover(tables: Sequence[Ids], cost: Cost, *, disjoint: bool) -> tuple[Ids, ...]:
+    """Unions of tables that hold all tables and cost least together.
+
+    Dynamic programming over the tables that are held; each step holds the first one that is not.
+    Where there are too many states only the most promising ones are kept, so that the answer is
+    the best for few tables and a good one for many. disjoint: whether tables without a common
+    variable may be united.
+    """
+    unions = _unions(tables, cost, disjoint)
+    holding = [[u for u in unions if u.inside >> i & 1] for i in range(len(tables))]
+    least = [min(u.cost / u.inside.bit_count() for u in group) for group in holding]
+    width = max(8, COVER_WORK // sum(map(len, holding)))
+    best = _Cover(math.inf, 0)
+    frontier = [_Cover(sum(least), 0)]
+    while frontier:
+        reached: dict[int, _Cover] = {}
+        for cover in frontier:
+            for union in holding[_first_missing(cover.done)]:
+                new = _extended(cover, union, least)
+                if new.promise < reached.get(new.done, best).promise:
+                    reached[new.done] = new
+        complete = reached.pop((1 << len(tables)) - 1, best)
+        best = min(best, complete)
+        frontier = heapq.nsmallest(width, (c for c in reached.values() if c < best))
+    return without_contained(best.chosen)
+
+
+def _extended(cover: _Cover, union: Union, least: Sequence[float]) -> _Cover:
+    gained, saved = union.inside & ~cover.done, 0.0
+    done = cover.done | gained
+    while gained:
+        saved += least[(gained & -gained).bit_length() - 1]
+        gained &= gained - 1
+    return _Cover(cover.promise + union.cost - saved, done, (*cover.chosen, union.ids))
+
+
+def _first_missing(done: int) -> int:
+    return (~done & (done + 1)).bit_length() - 1
+
+
+def _unions(tables: Sequence[Ids], cost: Cost, disjoint: bool) -> list[Union]:
+    """The tables, and unions that cost no more than the tables inside, smaller ones first."""
+    alone = list(map(cost, tables))
+    known = {
+        ids: Union(ids, price, _inside(ids, tables))
+        for ids, price in zip(tables, alone, strict=True)
+    }
+    frontier = list(known)
+    while frontier and len(known) < MOST_UNIONS:
+        wider = {one | table for one in frontier for table in tables if disjoint or one & table}
+        frontier = []
+        for ids in sorted(wider - known.keys(), key=sorted):
+            union = Union(ids, cost(ids), _inside(ids, tables))
+            if union.cost <= STRETCH * _total(union.inside, alone):
+                known[ids] = union
+                frontier.append(ids)
+    return [u for u in known.values() if u.ids in tables or u.cost <= _total(u.inside, alone)]
+
+
+def _inside(ids: Ids, tables: Sequence[Ids]) -> int:
+    return sum(1 << i for i, table in enumerate(tables) if table <= ids)
+
+
+def _total(inside: int, costs: Sequence[float]) -> float:
+    total = 0.0
+    while inside:
+        total += costs[(inside & -inside).bit_length() - 1]
+        inside &= inside - 1
+    return total
+
 
 LARGE = 1000  # cells; a table of more gets one equal share of the leak
 CLOSE_ENOUGH = 1.02  # times the smallest inflation: within it the fewest reports decide
@@ -131,7 +299,7 @@ def search(problem: SearchTask) -> tuple[Candidate, ...]:
 
     They keep the limits in the limit of a large crowd; none, if nothing that was tried does. The
     search starts from a message for each table and from the cheapest cover without least squares
-    (`incrowd.planner.covers`); then it merges messages and takes tables out of them as long as
+    (`incrowd.planner.cell_search`); then it merges messages and takes tables out of them as long as
     the inflation falls, after least squares over all messages. Cheap is what sends few reports.
     """
     trials = _Trials(problem, {}, [0.0])

@@ -7,16 +7,23 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from incrowd.accounting.analyses import plannable
+from incrowd.accountant.analyses import plannable
 from incrowd.estimation.covariance import MOST_CELLS
 from incrowd.planner.allocation import Allocation, Load, Share
-from incrowd.planner.cell_search import WORK, Candidate, SearchTask
-from incrowd.planner.crossed import crossable, names, places, variables
-from incrowd.planner.groups import Grouping, Search
+from incrowd.planner.cell_search import (
+    WORK,
+    Candidate,
+    SearchTask,
+    names,
+    places,
+    questions_crossable,
+    variables,
+)
+from incrowd.planner.groups import Grouping, Progress, Search, fixed_way, joint_ways
 from incrowd.planner.leak_shares import Limits
 from incrowd.planner.parity_search import candidates
 from incrowd.planner.wanted import cells, models, parts
-from incrowd.plans.grouping import together
+from incrowd.plans.grouping import default_groups, grouping, together
 from incrowd.plans.slots import TAIL, slots_within
 from incrowd.survey import Survey
 
@@ -78,10 +85,10 @@ def _wanted(survey: Survey) -> _Wanted:
     they are not enough, it is sent beside them."""
     tables, larger, others = _Wanted([], [], [])
     for ids in dict.fromkeys(map(survey.crossed, survey.counted)):
-        (tables if crossable(survey, ids) else others).append(ids)
+        (tables if questions_crossable(survey, ids) else others).append(ids)
     for ids, model in zip(survey.regressed, models(survey), strict=True):
         whole, pieces = survey.crossed(ids), parts(survey, model)
-        if not crossable(survey, whole):
+        if not questions_crossable(survey, whole):
             others.append(whole)
         elif pieces and model.fits_pairs:
             tables.extend(pieces)
@@ -160,3 +167,36 @@ def _noise(survey: Survey, message: _Beside, leak: float) -> float:
         return 1.0
     exponent = max(math.log1p(leak / load.times) - load.fixed, load.fixed) / load.distance
     return 1 / math.expm1(exponent)
+
+
+# The messages that are worth certifying for a survey.
+
+
+def ways(survey: Survey, progress: Progress | None = None, work: float = WORK) -> list[Grouping]:
+    """The survey's own messages, or those worth a try: cells, or joint reports.
+
+    Where the promise alone limits what is sent, no joint report is as precise as the cells of its
+    tables. Joint reports are tried as well where the reports of a person, their size or the
+    local epsilon are limited. work: as in `SearchTask`. None if none fits. Raises PrivacyError if
+    no plan can rest on the survey's analysis.
+    """
+    plannable(survey.privacy.analysis)
+    fixed = grouping(survey)
+    if fixed is not None:
+        return [fixed_way(survey, fixed)]
+    cells = [] if survey.tables == "any" else list(cell_ways(survey, work))
+    if cells and not _capped(survey):
+        return cells
+    if survey.reports_per_person is None:
+        return [*cells, fixed_way(survey, default_groups(survey))]
+    return [*cells, *joint_ways(survey, survey.reports_per_person, progress)]
+
+
+def sends_cells(survey: Survey) -> bool:
+    """Whether the planner chooses messages, of cells among others."""
+    return grouping(survey) is None and survey.tables != "any" and bool(cell_ways(survey))
+
+
+def _capped(survey: Survey) -> bool:
+    limits = (survey.reports_per_person, survey.upload_bytes, survey.privacy.local_epsilon)
+    return any(limit is not None for limit in limits)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.analyses import plannable
+from incrowd.accountant.analyses import plannable
 from incrowd.errors import PrivacyError
 from incrowd.planner.alternatives import with_privacy
 from incrowd.planner.groups import Progress
-from incrowd.planner.planner import make_plan
+from incrowd.planner.plan import make_plan
 from incrowd.planner.precision import expected_error
 from incrowd.survey import Survey
 

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.analyses import plannable
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.analyses import plannable
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.estimation.expectation import Axis, axis, cells_axis
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.effects import best_ratio
-from incrowd.planner.expectation import Axis, axis, cells_axis
 from incrowd.planner.wanted import weighed
 from incrowd.plans import fixed_channel
-from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.grouping import joint_groups, memoised, together, wide
+from incrowd.plans.message import crowd_channel
 from incrowd.survey import AnyQuestion, Group, Survey
 from incrowd.survey.crossings import Crossing, crossing, parities_record
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.numerics.extrema import root
+from incrowd.accountant.numerics.extrema import root
 from incrowd.planner.effects import Footprint
 
 Vector = np.ndarray

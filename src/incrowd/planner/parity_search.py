@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.numerics.extrema import root
+from incrowd.accountant.numerics.extrema import root
 from incrowd.planner.cell_search import CLOSE_ENOUGH, GAIN, RANK, Candidate, SearchTask, search
 from incrowd.planner.effects import (
     Ids,

@@ -16,11 +16,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.base import Channel
+from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import answer_sums, planned_table
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.expectation import guessed_excess, text_scale, weight
+from incrowd.estimation.expectation import guessed_excess, text_scale, weight
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Cells, JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo

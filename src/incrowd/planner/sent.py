@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from incrowd.accounting.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
+from incrowd.accountant.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
 from incrowd.plans import Asked, Message, Plan
 from incrowd.plans.changes import MOST, Family, families
-from incrowd.plans.rounds import (
+from incrowd.plans.ledger import (
     Rounds,
     all_rounds,
     permanent,

@@ -1,7 +1,6 @@
 """Plans: everything a client must do and an analyst may conclude."""
 
-from incrowd.plans.fixed_channels import fixed_channel
-from incrowd.plans.message import Cells, JointReport, Message
+from incrowd.plans.message import Cells, JointReport, Message, fixed_channel
 from incrowd.plans.plan import Asked, Guarantee, Plan
 
 __all__ = [

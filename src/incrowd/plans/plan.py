@@ -16,6 +16,7 @@ from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
 from incrowd.survey import Survey
+from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 2"
@@ -274,3 +275,24 @@ class Plan(views.Notebook, _Frozen):
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file. Raises PlanFileError if there is none, PlanError if it was changed."""
         return _FILES.load(path, cls.loads)
+
+
+# A plan whose reports are read with some answers merged: docs/estimates.md#merging-answers.
+
+
+def with_merged(plan: Plan, merge: Merge | None) -> Plan:
+    """The same plan, whose questions are read with merged answers.
+
+    It is equal in everything that was promised and sent, its digest included. merge: for each
+    question groups of answers, or a name for each group. Raises UsageError for what cannot be
+    merged.
+    """
+    if not merge:
+        return plan
+    questions = merged_questions(plan.survey.questions, merge)
+    survey = plan.survey.model_copy(update={"questions": tuple(questions.values())})
+    messages = tuple(
+        message.model_copy(update={"questions": tuple(questions[id] for id in message.ids)})
+        for message in plan.messages
+    )
+    return plan.model_copy(update={"survey": survey, "messages": messages})

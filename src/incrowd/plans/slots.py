@@ -126,7 +126,7 @@ def _law(messages: Sequence[Message]) -> _Law:
 
 def _binomial(trials: int, chance: float) -> _Law:
     """The binomial law; by Bernstein all but 1e-40 of it lies within `reach` of the mean."""
-    from incrowd.numerics.binomial import log_binomial  # scipy: slow to load, seldom used
+    from incrowd.accountant.numerics.laws import log_binomial  # scipy: slow to load, seldom used
 
     mean, variance = trials * chance, trials * chance * (1 - chance)
     reach = NEGLIGIBLE / 3 + math.sqrt((NEGLIGIBLE / 3) ** 2 + 2 * NEGLIGIBLE * variance)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from statistics import fmean
 from typing import TYPE_CHECKING, Protocol
 
-from incrowd.channels.rounding import rounded_up
+from incrowd.accountant.channels.base import rounded_up
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata

@@ -8,9 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from datetime import date
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from incrowd.accounting.analyses import analysis
+from incrowd.accountant.analyses import analysis
+from incrowd.errors import PlanError
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation import guarantees
 from incrowd.presentation.data import guarantee_facts, message_facts
@@ -28,6 +30,7 @@ from incrowd.presentation.plan_text import (
 )
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
+from incrowd.verification import verify
 
 MOST_ROWS = 40  # of a table on the card; the plan has them all
 
@@ -229,3 +232,22 @@ def _question_facts(question: AnyQuestion) -> dict[str, Any]:
     """A question; its words only if it has some."""
     words = question.model_dump(include={"text", "help", "labels"})
     return {"id": question.id, "answers": answers(question)} | words
+
+
+# Plan -> guarantee card, certified now.
+
+
+def certified_card(plan: Plan, name: str = "plan.json", promise: Guarantee | None = None) -> Card:
+    """The guarantee card of a plan, its certificate recomputed and dated today.
+
+    name: of the plan's file, for the command on the card. promise: what holds for a collection by
+    the plan, as `guarantee_of` has it, if that is known. Raises PlanError if the plan does not
+    hold: there is no card of a promise that is not kept.
+    """
+    found = verify(plan)
+    if not found.plan_holds:
+        allowed = "it does not keep its promise: its noise is too small; make a new plan"
+        raise PlanError.of("plan", plan.digest, allowed)
+    figures = found.certificate.delta.upper, found.certificate.worst
+    certified = Certified(date.today(), version("incrowd"), *figures)
+    return card(plan, certified, name, promise)

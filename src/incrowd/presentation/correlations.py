@@ -75,6 +75,6 @@ def correlation_table(found: Correlations) -> pa.Table:
     ]
     import pyarrow  # slow to load
 
-    from incrowd.presentation.simulated import marked_table
+    from incrowd.presentation.receipts import marked_table
 
     return marked_table(pyarrow.Table.from_pylist(lines), found.seed)

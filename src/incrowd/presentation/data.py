@@ -6,22 +6,21 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.channels.base import Channel
-from incrowd.channels.rappor import Rappor
+from incrowd.accountant.channels.base import Channel
+from incrowd.accountant.channels.rappor import Rappor
 from incrowd.estimation.derived import DerivedTable
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.receipts import receipt_facts, releases_facts
+from incrowd.presentation.receipts import marked, marked_table, receipt_facts, releases_facts
 from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
-from incrowd.presentation.simulated import marked, marked_table
 from incrowd.survey import Randomizer, Survey
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from incrowd.estimation.results import Estimates, StratumEstimates
-    from incrowd.estimation.word_shares import WordEstimates
+    from incrowd.estimation.words import WordEstimates
 
 JOINT = " | "
 EVERYBODY = "all"  # strata together

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
+from incrowd.accountant.schema import Domain
 from incrowd.encoding.bloom import places
 from incrowd.plans import Cells, Plan
 from incrowd.presentation.number_text import factor
-from incrowd.survey import AnyQuestion, Domain, Multi, Text
+from incrowd.survey import AnyQuestion, Multi, Text
 from incrowd.survey.crossings import Block, cell_answers
 
 BETWEEN = " / "  # the answers that one piece says

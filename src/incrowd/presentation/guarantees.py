@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.accounting.analyses import analysis
+from incrowd.accountant.analyses import analysis
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Reduction
 from incrowd.presentation.number_text import bound, chance, factor, written_out

@@ -15,8 +15,8 @@ from incrowd.plans import Plan
 from incrowd.presentation import comparisons, correlations, guarantees, regression_page, regressions
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import answers, message_texts, wording
+from incrowd.presentation.receipts import marked_table, simulation_warning
 from incrowd.presentation.shell import rendered
-from incrowd.presentation.simulated import marked_table, simulation_warning
 from incrowd.survey import AnyQuestion, Survey
 
 LOW, HIGH = "28em", "40em"  # of the frame

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from incrowd.channels.rounding import rounded_down, rounded_up
+from incrowd.accountant.channels.base import rounded_down, rounded_up
 
 POWERS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
-from incrowd.estimation.word_shares import WordEstimates
+from incrowd.estimation.words import WordEstimates
 from incrowd.presentation import amounts, guarantees, receipts
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.shown import (
     Cell,
@@ -24,7 +25,6 @@ from incrowd.presentation.shown import (
     shown_of,
     strata_words,
 )
-from incrowd.presentation.simulated import simulation_warning
 from incrowd.survey import Multi
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.

@@ -5,26 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from incrowd.accounting.analyses import analysis
-from incrowd.accounting.parts import Part
-from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.analyses import analysis
+from incrowd.accountant.channels.base import Channel
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import Domain, Part
 from incrowd.plans import Guarantee, Message, Plan
-from incrowd.plans.fixed_channels import crowd_channel
+from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise, written_out
-from incrowd.survey import (
-    NO_ANSWER,
-    Amount,
-    AnyQuestion,
-    Domain,
-    Multi,
-    Number,
-    Survey,
-    Text,
-    YesNo,
-)
+from incrowd.survey import NO_ANSWER, Amount, AnyQuestion, Multi, Number, Survey, Text, YesNo
 
 Row = tuple[str, ...]
 Line = tuple[str, str]

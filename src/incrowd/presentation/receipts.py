@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.plans.claims import Release
+from incrowd.presentation.shell import rendered
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from incrowd.estimation.results import Received
+
 
 UPLOADS = (
     "Each upload was treated as one person: the promise is to each person who sends once. Who was "
@@ -85,3 +89,52 @@ def _rejected(found: Received) -> str:
         return "none was rejected"
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.rejected.items())
     return f"{sum(found.rejected.values()):,} were rejected ({kinds})"
+
+
+# Invitations on paper: one to a person, with what the device has to show before it sends.
+
+
+def invitations_page(
+    title: str, short: str, invitations: Sequence[tuple[str, str]], page: str = ""
+) -> str:
+    """A page to print and cut: code and link of each.
+
+    short: of the bundle's digest. page: address of a survey page, which people open then.
+    """
+    parts = {"title": title, "short": short, "invitations": invitations, "page": page}
+    return rendered("invitations.html", **parts)
+
+
+# What every output says of reports that were made with a known seed: they protect nobody.
+
+
+SEED = "simulation_seed"
+WARNING = "simulation"
+
+
+def simulation_warning(seed: int) -> str:
+    """What must stand above whatever was made from a simulation."""
+    return (
+        f"Simulation. These reports were randomised with the known seed {seed}, so the noise can "
+        "be taken off again and they protect nobody. What is promised here holds for reports "
+        "randomised without a seed."
+    )
+
+
+def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """JSON-ready facts with the seed, null for real reports; of a simulation with the warning."""
+    warning = {} if seed is None else {WARNING: simulation_warning(seed)}
+    return warning | facts | {SEED: seed}
+
+
+def marked_table(table: pa.Table, seed: int | None) -> pa.Table:
+    """A table that says so in every row if it is of a simulation; else as it was.
+
+    Rows are all that a CSV file has.
+    """
+    import pyarrow as pa  # slow to load, and a plan needs none
+
+    if seed is None:
+        return table
+    words = f"known seed {seed}: these reports protect nobody"
+    return table.append_column(WARNING, pa.array([words] * table.num_rows, pa.string()))

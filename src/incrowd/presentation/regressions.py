@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.margins import listed, weights_facts
 from incrowd.estimation.regression.variables import midpoints
 from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.estimation.weighting.margins import listed, weights_facts
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.simulated import marked_table
+from incrowd.presentation.receipts import marked_table
 from incrowd.survey import Number
 from incrowd.survey.formulas import Penalty
 from incrowd.survey.questions import MERGED

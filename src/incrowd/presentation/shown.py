@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from incrowd.channels.rounding import rounded_up
-from incrowd.estimation.margins import weights_words
+from incrowd.accountant.channels.base import rounded_up
+from incrowd.estimation.weighting.margins import weights_words
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
     from incrowd.estimation.results import Estimates, StratumEstimates
     from incrowd.estimation.simultaneous import SimultaneousIntervals
     from incrowd.estimation.tables import TableEstimate
-    from incrowd.estimation.word_shares import WordEstimates
+    from incrowd.estimation.words import WordEstimates
 
 MOST_NAMES = 8  # of strata, in a line
 MOST_LISTED = 100  # cells of a table, beyond which those are listed that rise above the noise

@@ -13,12 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.estimation.results import Estimates
-from incrowd.estimation.word_shares import WordEstimates
+from incrowd.estimation.words import WordEstimates
 from incrowd.presentation import guarantees
 from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
-from incrowd.presentation.receipts import UPLOADS, receipt_sentences, without_receipt
+from incrowd.presentation.receipts import (
+    UPLOADS,
+    receipt_sentences,
+    simulation_warning,
+    without_receipt,
+)
 from incrowd.presentation.shown import (
     Cell,
     Shown,
@@ -30,7 +35,6 @@ from incrowd.presentation.shown import (
     strata_words,
     titled,
 )
-from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, table
 
 BELOW_ZERO = "below 0"

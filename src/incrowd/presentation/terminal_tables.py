@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd.plans import Asked, Plan
-from incrowd.plans.ledger import Ledger
-from incrowd.plans.rounds import Spent, repeated, rounds_before
+from incrowd.plans.ledger import Ledger, Spent, repeated, rounds_before
 from incrowd.presentation import correlations, number_text, regressions
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
@@ -21,8 +20,8 @@ from incrowd.presentation.number_text import bound, short_percent
 from incrowd.survey import Amount, Survey
 
 if TYPE_CHECKING:
-    from incrowd.estimation.bootstrap import BootstrapBias
     from incrowd.estimation.correlations import Correlations
+    from incrowd.estimation.postprocess import BootstrapBias
     from incrowd.estimation.regression.results import Regression
     from incrowd.estimation.two_way import TwoWay
 

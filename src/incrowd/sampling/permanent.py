@@ -13,8 +13,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.channels.bit_flip import BitFlip
-from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, check_path, unreadable
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.errors import (
+    MISSING,
+    AnswersError,
+    IncrowdError,
+    InWords,
+    UsageError,
+    check_path,
+    unreadable,
+)
+from incrowd.plans import Cells, Message, Plan
+from incrowd.plans.ledger import series
 from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
 
 _log = logging.getLogger(__name__)
@@ -212,3 +222,71 @@ def uniform_number(key: DeviceKey, prefix: bytes, index: int) -> int:
 def _framed(text: bytes) -> bytes:
     """A text with its length before it, so that no two sequences of texts are written alike."""
     return len(text).to_bytes(LENGTH_BYTES, "big") + text
+
+
+# Devices that remember their permanent responses from round to round.
+
+
+Memory = Sequence[DeviceKey]  # the secrets of the devices, one for each row of the answers
+
+
+def remembering(
+    plan: Plan, rows: int, names: Sequence[str] | None, key: DeviceKey | None
+) -> Memory | None:
+    """The secrets that the plan's permanent responses need; None if it has none.
+
+    rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
+    UsageError if they are needed and no key is given, or the rows cannot be told apart.
+    """
+    if not plan.memoised:
+        return None
+    if key is None:
+        allowed = f"the permanent response to {plan.memoised[0]!r} needs one; give one, and keep it"
+        raise UsageError.of("device_key", MISSING, allowed)
+    if names is None:
+        if rows == 1:
+            return [key]
+        allowed = "several rows are several devices; name the column that says whose row it is"
+        raise UsageError.of("id", MISSING, allowed)
+    return [key.derive(name) for name in names]
+
+
+def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory) -> np.ndarray:
+    """The records with the permanent responses in the place of the answers they belong to.
+
+    A response depends on the device, the survey's name, the noise, the questions it travels with,
+    the question and the answer; not on the plan, so that later rounds with another plan repeat it.
+    """
+    bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
+    for id in (question.id for question in message.questions if question.memoised):
+        place, noise = message.layout[id], message.channels[id].permanent_stage
+        assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+        name = series(plan.survey.name, message, noise)
+        for row, key in enumerate(memory):
+            answer = bits[row, place]
+            named = np.packbits(answer).tobytes().hex()
+            bits[row, place] = permanent_bits(key, answer, noise, name, id, named)
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def remembered_sets(
+    plan: Plan,
+    message: Cells,
+    rows: np.ndarray,
+    places: np.ndarray,
+    memory: Memory,
+    most: int | None = None,
+) -> np.ndarray:
+    """The numbers of the bits that are set in the permanent responses, person after person.
+
+    rows, places: the set bits of the records, sorted by row then place. most: of one person.
+    """
+    name = series(plan.survey.name, message, message.noise)
+    records = np.split(places, np.searchsorted(rows, np.arange(1, len(memory))))
+    found = [
+        permanent_set(
+            key, own, message.record_bits, message.noise, name, ",".join(message.ids), most=most
+        )
+        for key, own in zip(memory, records, strict=True)
+    ]
+    return np.concatenate(found)

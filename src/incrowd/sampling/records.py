@@ -3,18 +3,159 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.base import Channel
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.errors import AnswersError, InWords, UsageError
+from incrowd.kernels.gaps import lane_bits
+from incrowd.kernels.lanes import decide_words
 from incrowd.plans import Cells, Message, Plan
-from incrowd.sampling.cells import as_reports, set_bits
-from incrowd.sampling.flip import Packed, flip
+from incrowd.sampling.flips import (
+    Packed,
+    check_packed,
+    dense_mask,
+    flip,
+    flip_positions,
+    fraction_digits,
+    packed_width,
+)
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import Memory, remembered, remembered_sets
-from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
+from incrowd.sampling.permanent import Memory, remembered, remembered_sets
 from incrowd.survey import Text
+
+# Cells: a person sends the number of each bit of her record that is set after flipping.
+#
+# A record of c bits of which few are set makes about 1 + q c reports. No zero travels: how many
+# people did not set a bit follows from who took part, which is public.
+
+
+BATCH_FLIPS = 1 << 22
+BATCH_BITS = 1 << 60
+
+
+def set_bits(
+    rows: np.ndarray,
+    places: np.ndarray,
+    shape: tuple[int, int],
+    noise: BitFlip,
+    keystream: Keystream,
+) -> np.ndarray:
+    """The numbers of the bits that are set after flipping, person after person.
+
+    rows, places: the set bits of the records, sorted by row then place, each once. shape: people
+    and bits of a record. Returns int64 from 0 to bits - 1, each of which is one report.
+    """
+    people, bits = shape
+    each = max(1, min(BATCH_BITS // bits, BATCH_FLIPS * DENOMINATOR // (noise.numerator * bits)))
+    found = [np.zeros(0, np.int64)]
+    for start in range(0, people, each):
+        size = min(each, people - start)
+        first, last = np.searchsorted(rows, [start, start + size])
+        given = (rows[first:last] - start) * bits + places[first:last]
+        flipped = flip_positions(noise.numerator, size * bits, keystream)
+        found.append(np.setxor1d(given, flipped, assume_unique=True) % bits)
+    return np.concatenate(found)
+
+
+def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
+    """Numbers as packed reports of constant length: uint8, shape (reports, ceil(bits / 8))."""
+    whole = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.ascontiguousarray(whole[:, : packed_width(bits)])
+
+
+# Exact sampling of the channels that are more than a bit flip. No floating point.
+#
+# Proof: docs/mathematics.md#exact-sampling.
+
+
+Codes = npt.NDArray[np.int64]
+
+WORD_RANGE = 2**64
+
+
+def respond_with_bits(
+    packed_records: Packed, bits: int, channel: Channel, keystream: Keystream
+) -> Packed:
+    """Reports from records: every bit goes through `channel` independently, stage by stage.
+
+    `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
+    place i % 8. Returns a new array of that shape. All stages are drawn afresh: reports that
+    repeat a permanent response take it from `incrowd.sampling.permanent`.
+
+    Raises AnswersError if the array is not of that shape or a padding bit is set, UsageError if
+    a stage of the channel is not a bit channel.
+    """
+    check_packed(packed_records, bits)
+    for stage in channel.stages:
+        if not isinstance(stage, Bit):
+            raise UsageError.of("channel", InWords(stage), "should be a channel of bits")
+        packed_records = _through_bit(packed_records, bits, stage, keystream)
+    return packed_records
+
+
+def _through_bit(records: Packed, bits: int, channel: Bit, keystream: Keystream) -> Packed:
+    shape = len(records), bits
+    raised = _mask(channel.one_if_zero, shape, keystream)
+    lowered = _mask(DENOMINATOR - channel.one_if_one, shape, keystream)
+    reports: Packed = records ^ (records & lowered | ~records & raised)
+    return reports
+
+
+def _mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """Packed bits, each 1 with probability numerator / 2^32, padding zero; 0 and 1 included."""
+    if numerator < DENOMINATOR:
+        return dense_mask(numerator, shape, keystream)
+    return np.packbits(np.ones(shape, np.uint8), axis=1, bitorder="little")
+
+
+def respond_with_options(codes: npt.NDArray[Any], channel: Channel, keystream: Keystream) -> Codes:
+    """Reports from answers: every answer goes through `channel`, stage by stage.
+
+    `codes` are the numbers of the chosen options, integers from 0 to options - 1, any shape.
+    Returns int64 of that shape.
+
+    Raises AnswersError if a code names no option, UsageError if a stage of the channel is not a
+    k-ary response.
+    """
+    if codes.dtype.kind not in "iu":
+        raise AnswersError.of("codes", codes.dtype.name, "should be an array of integers")
+    reports = codes.astype(np.int64)
+    for stage in channel.stages:
+        if not isinstance(stage, KAry):
+            raise UsageError.of("channel", InWords(stage), "should be a k-ary response")
+        reports = _through_k_ary(reports, stage, keystream)
+    return reports
+
+
+def _through_k_ary(codes: Codes, channel: KAry, keystream: Keystream) -> Codes:
+    """Keep a code, or step to one of the others: 1 to options - 1 places on, all equally likely."""
+    wrong = codes[(codes < 0) | (codes >= channel.options)]
+    if wrong.size:
+        raise AnswersError.of("codes", int(wrong[0]), f"should be from 0 to {channel.options - 1}")
+    words = decide_words(fraction_digits(channel.keep), -(-codes.size // 64), keystream.words)
+    kept = lane_bits(words, codes.size).reshape(codes.shape)
+    steps = 1 + uniform_below(channel.options - 1, codes.size, keystream).reshape(codes.shape)
+    return np.where(kept, codes, (codes + steps) % channel.options)
+
+
+def uniform_below(size: int, count: int, keystream: Keystream) -> Codes:
+    """`count` independent integers, all of 0 .. size - 1 equally likely, exactly; int64.
+
+    Words in the incomplete last round of remainders are drawn again. 1 <= size <= 2^32.
+    """
+    accepted = WORD_RANGE - WORD_RANGE % size
+    words = keystream.words(count)
+    # The largest accepted word, as 2^64 itself is no word.
+    while (again := np.flatnonzero(words > np.uint64(accepted - 1))).size:
+        words[again] = keystream.words(again.size)
+    return (words % np.uint64(size)).astype(np.int64)
+
 
 Segment = tuple[slice, Channel]  # bits of a record, and what happens to them
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from incrowd.kernels.threads import in_order
+from incrowd.reports.folder import Bucket
+from incrowd.sampling.flips import Packed
 from incrowd.sampling.keystream import Keystream
 
 
@@ -21,3 +32,161 @@ def permutation(count: int, keystream: Keystream) -> npt.NDArray[np.int64]:
         ordered = keys[order]
         if not (ordered[1:] == ordered[:-1]).any():
             return order.astype(np.int64, copy=False)
+
+
+# Secretly random buckets: how more reports than fit in memory come into one uniform order.
+#
+# Each report goes to a bucket drawn for it alone; each bucket is shuffled in memory (one that is
+# still too large is spread over buckets again); then the buckets follow one another.
+#
+# Every order of the reports is equally likely: docs/mathematics.md#buckets. Nothing in the output
+# says where a bucket ends.
+
+
+MOST_BUCKETS = 256
+BRANCH_WORDS = 2
+
+
+def branch(keystream: Keystream) -> Keystream:
+    """A stream of its own for one thread.
+
+    From the operating system, unless the given stream is a simulation: then its next 128 bits are
+    the seed of the branch, so that it does not matter which thread is faster.
+    """
+    if not keystream.simulation:
+        return Keystream.from_system()
+    words = keystream.words(BRANCH_WORDS).astype("<u8")
+    return Keystream.for_simulation(int.from_bytes(words.tobytes(), "little"))
+
+
+def spread(packed: Packed, buckets: int, keystream: Keystream) -> list[Packed]:
+    """The reports of each bucket; every report draws its bucket, all equally likely.
+
+    packed: uint8, shape (reports, bytes). buckets: a power of two, at most 256, so that the low
+    bits of one random byte are exactly uniform.
+    """
+    assert 0 < buckets <= MOST_BUCKETS and buckets & (buckets - 1) == 0
+    words = keystream.words(-(-len(packed) // 8)).astype("<u8")
+    drawn = words.view(np.uint8)[: len(packed)] & np.uint8(buckets - 1)
+    ordered = np.take(packed, np.argsort(drawn, kind="stable"), axis=0)
+    ends = np.cumsum(np.bincount(drawn, minlength=buckets))
+    return np.split(ordered, ends[:-1])
+
+
+# The two passes that randomise and shuffle more answers than fit in memory.
+#
+# First every batch of answers is randomised and its reports are spread over secretly random
+# buckets; then every bucket is shuffled. Why this gives one uniform permutation of all reports is
+# proved in `incrowd.sampling.shuffle`.
+
+
+FILES = 128  # of all messages in the first pass; a finer spreading takes half as many more
+SHUFFLE_BYTES = 5 << 26  # of a bucket in memory: 8 million reports of 64 bits
+ORDER_BYTES = 24  # of each report when shuffled: its key, its place, the key in its place
+
+Advance = Callable[[int], None]
+Tables = Iterable[tuple[pa.Table, int]]  # of answers, and by how much each advances
+Draw = Callable[[pa.Table, int, Keystream], list[np.ndarray]]  # answers, how many came before
+
+
+class Disk(NamedTuple):
+    """Where buckets are made, and what closes them in the end."""
+
+    folder: Path
+    open_files: ExitStack
+
+    def buckets(self, number: int, width: int) -> list[Bucket]:
+        """Empty buckets for reports of `width` bytes."""
+        made = (closing(Bucket(self.folder, width)) for _ in range(number))
+        return [self.open_files.enter_context(bucket) for bucket in made]
+
+
+class _Batch(NamedTuple):
+    answers: pa.Table
+    before: int  # rows of the file that come before
+    read: int
+    keystream: Keystream
+
+
+def spread_answers(
+    draw: Draw,
+    widths: Sequence[int],
+    tables: Tables,
+    keystream: Keystream,
+    disk: Disk,
+    done: Advance,
+) -> tuple[int, list[list[Bucket]]]:
+    """The first pass: how many rows there were, and the buckets of each message.
+
+    draw: makes the reports of each message; widths: of one report of it, in bytes. done: called
+    with how much was read when a table's reports are in their buckets. Raises what `draw` does.
+    """
+    number = 1 << max(FILES // len(widths), 1).bit_length() - 1  # a power of two
+    buckets = [disk.buckets(number, width) for width in widths]
+    rows = 0
+    work = partial(_spread_batch, draw, number)
+    for batch, parts in in_order(work, _batches(tables, keystream)):
+        for bucket, packed in zip(chain.from_iterable(buckets), parts, strict=True):
+            bucket.add(packed)
+        rows += batch.answers.num_rows
+        done(batch.read)
+    return rows, buckets
+
+
+def _batches(tables: Tables, keystream: Keystream) -> Iterator[_Batch]:
+    before = 0
+    for table, read in tables:
+        yield _Batch(table, before, read, branch(keystream))
+        before += table.num_rows
+
+
+def _spread_batch(draw: Draw, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
+    """The reports of one batch: of each message, of each of its buckets."""
+    parts = []
+    for packed in draw(batch.answers, batch.before, batch.keystream):
+        parts += spread(packed, number, batch.keystream)
+    return batch, parts
+
+
+def mixed(
+    pieces: Iterable[np.ndarray], width: int, keystream: Keystream, disk: Disk
+) -> Iterator[np.ndarray]:
+    """Reports of `width` bytes, as they come, in one uniform order; memory is bounded."""
+    buckets = disk.buckets(FILES, width)
+    for packed in pieces:
+        for bucket, part in zip(buckets, spread(packed, FILES, keystream), strict=True):
+            bucket.add(part)
+    yield from shuffled(buckets, keystream, disk, lambda _: None)
+
+
+def shuffled(
+    buckets: list[Bucket], keystream: Keystream, disk: Disk, done: Advance
+) -> Iterator[np.ndarray]:
+    """The second pass: the reports of all buckets in uniform order, a bucket at a time.
+
+    done: called with how many reports each bucket held.
+    """
+    most = SHUFFLE_BYTES // (ORDER_BYTES + 2 * buckets[0].width)
+    small = _small(buckets, most, keystream, disk)
+    for packed in in_order(_shuffle, ((bucket, branch(keystream)) for bucket in small)):
+        yield packed
+        done(len(packed))
+
+
+def _small(buckets: list[Bucket], most: int, keystream: Keystream, disk: Disk) -> Iterator[Bucket]:
+    """The buckets that hold reports, those with more than `most` spread over others again."""
+    for bucket in buckets:
+        if len(bucket) > most:
+            finer = disk.buckets(FILES // 2, bucket.width)
+            for packed in bucket.take(most):
+                for one, part in zip(finer, spread(packed, len(finer), keystream), strict=True):
+                    one.add(part)
+            yield from _small(finer, most, keystream, disk)
+        elif len(bucket):
+            yield bucket
+
+
+def _shuffle(item: tuple[Bucket, Keystream]) -> np.ndarray:
+    bucket, keystream = item
+    (packed,) = bucket.take(len(bucket))
+    return np.take(packed, permutation(len(packed), keystream), axis=0)

@@ -14,9 +14,9 @@ from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import ID_BYTES, Collection, write_reports
 from incrowd.reports.folder import new_files
-from incrowd.sampling.flip import packed_width
+from incrowd.sampling.flips import packed_width
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.passes import Disk, Draw, Tables, shuffled, spread_answers
+from incrowd.sampling.shuffle import Disk, Draw, Tables, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit

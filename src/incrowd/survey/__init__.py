@@ -1,7 +1,7 @@
 """Questions and surveys: plain frozen data, TOML in."""
 
+from incrowd.accountant.schema import Domain
 from incrowd.survey.codes import Codes
-from incrowd.survey.domains import Domain
 from incrowd.survey.questions import (
     NO_ANSWER,
     NONE,

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from incrowd.errors import InWords, Problem
-from incrowd.survey.frozen import Frozen
+from incrowd.survey.toml import Frozen
 
 KEYS = ("values", "missing")  # of a question, as they are written
 _YESNO = ("yes", "no")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from incrowd.errors import Problem
-from incrowd.survey.frozen import Mistake
+from incrowd.survey.toml import Mistake
 
 SEPARATOR = " / "  # between the answers that name a stratum
 TYPES = ("choice", "yesno")

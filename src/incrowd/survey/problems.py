@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from incrowd.errors import MISSING, InWords, Problem, likely
 from incrowd.survey.codes import KEYS, code_problems
-from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.regressions import Wanted, wanted_regressions
+from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import LANGUAGE, hidden_problems, word_problems
 

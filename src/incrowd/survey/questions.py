@@ -10,10 +10,10 @@ from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, FiniteFloat, PrivateAttr, field_validator, model_validator
 
-from incrowd.survey.domains import Domain
-from incrowd.survey.frozen import Frozen, Mistake
+from incrowd.accountant.schema import Domain
 from incrowd.survey.open import check_open
 from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.words import Words
 
 NO_ANSWER = "no answer"

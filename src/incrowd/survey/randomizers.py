@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from incrowd.errors import InWords
-from incrowd.survey.frozen import Frozen, Mistake
+from incrowd.survey.toml import Frozen, Mistake
 
 # The sets of numbers that make one randomiser, for each kind.
 NUMBERS: dict[str, tuple[tuple[str, ...], ...]] = {

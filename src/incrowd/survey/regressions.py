@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from incrowd.errors import Problem
-from incrowd.survey.formula_problems import formula_problems
-from incrowd.survey.formulas import BETWEEN, IS, Formula, Questions, meant
+from incrowd.survey.formulas import BETWEEN, IS, Formula, Questions, formula_problems, meant
 from incrowd.survey.questions import TYPES
 
 Raw = Mapping[str, Any]

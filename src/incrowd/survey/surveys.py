@@ -17,11 +17,10 @@ from incrowd.errors import Problem, SurveyError
 from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import Formula, meant
-from incrowd.survey.frozen import Frozen
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
 from incrowd.survey.questions import MERGED, MOST_TOGETHER, AnyQuestion, Question
-from incrowd.survey.toml import read_toml
+from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
 MOST_COPIES = 10_000

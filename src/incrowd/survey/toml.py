@@ -8,7 +8,26 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from incrowd.errors import IncrowdError, SurveyError, UsageError, check_path, unreadable
+
+# What all parts of a survey have in common: they never change, and unknown keys are mistakes.
+
+
+class Frozen(BaseModel):
+    """Plain frozen data, read from TOML."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
+
+
+class Mistake(ValueError):
+    """A field that does not go with the others of its part: name, value, what would work."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        super().__init__(f"{field}: {allowed}")
+        self.field, self.value, self.allowed = field, value, allowed
+
 
 _log = logging.getLogger(__name__)
 SURVEY = "survey"

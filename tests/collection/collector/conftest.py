@@ -6,7 +6,7 @@ import pytest
 
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from tests.oracles.make_vectors import INVITED, OPEN, PEOPLE, PLAN, RECEIVER, SHUFFLER
 from tests.oracles.releases import all_sealed, header_of, plaintexts, release
 

@@ -10,13 +10,13 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection import durable
-from incrowd.collection.collector import keeper, keys
+from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.config import Settings, load_settings
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.collector.taking import acknowledgement
-from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.release import Signed
 from incrowd.errors import IncrowdError, UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 from tests.oracles import make_vectors
@@ -197,15 +197,17 @@ def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
 
 
 def test_keys_are_made_once_and_are_for_nobody_else(places):
-    made = keys.new_key(places, 7)
+    made = places.new_key(places, 7)
     assert places.private.stat().st_mode & 0o777 == 0o600
     assert bytes.fromhex(places.public.read_text()) == made.encoded
     with pytest.raises(UsageError, match="one key is for one bundle"):
-        keys.new_key(places, 7)
+        places.new_key(places, 7)
     bundle = make_vectors.bundle(key_configuration=made.encoded.hex())
-    assert keys.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
+    assert (
+        places.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
+    )
     with pytest.raises(UsageError, match="not the key that people seal for"):
-        keys.load_private(places.private, INVITED)
+        places.load_private(places.private, INVITED)
 
 
 def test_a_folder_is_for_one_bundle(keyed, tmp_path):

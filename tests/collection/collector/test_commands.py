@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from incrowd.collection.collector.places import Places
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from tests.collection.collector.conftest import (
     INVITED,
     PEOPLE,

@@ -14,11 +14,11 @@ from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.gate import main_part
 from incrowd.collection.collector.keeper import GRACE
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import UsageError
-from incrowd.planner.planner import guarantee_for
+from incrowd.estimation.estimate import estimate
+from incrowd.planner.plan import guarantee_for
 from incrowd.presentation.page import page
-from incrowd.workflow.estimate import estimate
 from tests.collection.collector.conftest import (
     INVITED,
     OPEN,

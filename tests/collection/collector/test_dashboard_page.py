@@ -8,7 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.collection import rehearsal
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from tests.oracles.node import BROWSER, node
 
 PEOPLE = 60

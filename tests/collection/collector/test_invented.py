@@ -13,7 +13,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from incrowd.plans.slots import slots
 from tests.collection.collector.conftest import RECEIVER, all_sealed, release
 from tests.conftest import run

@@ -17,8 +17,8 @@ from incrowd.collection.collector.keeper import alone, forget, leftovers, open_w
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.collector.taking import Taking
-from incrowd.collection.wire.bundle import as_time
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.release import Signed
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
 

@@ -17,7 +17,7 @@ from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.keeper import GRACE, alone, leftovers, open_waiting
 from incrowd.collection.collector.taking import Taking
 from incrowd.collection.durable import new_file
-from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import UsageError
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 

@@ -15,10 +15,10 @@ import pytest
 from incrowd.collection.collector import on_spark
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.on_spark import Rows, Sealed
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from incrowd.errors import ReportsError
 from incrowd.reports.collection import load_collection
-from incrowd.tally.spark import started
+from incrowd.reports.spark import started
 from tests.collection.collector.conftest import INVITED, RECEIVER, release
 
 MESSAGES = range(len(INVITED.plan.messages))

@@ -12,16 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
-from incrowd.collection.collector import collections, opening, repeats
+from incrowd.collection.collector import collections, opening
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.receipt import (
-    load_receipt,
-    receipts_of,
-    received,
-    save_receipt,
-)
-from incrowd.collection.wire.addresses import short
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.collector.receipt import load_receipt, receipts_of, received, save_receipt
+from incrowd.collection.protocol.addresses import short
+from incrowd.collection.protocol.release import Signed
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.slots import tail
@@ -127,11 +122,13 @@ def test_repeats_are_found_in_any_number_of_passes(passes, monkeypatch):
     for place, row in enumerate(map(bytes, rows)):
         right += [place] if row in seen else []
         seen.add(row)
-    monkeypatch.setattr(repeats, "PASS_REPORTS", 1000 // passes + passes)
-    monkeypatch.setattr(repeats, "CHUNK_BYTES", 999)
-    assert repeats.repeated(rows).tolist() == right
-    monkeypatch.setattr(repeats, "_fingerprints", lambda rows, _: np.zeros(len(rows), np.uint64))
-    assert repeats.repeated(rows).tolist() == right
+    monkeypatch.setattr(collections, "PASS_REPORTS", 1000 // passes + passes)
+    monkeypatch.setattr(collections, "CHUNK_BYTES", 999)
+    assert collections.repeated(rows).tolist() == right
+    monkeypatch.setattr(
+        collections, "_fingerprints", lambda rows, _: np.zeros(len(rows), np.uint64)
+    )
+    assert collections.repeated(rows).tolist() == right
 
 
 def test_one_device_that_fills_every_slot_is_bounded_and_said(opened, plain):

@@ -14,10 +14,10 @@ from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
 from incrowd.collection.durable import lasting
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from incrowd.errors import ReportsError
 from incrowd.plans.slots import slots
-from incrowd.tally.files import load_tally, save_tally
+from incrowd.reports.tally_files import load_tally, save_tally
 from tests.collection.collector.conftest import (
     INVITED,
     OPEN,

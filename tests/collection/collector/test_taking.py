@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.taking import Taking, acknowledgement
-from incrowd.collection.wire.release import prove_cheating
+from incrowd.collection.protocol.release import prove_cheating
 from incrowd.errors import ProtocolError
 from tests.collection.collector.conftest import INVITED, release
 from tests.oracles import make_vectors

@@ -5,9 +5,9 @@ import pytest
 import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.wire.release import Signed
+from incrowd.collection.protocol.release import Signed
 from incrowd.errors import ProtocolError, ReportsError
-from incrowd.tally.consistency import people_of
+from incrowd.reports.consistency import people_of
 from tests.collection.collector.conftest import PEOPLE, PLAN, RECEIVER, plaintexts, release
 from tests.oracles import make_vectors
 

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.device import answering
 from incrowd.collection.device.answering import plaintexts, sealed_answers
-from incrowd.collection.wire.upload import NO_CODE
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.upload import NO_CODE
+from incrowd.encoding.records import People
 from incrowd.sampling.keystream import Keystream
 from tests.oracles import make_vectors, wire
 from tests.oracles.make_vectors import ANSWERS

@@ -9,14 +9,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import incrowd
-from incrowd.accounting.redraws import redrawn
-from incrowd.collection.device.fetching import fetch
+from incrowd.accountant.certificates import redrawn
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
+from incrowd.collection.device.sending import fetch
 from incrowd.collection.page.files import Asked, page_files, shipped
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.bundle import MOST_BYTES, Bundle
-from incrowd.collection.wire.sealed import KeyConfiguration
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
+from incrowd.collection.protocol.sealed import KeyConfiguration
 from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail

@@ -15,8 +15,8 @@ import pyarrow.csv
 import pytest
 
 from incrowd.cli import main
-from incrowd.collection.wire.addresses import Link, short
-from incrowd.collection.wire.upload import new_code
+from incrowd.collection.protocol.addresses import Link, short
+from incrowd.collection.protocol.upload import new_code
 from tests.conftest import run
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import ANSWERS

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from incrowd.collection.device.crowd import send_each
-from incrowd.collection.wire.upload import NO_CODE, code_field, new_code, upload_length
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.upload import NO_CODE, code_field, new_code, upload_length
+from incrowd.encoding.records import People
 from incrowd.errors import UsageError
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, said

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from incrowd.collection.device.memory import Memory
-from incrowd.collection.wire.bundle import as_time
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans import Asked
 from tests.oracles import make_vectors

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from incrowd.collection.device import answering
-from incrowd.collection.wire.sealed import seal
-from incrowd.collection.wire.upload import NO_CODE, Upload, upload_length
-from incrowd.encoding.people import People
-from incrowd.planner.planner import make_plan
+from incrowd.collection.protocol.sealed import seal
+from incrowd.collection.protocol.upload import NO_CODE, Upload, upload_length
+from incrowd.encoding.records import People
+from incrowd.planner.plan import make_plan
 from incrowd.plans.slots import slots
 from incrowd.survey import Survey
 from incrowd.survey.questions import Choice, Multi, Number, Text

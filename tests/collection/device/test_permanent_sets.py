@@ -8,10 +8,10 @@ from incrowd.collection.device import answering
 from incrowd.collection.device.answering import plaintexts
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from incrowd.plans.slots import slots
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import remembering
+from incrowd.sampling.permanent import remembering
 from tests.conftest import grouped
 from tests.oracles import make_vectors, permanent_vectors
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from incrowd.collection.device.connection import Patience, open_client
-from incrowd.collection.wire.upload import parse_upload, upload_length
+from incrowd.collection.protocol.upload import parse_upload, upload_length
 from incrowd.errors import AnswersError, ProtocolError, UsageError
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import (

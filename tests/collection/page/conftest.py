@@ -9,15 +9,14 @@ import pytest
 
 import incrowd
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.keys import load_private
-from incrowd.collection.collector.places import Places
+from incrowd.collection.collector.places import Places, load_private
 from incrowd.collection.collector.taking import read_start
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
-from incrowd.collection.wire.upload import code_field
-from incrowd.encoding.people import People
+from incrowd.encoding.records import People
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
 

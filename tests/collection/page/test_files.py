@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import incrowd
 from incrowd.cli.app import app
 from incrowd.collection.page.files import Asked, asked_in, page_files, read_strings, shipped
-from incrowd.collection.wire.problem import KINDS
+from incrowd.collection.protocol.problem import KINDS
 from tests.oracles.make_vectors import INVITED
 
 HOSTILE = "</script><script>alert(1)</script>"

@@ -6,7 +6,7 @@ import numpy as np
 
 import incrowd
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.wire.addresses import short
+from incrowd.collection.protocol.addresses import short
 
 PEOPLE = 60
 AXE = ("axeAsking", "axeReviewing", "axeGerman", "axeSent", "axeFailed")

@@ -17,21 +17,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from incrowd.collection import metrics
-from incrowd.collection.answers import OCTETS, answer, is_octets, no_such
-from incrowd.collection.clock import Clock, system
+from incrowd.collection import service
 from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.dashboard import Dashboard
 from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.keeper import forget, open_waiting
 from incrowd.collection.collector.measuring import Measured
 from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Progress, Told
 from incrowd.collection.collector.receipt import note_contradictions
 from incrowd.collection.collector.taking import Taking, acknowledgement
-from incrowd.collection.collector.telling import Told
-from incrowd.collection.wire import problem
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.machine import Clock, system
+from incrowd.collection.protocol import problem
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.service import OCTETS, answer, is_octets, no_such
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
 
 _answer = partial(answer, retry_after=60)
@@ -138,7 +137,7 @@ class _Service:
     async def metrics(self, _: Request) -> Response:
         """For Prometheus: releases, reports by kind, seconds of opening, room on the disk."""
         text = await asyncio.to_thread(self.measured.text)
-        return Response(text, media_type=metrics.MEDIA_TYPE)
+        return Response(text, media_type=service.METRICS_TYPE)
 
     async def release(self, request: Request) -> Response:
         """Take a release."""

@@ -11,7 +11,7 @@ from incrowd.collection.collector.keeper import is_complete, leftovers
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import check_files, load_receipt
 from incrowd.collection.machine import Finding, clock, memory, modes, room
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import IncrowdError
 
 

@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from incrowd.collection.answers import answer
 from incrowd.collection.collector.gate import Gate, main_part
 from incrowd.collection.collector.progress import Progress
-from incrowd.collection.wire.problem import KINDS
+from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.service import answer
 from incrowd.errors import IncrowdError
 from incrowd.presentation.shell import rendered
 

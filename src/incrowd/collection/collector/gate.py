@@ -10,10 +10,10 @@ from threading import Lock
 
 from incrowd.collection.collector.places import RECEIPT, Places
 from incrowd.collection.collector.receipt import Receipt, load_receipt, receipts_of
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.estimation.estimate import count, estimate
 from incrowd.presentation.page import page
 from incrowd.reports.folder import stream_reports
-from incrowd.workflow.estimate import count, estimate
 
 Opened = tuple[Path, Receipt]
 

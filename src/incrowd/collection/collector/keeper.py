@@ -14,7 +14,7 @@ from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import note_contradictions
 from incrowd.collection.durable import BEGUN, destroy, lasting
-from incrowd.collection.wire.bundle import Bundle, as_time
+from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.errors import UsageError
 from incrowd.reports.locking import locked
 

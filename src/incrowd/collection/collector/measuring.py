@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import Receipt, load_receipt
-from incrowd.collection.metrics import exposition, gauge
+from incrowd.collection.service import exposition, gauge
 
 
 class Measured:

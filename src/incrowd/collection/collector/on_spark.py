@@ -21,12 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.collector.collections import Advance, Engine, left
-from incrowd.collection.collector.keys import load_private
 from incrowd.collection.collector.opening import KINDS, Opener, Piece
+from incrowd.collection.collector.places import load_private
 from incrowd.collection.machine import protect
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import InWords, ReportsError
-from incrowd.tally.spark import Batches, in_arrow
+from incrowd.reports.spark import Batches, in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,8 +18,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.machine import protect
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.sealed import unseal
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.sealed import unseal
 from incrowd.errors import InWords, ProtocolError, ReportsError
 
 AHEAD = 4  # pieces that wait for each process

@@ -14,9 +14,9 @@ from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
 from incrowd.collection.durable import lasting
-from incrowd.collection.wire.addresses import short
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.release import Signed, prove_cheating
+from incrowd.collection.protocol.addresses import short
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.release import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
 from incrowd.plans import Plan
@@ -26,8 +26,8 @@ from incrowd.plans.slots import most_reports, tail
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
+from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.survey.wording import wording
-from incrowd.tally.files import ENDING as TALLY
 
 _log = logging.getLogger(__name__)
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.durable import lasting, new_file, put
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.release import (
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.release import (
     NUMBER_BYTES,
     SIGNATURE_BYTES,
     START,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.plaintext import filled
-from incrowd.collection.wire.upload import Upload, sealed_upload
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.plaintext import filled
+from incrowd.collection.protocol.upload import Upload, sealed_upload
+from incrowd.encoding.records import People
 from incrowd.plans.slots import fit, most_reports
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.memory import Memory
+from incrowd.sampling.permanent import Memory
+from incrowd.sampling.randomize import randomize_message, rounded
 from incrowd.sampling.shuffle import permutation
-from incrowd.workflow.amounts import rounded
-from incrowd.workflow.randomize import randomize_message
 
 
 def sealed_answers(

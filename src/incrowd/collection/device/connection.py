@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from incrowd.collection.wire import problem
+from incrowd.collection.protocol import problem
 from incrowd.errors import InWords, ProtocolError
 
 MEDIA_TYPE = "application/octet-stream"

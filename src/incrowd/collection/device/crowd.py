@@ -16,11 +16,11 @@ import numpy as np
 from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.sending import send
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.upload import upload_length
-from incrowd.encoding.people import People
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.upload import upload_length
+from incrowd.encoding.records import People
 from incrowd.errors import InWords, ProtocolError, UsageError
-from incrowd.sampling.memory import Memory
+from incrowd.sampling.permanent import Memory
 
 AT_ONCE = 8
 

@@ -14,18 +14,17 @@ import pyarrow as pa
 from incrowd.collection.device import sending
 from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.wire.addresses import Link
-from incrowd.collection.wire.bundle import Bundle
-from incrowd.collection.wire.problem import KINDS
-from incrowd.collection.wire.upload import check_code, code_field
-from incrowd.encoding.people import People
+from incrowd.collection.device.sending import fetch
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.problem import KINDS
+from incrowd.collection.protocol.upload import check_code, code_field
+from incrowd.encoding.records import People
 from incrowd.errors import MISSING, InWords, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
-from incrowd.sampling.memory import remembering
-from incrowd.sampling.permanent import DeviceKey
+from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.survey.words import look_alike_warnings
 
 UNCERTAIN = frozenset({"closed", "code-used", "not-found"})  # it may be counted all the same

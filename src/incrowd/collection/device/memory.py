@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, lasting
-from incrowd.collection.wire.bundle import Bundle, as_time
-from incrowd.collection.wire.upload import parse_upload
+from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.upload import parse_upload
 from incrowd.errors import UsageError, unreadable
 from incrowd.reports.locking import rewrite
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.wire.addresses import short
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.addresses import short
+from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import InWords, PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
 from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
-from incrowd.workflow.verify import verify
+from incrowd.verification import verify
 
 Line = tuple[str, str]
 

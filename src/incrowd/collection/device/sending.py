@@ -2,11 +2,94 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 from incrowd.collection.device.connection import Connection, Reply
-from incrowd.collection.device.refusals import refused
-from incrowd.collection.wire.bundle import Bundle
+from incrowd.collection.protocol.addresses import Link, checked_address
+from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
+from incrowd.errors import InWords, ProtocolError, UsageError
+
+# What an answer that says no means for the person who sent.
+
+
+_COUNTED = "yours may already be counted"
+# By the type of problem. The peer's own words are not shown: they may hold anything.
+_MEANT = {
+    "closed": "nothing should be sent any more",
+    "withdrawn": "nothing of it counts; give your answers once more",
+    "code-used": "if you sent nothing, ask whoever invited you",
+    "code-unknown": "should be the code of your invitation; check every character of it",
+    "not-open": "try again when it has opened",
+    "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
+}
+_FINAL = "nothing was stored; ask whoever runs this collection"
+_LATER = "try again later; the same upload is sent then"
+_ELSEWHERE = "nothing is sent to another address; check the link with whoever invited you"
+
+
+def refused(reply: Reply) -> Exception:
+    """The error for an answer that says no; its field is the type of the problem.
+
+    Of an answer that no party of ours gives the field is `answer`.
+    """
+    found = f"was answered with {reply.status}"
+    if reply.kind:
+        said = reply.kind.title.rstrip(".")
+        found = f"{found} ({said[:1].lower()}{said[1:]})"
+    default = _LATER if reply.again else _ELSEWHERE if 300 <= reply.status < 400 else _FINAL
+    name = reply.kind.name if reply.kind else "answer"
+    return ProtocolError.of(name, InWords(found), _MEANT.get(name, default))
+
+
+# The bundle that a link pins, and no other.
+
+
+# Where a survey page says which shuffler it sends to; see collection/page/templates/index.html.
+_CONFIG = re.compile(rb'<script type="application/json" id="config">([^<]*)</script>')
+
+
+def fetch(link: Link, connection: Connection) -> Bundle:
+    """The bundle at a link's address. Its digest is compared before anything of it is read.
+
+    A shuffler that had other keys or another plan in it would be caught here. Raises ProtocolError
+    if there is none, or another than the link pins; UsageError if a survey page is there.
+    """
+    reply = connection.ask("GET", f"{link.address}/bundle", most=MOST_BYTES)
+    pinned = reply.status == 200 and hashlib.sha256(reply.body).digest() == link.digest
+    if not pinned and (shuffler := _shuffler_of_page(link, connection, reply)):
+        found = InWords(f"leads to a survey page at {link.address}")
+        allowed = f"write {shuffler} in the place of that address, and keep what follows from # on"
+        raise UsageError.of("link", found, allowed)
+    if reply.status != 200:
+        raise refused(reply)
+    if not pinned:
+        found = InWords("is not the one that the link names")
+        allowed = (
+            f"its SHA-256 should be {link.digest.hex()}; nothing was sent: ask whoever invited you"
+        )
+        raise ProtocolError.of("bundle", found, allowed)
+    return Bundle.parse(reply.body)
+
+
+def _shuffler_of_page(link: Link, connection: Connection, reply: Reply) -> str:
+    """The address of the shuffler, if a survey page is where the link leads; else nothing.
+
+    A page's host has no bundle, or answers every request with the page. Any page may name any
+    address: it is shown and not followed, and the link pins the bundle.
+    """
+    with suppress(ProtocolError, ValueError, TypeError, LookupError):
+        if reply.status == 404 and not reply.kind:
+            once = replace(connection, patience=replace(connection.patience, whole=0.0))
+            reply = once.ask("GET", f"{link.address}/", most=MOST_BYTES)
+        if reply.status == 200 and (config := _CONFIG.search(reply.body)):
+            return checked_address(str(json.loads(config[1])["shuffler"]))
+    return ""
+
 
 Outcome = Literal["stored", "repeated"]
 

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.cells import as_text, text_column
 from incrowd.encoding.formats.extra import needing_stats
-from incrowd.encoding.kinds import SPOKEN
-from incrowd.encoding.sources import Source, refused
+from incrowd.encoding.sources import SPOKEN, Source, refused
 from incrowd.survey import Amount, AnyQuestion, Codes, Number
 
 Labels = Mapping[str, str]

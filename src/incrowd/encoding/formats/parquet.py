@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.parquet
 
 from incrowd.encoding.sources import Source, refused
+
+# Arrow files (Feather) and streams, read whole.
+
+
+FILE = b"ARROW1"
+
+
+def table(source: Source) -> pa.Table:
+    """All its columns."""
+    content = source.whole()
+    open_it = pa.ipc.open_file if content.startswith(FILE) else pa.ipc.open_stream
+    with open_it(pa.BufferReader(content)) as read:
+        return read.read_all()
+
 
 CELL_BYTES = 8  # of a cell beside what is in it
 

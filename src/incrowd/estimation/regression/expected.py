@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.plans import Message
 from incrowd.survey import AnyQuestion, Multi
 
@@ -21,7 +21,7 @@ Shares = Mapping[str, Sequence[float]]
 def expected_counts(
     message: Message, questions: Sequence[AnyQuestion], people: int, shares: Shares
 ) -> np.ndarray:
-    """The counts of pairs that a message will give, as `incrowd.tally.moments.pair_moments`.
+    """The counts of pairs that a message will give, as `incrowd.reports.moments.pair_moments`.
 
     shares: of the answers to some of the questions, by id.
     """

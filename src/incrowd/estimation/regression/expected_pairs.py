@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.regression.evidence import Evidence
 from incrowd.estimation.regression.expected import Shares, expected_axis
 from incrowd.estimation.regression.levels import level_rows

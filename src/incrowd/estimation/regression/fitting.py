@@ -14,12 +14,7 @@ import scipy
 from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.model import Levels, Model, Term, design, term_values
-from incrowd.estimation.regression.penalized import (
-    Cells,
-    cells_of,
-    penalized_root,
-    score_interval,
-)
+from incrowd.estimation.regression.penalized import Cells, cells_of, penalized_root, score_interval
 from incrowd.estimation.regression.results import Fit, coefficients
 from incrowd.estimation.regression.solving import (
     BEYOND_NOISE,

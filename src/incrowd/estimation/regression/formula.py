@@ -16,8 +16,7 @@ from incrowd.estimation.regression.variables import (
     whole,
 )
 from incrowd.survey import Amount, Number, Survey
-from incrowd.survey.formula_problems import formula_problems
-from incrowd.survey.formulas import Family, Formula, Meant, Named, Penalty, meant
+from incrowd.survey.formulas import Family, Formula, Meant, Named, Penalty, formula_problems, meant
 
 
 def model_of(survey: Survey, formula: Formula) -> Model:

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import scipy
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading, answer_sums, cells_joint, cells_levels
 from incrowd.estimation.covariance import (
     JointEstimate,
@@ -19,9 +19,9 @@ from incrowd.estimation.covariance import (
     question_pair_decoder,
 )
 from incrowd.estimation.decoders import question_decoder
-from incrowd.estimation.margins import linear
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.weighting.margins import linear
 from incrowd.survey.crossings import many_answers
 
 

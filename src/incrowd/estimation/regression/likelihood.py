@@ -15,9 +15,9 @@ from functools import reduce
 import numpy as np
 import scipy
 
-from incrowd.channels.base import Channel
+from incrowd.accountant.channels.base import Channel
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.patterns import channel_matrix
+from incrowd.estimation.decoders import channel_matrix
 from incrowd.estimation.regression.fitting import NOT_FOUND, no_fit
 from incrowd.estimation.regression.model import Design, Levels, Model, design
 from incrowd.estimation.regression.results import Fit, coefficients

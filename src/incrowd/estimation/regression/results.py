@@ -12,9 +12,9 @@ import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.estimation.margins import weights_words
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.weighting.margins import weights_words
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey.formulas import Family, Penalty
 

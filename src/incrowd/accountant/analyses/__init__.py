@@ -1,0 +1,29 @@
+"""The analyses by name. A new one is a module of its own here, and a line below."""
+
+from incrowd.accountant.analyses.base import Analysis
+from incrowd.accountant.analyses.blanket import BLANKET
+from incrowd.accountant.analyses.exact import EXACT
+from incrowd.accountant.analyses.local import LOCAL
+from incrowd.accountant.analyses.outlier import OUTLIER
+from incrowd.accountant.analyses.seat import SEAT
+from incrowd.accountant.analyses.shuffle import SHUFFLE
+from incrowd.errors import PrivacyError
+
+__all__ = ["ANALYSES", "LOCAL", "Analysis", "analysis", "plannable"]
+
+ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUTLIER, LOCAL, EXACT)}
+
+
+def analysis(name: str) -> Analysis:
+    """The analysis of that name. Raises PrivacyError if there is none."""
+    if name not in ANALYSES:
+        raise PrivacyError.of("analysis", name, f"use one of {', '.join(ANALYSES)}")
+    return ANALYSES[name]
+
+
+def plannable(name: str) -> Analysis:
+    """The analysis that a survey names. Raises PrivacyError if no plan can rest on it."""
+    names = [known for known, one in ANALYSES.items() if one.scalable]
+    if name not in names:
+        raise PrivacyError.of("privacy.analysis", name, f"use one of {', '.join(names)}")
+    return ANALYSES[name]

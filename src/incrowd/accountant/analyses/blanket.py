@@ -1,0 +1,29 @@
+"""The analysis `blanket`: a guarantee for every collection (Balle, Bell, Gascon, Nissim 2019)."""
+
+from __future__ import annotations
+
+from incrowd.accountant.analyses.base import WHOLE_CROWD
+from incrowd.accountant.analyses.composing import CrowdPairs
+from incrowd.accountant.pairs import Candidate, blanket_candidates
+from incrowd.accountant.schema import Schema
+
+FEW_CLASSES = 40  # of pairs of records
+
+
+class Blanket(CrowdPairs):
+    """What the reports of all others have in common hides the pair; both orders are tried."""
+
+    name = "blanket"
+    assumption = WHOLE_CROWD
+    joint = ". This holds provided that "
+
+    def candidates(self, schema: Schema) -> list[Candidate]:
+        """Every class of pairs of records, in either order."""
+        return blanket_candidates(schema)
+
+    def few(self, schema: Schema) -> list[Candidate]:
+        """Some that cover all of them, where there are many."""
+        return blanket_candidates(schema, FEW_CLASSES)
+
+
+BLANKET = Blanket()

@@ -1,0 +1,200 @@
+"""What the analyses have in common that bound one report, and compose the bounds of several."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Found
+from incrowd.accountant.analyses.local import LOCAL
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.composition import Delta, PrivacyCurve
+from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
+from incrowd.accountant.pairs import Candidate
+from incrowd.accountant.schema import Schema, Sent
+from incrowd.accountant.search import Bound, first_epsilon
+from incrowd.accountant.worst import largest_bound, likely_worst, worst_delta
+
+SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
+
+
+class Composing(Analysis):
+    """An analysis of one report, whose privacy curves are composed where there are several."""
+
+    @abstractmethod
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """delta of one report at epsilon; the upper bound is certified."""
+
+    def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """A certified upper bound of delta of one report alone, quickly."""
+        return self.one(schema, crowd, epsilon).delta.upper
+
+    def searched_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """About the same, to search with only."""
+        return self.bound_one(schema, crowd, epsilon)
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """Bounds to compose, in either order, where all losses together spread like that.
+
+        What bounds every pair of records in every crowd bounds both orders. search: to search
+        with only, they need not be bounds.
+        """
+        bound = self.searched_one if search else self.bound_one
+
+        def delta(epsilon: float) -> float:
+            return bound(schema, crowd, epsilon)
+
+        return Orders(delta, delta, self.of_all)
+
+    of_all: str = "any pair of records, in any crowd"
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
+        return SPREAD_OF_LOSS * self.bound_one(schema, crowd, 0.0)
+
+    def bit(self, schema: Schema) -> Bit | None:
+        """The channel of a report whose whole curve is soon known: it is one bit."""
+        return None
+
+    def curve(self, sent: Sent, crowd: int, steps: int = STEPS) -> PrivacyCurve:
+        """The privacy curve of everything one person sends."""
+        return composed_curve(self, sent, crowd, steps)
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        """delta of one report, or of the composition of several."""
+        if not sent.reports:
+            return LOCAL.certificate(sent, crowd, epsilon)
+        if sent.single is None:
+            return Found(*composed_delta(self, sent, crowd, epsilon))
+        return self.one(sent.single, crowd, epsilon)
+
+    def bound(self, sent: Sent, crowd: int, epsilon: float, steps: int = STEPS) -> float:
+        """A certified upper bound of delta alone, quickly."""
+        if not sent.reports:
+            return LOCAL.bound(sent, crowd, epsilon)
+        if sent.single is None:
+            tells = epsilon < sent.local_epsilon
+            return self.curve(sent, crowd, steps).delta(epsilon) if tells else 0.0
+        return self.bound_one(sent.single, crowd, epsilon)
+
+    def bounds(self, sent: Sent, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
+        """`bound` at every epsilon; the reports are composed once."""
+        if sent.single is not None or not sent.reports:
+            return super().bounds(sent, crowd, epsilons)
+        curve = self.curve(sent, crowd)
+        return np.array([curve.delta(epsilon) for epsilon in epsilons])
+
+    def epsilon(self, sent: Sent, crowd: int, delta: float) -> float:
+        """The smallest epsilon at which the certified delta is at most `delta`, rounded up."""
+        if not sent.reports:
+            return LOCAL.epsilon(sent, crowd, delta)
+        if sent.single is None:
+            return self.curve(sent, crowd).epsilon(delta)
+        return self.epsilon_of_one(sent.single, crowd, delta)
+
+    def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
+        """The same of one report."""
+
+        def certified(epsilon: float) -> float:
+            return self.one(schema, crowd, epsilon).delta.upper
+
+        return first_epsilon(certified, delta, min(schema.local_epsilon, LARGEST_EPSILON))
+
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+        """Of several reports the quick one is a coarse composition; of bits in crowds alike.
+
+        Homogeneous crowds need nearly as much noise as the worst, so that a search that ends with
+        them leaves one or two certificates to be made.
+        """
+
+        def searched(sent: Sent, steps: int) -> float:
+            if epsilon >= sent.local_epsilon:
+                return 0.0
+            if not sent.reports:
+                return LOCAL.bound(sent, crowd, epsilon)
+            if sent.single is not None:
+                return self.searched_one(sent.single, crowd, epsilon)
+            return composed_curve(self, sent, crowd, steps, search=True).delta(epsilon)
+
+        return lambda sent: searched(sent, QUICK), lambda sent: searched(sent, STEPS)
+
+
+# What the analyses have in common that try pairs of records, each in a crowd.
+
+
+class CrowdPairs(Composing):
+    """An analysis that names the pairs of records to try for one report."""
+
+    @abstractmethod
+    def candidates(self, schema: Schema) -> list[Candidate]:
+        """The pairs that can be the worst for one report. Raises PrivacyError for too many."""
+
+    def few(self, schema: Schema) -> list[Candidate]:
+        """At most so many that all can be tried at every dot of a curve."""
+        return self.candidates(schema)
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """The largest bound of all pairs, in either order."""
+        found = self.few(schema)
+        worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
+        delta = roughly(found, crowd)
+        return Orders(delta, delta, worst)
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about: of the pair that is likely the worst."""
+        likely = [likely_worst(self.few(schema), crowd, 0.0)]
+        return SPREAD_OF_LOSS * roughly(likely, crowd)(0.0)
+
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """delta of the worst pair."""
+        largest = worst_delta(self.candidates(schema), crowd, epsilon)
+        return Found(largest.delta, largest.candidate.words)
+
+    def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
+        """A certified upper bound of delta of one report alone, quickly."""
+        return largest_bound(self.candidates(schema), crowd, epsilon)[0]
+
+    def epsilon_of_one(self, schema: Schema, crowd: int, delta: float) -> float:
+        """The smallest epsilon, first of few pairs, then with every one that turns out worse."""
+        highest = min(schema.local_epsilon, LARGEST_EPSILON)
+        found = self.candidates(schema)
+        tried = [likely_worst(found, crowd, highest / 2)]
+        while True:
+            epsilon = first_epsilon(lambda e: largest_bound(tried, crowd, e)[0], delta, highest)
+            bound, worst = largest_bound(found, crowd, epsilon)
+            if bound <= delta or worst in tried:
+                return epsilon
+            tried.append(worst)
+
+    def search_bounds(self, crowd: int, epsilon: float) -> tuple[Bound, Bound]:
+        """Of one report both know only the pair of records that was the worst when the quick one
+        was first asked."""
+        coarse, fine = super().search_bounds(crowd, epsilon)
+        place: int | None = None
+
+        def known(schema: Schema) -> list[Candidate]:
+            found = self.candidates(schema)
+            return found if place is None else found[place : place + 1] or found
+
+        def quick(sent: Sent) -> float:
+            nonlocal place
+            if sent.single is None:
+                return coarse(sent)
+            found = known(sent.single)
+            value, worst = largest_bound(found, crowd, epsilon)
+            place = found.index(worst) if place is None else place
+            return value
+
+        def sharp(sent: Sent) -> float:
+            if sent.single is None:
+                return fine(sent)
+            return worst_delta(known(sent.single), crowd, epsilon).delta.upper
+
+        return quick, sharp
+
+
+def roughly(candidates: list[Candidate], crowd: int) -> Delta:
+    """The largest bound of the candidates at any epsilon, for the dots of a curve."""
+    return lambda epsilon: largest_bound(candidates, crowd, epsilon, sharp=False)[0]

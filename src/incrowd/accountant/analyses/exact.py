@@ -1,0 +1,144 @@
+"""The analysis `exact`: the worst of all collections; for one bit, or few bits and few people."""
+
+from __future__ import annotations
+
+from incrowd.accountant import enumeration, one_bit
+from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.composing import Composing
+from incrowd.accountant.channels.base import ROUNDING
+from incrowd.accountant.channels.bit import Bit, BitDevice
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.enumeration import Case
+from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.numerics.precision import ENUMERATED
+from incrowd.accountant.one_bit import WORST_TOLERANCE, typical_spread, worst_crowd
+from incrowd.accountant.schema import FREE_BIT, Domain, Schema, Sent, as_flip, flip_of
+from incrowd.errors import PrivacyError
+
+NAME = "exact"
+MOST_BITS = 5
+NEAR = 1e-6  # share of the local epsilon
+FEW_PEOPLE = 1000  # of whose collections of one bit the very worst is soon found
+MOST_PEOPLE = 1_000_000  # half a minute; for eta, of which nothing else is known exactly
+
+
+class Exact(Composing):
+    """Exact delta and eta over all collections.
+
+    Of one bit in a larger crowd delta is certified within 1e-4, by sub-crowds.
+    """
+
+    name = NAME
+    assumption = (
+        "The shuffler removes every link between a report and its sender, and at least the named "
+        "number of honest people take part, each sending as the plan says. Every collection of "
+        "their answers was tried."
+    )
+    scalable = False
+
+    def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
+        """The largest delta over all collections, and the collection.
+
+        Raises PrivacyError for several kinds of questions, a channel that is no bit flip (but for
+        one bit), or too many collections.
+        """
+        channel = one_bit_channel(schema)
+        if channel is None:
+            return _every_collection(schema, crowd, epsilon)[0]
+        tolerance = 0.0 if crowd <= FEW_PEOPLE else WORST_TOLERANCE
+        found = worst_crowd(channel, crowd, epsilon, tolerance)
+        held = ((0, crowd - 1 - found.ones), (1, found.ones))
+        words = _words((found.x, 1 - found.x), held, 1)
+        return Found(Bounds(found.lower, found.lower, found.upper), words)
+
+    def bit(self, schema: Schema) -> Bit:
+        """The channel of the bit. Raises PrivacyError unless it is one bit."""
+        channel = one_bit_channel(schema)
+        if channel is None:
+            allowed = "it composes reports of one bit only; use shuffle"
+            raise PrivacyError.of("analysis", NAME, allowed)
+        return channel
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
+        return typical_spread(self.bit(schema), crowd)
+
+    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+        """P[privacy ratio > e^epsilon], from `figures`."""
+        return self.figures(sent, crowd, epsilon)[1]
+
+    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
+        """The largest delta and eta over all collections; of several reports, or one bit in a crowd
+        beyond a million, a bound of eta.
+
+        Raises PrivacyError as `one` does.
+        """
+        if sent.single is None or _too_many(one_bit_channel(sent.single), crowd):
+            return self.certificate(sent, crowd, epsilon), self.eta_bound(sent, crowd, epsilon)
+        return _every_collection(sent.single, crowd, epsilon)
+
+
+def one_bit_channel(schema: Schema) -> Bit | None:
+    """The channel of a report that is one free bit; None for any other, or odd probabilities."""
+    (part, count), *others = schema.parts
+    if others or count > 1 or part.domain != FREE_BIT:
+        return None
+    channel = as_flip(part.channel) or part.channel
+    if isinstance(channel, BitFlip):
+        return Bit.from_flip(channel)
+    return channel.as_bit() if isinstance(channel, BitDevice) else None
+
+
+def _too_many(channel: Bit | None, crowd: int) -> bool:
+    """Whether not every collection of one bit is tried for eta."""
+    return channel is not None and (crowd > MOST_PEOPLE or not channel.symmetric)
+
+
+def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found, float]:
+    domain, channel = _single(schema)
+    if domain == FREE_BIT:
+        found = one_bit.one_bit(channel, crowd, epsilon)
+        largest, eta = found.worst_delta, found.worst_eta.value
+        largest = _doubted(largest, channel, crowd, epsilon)
+    else:
+        largest, eta_case = enumeration.enumerate_all(domain, channel, crowd, epsilon)
+        eta = eta_case.value
+    exact, slack = largest.value, ENUMERATED
+    lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
+    bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
+    return Found(bounds, _words(largest.pair, largest.others, domain.bits)), eta
+
+
+def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
+    """With what the last digits of epsilon do to it, next to the local epsilon."""
+    if channel.epsilon - epsilon > NEAR * channel.epsilon:
+        return case
+    beyond = epsilon + 2 * ROUNDING * channel.epsilon
+    ones = dict(case.others).get(1, 0)
+    value, _ = one_bit.one_bit_at(channel, crowd, beyond, ones)
+    return case._replace(doubt=case.value - value)
+
+
+def _words(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> str:
+    others = ", ".join(f"{n:,} times {record:0{bits}b}" for record, n in sorted(held) if n)
+    x, other = (f"{record:0{bits}b}" for record in pair)
+    return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
+
+
+def _single(schema: Schema) -> tuple[Domain, BitFlip]:
+    """The one question (or the free bits) of a report that can be enumerated."""
+    if len(schema.parts) > 1:
+        raise PrivacyError.of(
+            "analysis", NAME, "it cannot do questions of several kinds; use shuffle"
+        )
+    (part, count), *_ = schema.parts
+    if count > 1 and part.domain != FREE_BIT:
+        raise PrivacyError.of("analysis", NAME, "it does one question (or bits); use shuffle")
+    domain = Domain(count, 0, count) if count > 1 else part.domain
+    if domain.bits > MOST_BITS:
+        allowed = f"it does at most {MOST_BITS} bits, not {domain.bits}; use shuffle"
+        raise PrivacyError.of("analysis", NAME, allowed)
+    return domain, as_flip(part.channel) or flip_of(part, NAME)
+
+
+EXACT = Exact()

@@ -1,0 +1,72 @@
+"""The analysis `local`: no shuffler is trusted. A guarantee, whatever the crowd."""
+
+from __future__ import annotations
+
+import math
+
+from incrowd.accountant import local_ratios
+from incrowd.accountant.analyses.base import Analysis, Found
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.pairs import local_candidates
+from incrowd.accountant.schema import Sent, check_promise
+from incrowd.accountant.search import Family, smallest_local
+
+LARGEST = 300.0  # an epsilon whose exponential may still be multiplied
+
+
+class Local(Analysis):
+    """The likelihood ratio of the farthest pair; exact where noises are few."""
+
+    name = "local"
+    assumption = (
+        "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
+    )
+    shuffled = False
+    joint = "; "
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        """delta at epsilon; the crowd does not count, and only her own noise is drawn again."""
+        found = local_candidates(sent)
+        low = high = 0.0
+        if epsilon < sent.redraws:
+            high = 1.0
+        elif epsilon < sent.local_epsilon:
+            low, high = (
+                max(local_ratios.delta(one.ratios, epsilon - sent.redraws, side) for one in found)
+                for side in (-1, 1)
+            )
+            high *= math.exp(sent.redraws)
+        bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
+        return Found(bounds, found[0].words)
+
+    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+        """Exact."""
+        found = local_candidates(sent)
+        return min(max(local_ratios.eta(one.ratios, epsilon) for one in found), 1.0)
+
+    def noise(self, family: Family, crowd: int, epsilon: float, delta: float) -> BitFlip:
+        """The smallest noise with that local epsilon: delta is 0, and the crowd does not count."""
+        check_promise(2, epsilon, delta)
+        return smallest_local(family, epsilon)
+
+    def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
+        """One report of privacy epsilon stands for it: only the shares of messages matter."""
+        return math.expm1(min(epsilon, LARGEST))
+
+    def claim(self, factor: str, chance: str) -> str:
+        """What anybody can learn, in plain words."""
+        return (
+            "What a person sends can change anybody's odds on any guess about that person's "
+            f"answers by a factor of at most {factor}"
+        )
+
+    def formula(self, factor: str, delta: str) -> str:
+        """What is promised of what one person sends."""
+        return (
+            "For all answers x and x′ of one person, and every set S of what that person can send: "
+            f"P[sent(x) ∈ S] ≤ {factor} · P[sent(x′) ∈ S]."
+        )
+
+
+LOCAL = Local()

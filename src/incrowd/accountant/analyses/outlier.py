@@ -1,0 +1,76 @@
+"""The analysis `outlier`: a crowd in which everybody else holds the same record z.
+
+Exact for such homogeneous crowds, and a lower bound on the worst case: mixed crowds can be worse.
+It is the papers' analysis ("hiding an outlier"), but over every relation of x, x' and z, and in
+both orders.
+"""
+
+from __future__ import annotations
+
+from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.composing import CrowdPairs, roughly
+from incrowd.accountant.channels.base import rounded_down
+from incrowd.accountant.curves import Orders, symmetric
+from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.pairs import Candidate, largest_eta, outlier_candidates
+from incrowd.accountant.schema import Schema, Sent
+from incrowd.accountant.worst import likely_worst, worst_delta
+
+NEARLY = 0.01  # share of delta within which its bounds are one figure
+
+
+class Outlier(CrowdPairs):
+    """Homogeneous crowds only, so no guarantee. A composition takes one report's worst pair."""
+
+    name = "outlier"
+    assumption = (
+        "This is exact for homogeneous crowds, in which everybody else holds the same record; a "
+        "lower bound on the worst case, so no guarantee; and the shuffler removes every link "
+        "between a report and its sender."
+    )
+    proved = False
+    joint = "; "
+    crowds = ", the others having given one and the same answer"
+
+    def candidates(self, schema: Schema) -> list[Candidate]:
+        """The largest relations of x, x' and z."""
+        return outlier_candidates(schema)
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """The relation that is likely to be the worst at the spread of all losses."""
+        worst = likely_worst(self.candidates(schema), crowd, spread)
+        forward = backward = roughly([worst], crowd)
+        if not symmetric(worst.ratios):
+            backward = roughly([worst.swapped], crowd)
+        return Orders(forward, backward, worst.words)
+
+    def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
+        """The largest of the relation with the worst delta and of the papers' own pair.
+
+        Numerical; with several reports a bound.
+        """
+        return self.figures(sent, crowd, epsilon)[1]
+
+    def figures(self, sent: Sent, crowd: int, epsilon: float) -> tuple[Found, float]:
+        """The certificate, and eta of the same relation."""
+        schema = sent.single
+        if schema is None:
+            found = self.certificate(sent, crowd, epsilon)
+            return found, self.eta_bound(sent, crowd, epsilon)
+        largest = worst_delta(self.candidates(schema), crowd, epsilon)
+        chance = largest_eta(largest.candidate.ratios, schema, crowd, epsilon)
+        return Found(largest.delta, largest.candidate.words), chance
+
+    @property
+    def heading(self) -> str:
+        """It is no guarantee, and says so."""
+        return "Privacy, no guarantee"
+
+    def kind(self, delta: Bounds) -> str:
+        """How much of a guarantee it is."""
+        if delta.upper - delta.lower <= NEARLY * delta.upper:
+            return "exact for homogeneous crowds; a lower bound"
+        return f"at most, for homogeneous crowds; at least {rounded_down(delta.lower)}"
+
+
+OUTLIER = Outlier()

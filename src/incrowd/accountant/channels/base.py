@@ -1,0 +1,186 @@
+"""What every channel gives, and what it does to the bits of a question.
+
+Local epsilon: docs/mathematics.md#the-devices.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.accountant.numerics.precision import OPERATIONS
+from incrowd.errors import IncrowdError, PrivacyError
+
+# Numbers of a channel as text, rounded to the side that promises no more than is true.
+
+
+def rounded_down(value: float, significant: int = 4) -> str:
+    """A number with so many significant digits, rounded down: noise never looks more than it is."""
+    return _rounded(value, significant, ROUND_FLOOR)
+
+
+def rounded_up(value: float, significant: int = 4, whole: bool = False) -> str:
+    """A number with so many significant digits, rounded up: a bound never looks tighter.
+
+    whole: keep all digits before the point and write the rest out, 2980.96 is "2,981".
+    """
+    return _rounded(value, significant, ROUND_CEILING, whole)
+
+
+def _rounded(value: float, significant: int, rounding: str, whole: bool = False) -> str:
+    """The number that the shortest digits of `value` name, rounded; as "%g" writes it."""
+    value = float(value)
+    if not math.isfinite(value):
+        return f"{value:g}"
+    exact = Decimal(repr(value))
+    place = exact.adjusted() - significant + 1
+    kept = exact.quantize(Decimal(1).scaleb(min(place, 0) if whole else place), rounding)
+    return f"{kept:,f}" if whole else f"{float(kept):.{significant}g}"
+
+
+Matrix = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.object_]  # Python integers: products of stages outgrow 64 bits
+
+ROUNDING = OPERATIONS  # of a logarithm of a ratio
+
+
+class Channel(ABC):
+    """A channel of each bit of a question; one of whole answers says otherwise.
+
+    Its probabilities are integers over one denominator, and all else is worked out from them.
+    """
+
+    of_answers = False  # whether it takes the answer as a whole, and reports one set bit
+    instantaneous: Channel | None = None  # what each report draws anew, where a device remembers
+
+    @property
+    @abstractmethod
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`, exactly: Python integers, shape (r, x)."""
+
+    @property
+    @abstractmethod
+    def denominator(self) -> int:
+        """What each column of `numerators` sums to."""
+
+    @property
+    def stages(self) -> tuple[Channel, ...]:
+        """The channels a report goes through, one after the other."""
+        return (self,)
+
+    @property
+    def permanent_stage(self) -> Channel:
+        """What a device that remembers draws once: all but the instantaneous response."""
+        return self
+
+    @property
+    def simplest(self) -> Channel:
+        """The same channel as a bit flip with q < 1/2, if it is one: everything knows that best."""
+        return self
+
+    @property
+    def matrix(self) -> Matrix:
+        """The column-stochastic matrix C[r, x] = P(report r | answer x); Vinterbo, section 3.2."""
+        return np.asarray(self.numerators / self.denominator, np.float64)
+
+    @property
+    def inverse(self) -> Matrix:
+        """The inverse matrix, every entry correctly rounded; Vinterbo, section 3.2.
+
+        It makes reports unbiased. Raises PrivacyError if some answers look alike, however many
+        people report.
+        """
+        inverse = exact_inverse(self.numerators)
+        if inverse is None:
+            raise self.not_invertible()
+        return np.asarray(inverse * self.denominator, np.float64)
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of one report, rounded up: the largest log-likelihood ratio.
+
+        max over reports r and answers x, x' of ln(C[r, x] / C[r, x']), Vinterbo, section 4.3.
+        Infinite if a report is possible for some answers only.
+        """
+        return max(self.log_ratios)
+
+    @property
+    def log_ratios(self) -> list[float]:
+        """For each report that is possible, its largest log-likelihood ratio, rounded up."""
+        return [_log_ratio(max(row), min(row)) for row in self.numerators if any(row)]
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed.
+
+        Of whole answers: of two different ones, and 0.
+        """
+        if_zero, if_one = self.log_ratios
+        rising = self.numerators[1, 1] > self.numerators[1, 0]
+        return (if_one, if_zero) if rising else (if_zero, if_one)
+
+    @property
+    def log_phis(self) -> tuple[float, float]:
+        """ln E[P(s|x) / P(s|x')], s a report of x: of bits (x, x') that are (1, 0), and (0, 1).
+
+        Of whole answers: of two different ones, and 0.
+        """
+        (p00, p01), (p10, p11) = self.matrix
+        square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits
+        return math.log1p(square / (p10 * p00)), math.log1p(square / (p11 * p01))
+
+    @property
+    def set_rates(self) -> Matrix:
+        """The chance that a bit of the report is set, for all that it can come from."""
+        return np.asarray(self.matrix[1])
+
+    def reported(self, bits: int) -> Matrix:
+        """E[(1, the report's bits) | record], linear in (1, the record's bits).
+
+        Shape (1 + bits, 1 + bits): what it does to joint counts of set bits, along an axis.
+        """
+        zero, one = self.set_rates
+        matrix = np.eye(1 + bits)
+        matrix[1:, 0] = zero
+        matrix[1:, 1:] *= one - zero
+        return matrix
+
+    def not_invertible(self) -> IncrowdError:
+        """The error for a channel without inverse."""
+        allowed = (
+            "it cannot be inverted: different answers give the same reports, so that no "
+            "estimate is unbiased; use other probabilities"
+        )
+        return PrivacyError.of("channel", self, allowed)
+
+
+def _log_ratio(larger: int, smaller: int) -> float:
+    """ln(larger / smaller) rounded up, for integers 0 <= smaller <= larger, larger > 0."""
+    if smaller == 0:
+        return math.inf
+    # The difference is exact, so that ratios near 1 keep all their digits.
+    return math.log1p((larger - smaller) / smaller) * (1 + ROUNDING)
+
+
+def exact_inverse(integers: Integers) -> Integers | None:
+    """The inverse of a square matrix of integers as fractions, or None if there is none.
+
+    Gauss-Jordan elimination without rounding: "cannot be inverted" is then a fact, and noise
+    next to 1/2 costs no digits.
+    """
+    size = len(integers)
+    rows: Integers = np.hstack([integers, np.eye(size, dtype=int)]) * Fraction(1)
+    for step in range(size):
+        pivots = np.flatnonzero(rows[step:, step])
+        if not pivots.size:
+            return None
+        rows[[step, step + pivots[0]]] = rows[[step + pivots[0], step]]
+        rows[step] /= rows[step, step]
+        others = np.arange(size) != step
+        rows[others] -= np.outer(rows[others, step], rows[step])
+    return rows[:, size:]

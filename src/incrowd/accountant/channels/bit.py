@@ -1,0 +1,95 @@
+"""The bit channel: ones and zeros are reversed with probabilities of their own."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.accountant.channels.base import Channel, Integers, rounded_down, rounded_up
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, check_numerator, scaled
+
+
+class BitDevice(Channel):
+    """A randomising device for one bit: all it gives comes from the bit channel it amounts to."""
+
+    @abstractmethod
+    def as_bit(self) -> Bit:
+        """The bit channel that this device is."""
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times 2^32, shape (2, 2)."""
+        channel = self.as_bit()
+        ones = [channel.one_if_zero, channel.one_if_one]
+        return np.array([[DENOMINATOR - one for one in ones], ones], dtype=object)
+
+    @property
+    def denominator(self) -> int:
+        """2^32."""
+        return DENOMINATOR
+
+    @property
+    def stages(self) -> tuple[Channel, ...]:
+        """The bit channel itself."""
+        return (self.as_bit(),)
+
+    @property
+    def simplest(self) -> Channel:
+        """A bit flip if ones and zeros are reversed alike, with less than 1/2."""
+        bit = self.as_bit()
+        flips = bit.symmetric and 0 < bit.one_if_zero < DENOMINATOR // 2
+        return BitFlip(bit.one_if_zero) if flips else self
+
+
+@dataclass(frozen=True)
+class Bit(BitDevice):
+    """A bit is reported as 1 with probability one_if_zero / 2^32 or one_if_one / 2^32.
+
+    The numerators are integers from 0 to 2^32 for the answers 0 and 1; Vinterbo, section 3.2
+    with n = 1. Raises PrivacyError for anything else.
+    """
+
+    one_if_zero: int
+    one_if_one: int
+
+    def __post_init__(self) -> None:
+        check_numerator("one_if_zero", self.one_if_zero)
+        check_numerator("one_if_one", self.one_if_one)
+
+    def __str__(self) -> str:
+        """In words; the smaller probability rounded down, the larger one up."""
+        zero, one = self.matrix[1]
+        low = rounded_down(min(zero, one))
+        high = low if zero == one else rounded_up(max(zero, one))
+        zero_text, one_text = (low, high) if zero <= one else (high, low)
+        return f"0 sent as 1 with probability {zero_text}, 1 sent as 1 with {one_text}"
+
+    @classmethod
+    def from_probabilities(cls, one_if_zero: float, one_if_one: float) -> Bit:
+        """The channel with P(1 | 0) and P(1 | 1), each rounded towards the other: more privacy.
+
+        Probabilities closer to each other than 2^-32 become equal, and nothing can be learnt.
+        Raises PrivacyError unless both lie between 0 and 1.
+        """
+        zero = scaled("one_if_zero", one_if_zero)
+        one = scaled("one_if_one", one_if_one)
+        low, high = math.ceil(min(zero, one)), math.floor(max(zero, one))
+        low = min(low, high)
+        return cls(low, high) if zero <= one else cls(high, low)
+
+    @classmethod
+    def from_flip(cls, flip: BitFlip) -> Bit:
+        """The symmetric channel of a bit flip, exactly."""
+        return cls(flip.numerator, DENOMINATOR - flip.numerator)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether ones and zeros are reversed with the same probability."""
+        return self.one_if_zero + self.one_if_one == DENOMINATOR
+
+    def as_bit(self) -> Bit:
+        """The channel itself."""
+        return self

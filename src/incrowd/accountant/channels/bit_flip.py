@@ -1,0 +1,166 @@
+"""The bit flip: each bit is sent as it is with probability p and reversed with probability q."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from incrowd.accountant.channels.base import ROUNDING, Channel, Integers, Matrix, rounded_down
+from incrowd.errors import PrivacyError
+
+DENOMINATOR = 2**32
+
+
+@dataclass(frozen=True, order=True)
+class BitFlip(Channel):
+    """A bit is flipped with probability exactly numerator / 2^32, 0 < numerator < 2^31."""
+
+    numerator: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.numerator < DENOMINATOR // 2:
+            raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
+
+    def __str__(self) -> str:
+        """In words, q rounded down."""
+        return f"bit flip with probability {rounded_down(self.q)}"
+
+    @classmethod
+    def at_least(cls, q: float) -> BitFlip:
+        """The smallest noise of the form n / 2^32 that is no less than q: more privacy, not less.
+
+        Raises PrivacyError unless 0 < q < 1/2 after rounding.
+        """
+        if not 0 < q < 0.5:
+            raise PrivacyError.of("noise", q, "should lie strictly between 0 and 1/2")
+        return cls(math.ceil(q * DENOMINATOR))
+
+    @classmethod
+    def from_logit(cls, logit: float) -> BitFlip:
+        """The noise nearest to ln(q/p) = `logit` < 0 from above, kept within what can be sent."""
+        numerator = math.ceil(DENOMINATOR / (1 + math.exp(min(-logit, 700.0))))
+        return cls(min(max(numerator, 1), DENOMINATOR // 2 - 1))
+
+    @property
+    def logit(self) -> float:
+        """ln(q/p)."""
+        return -math.log1p((self.p - self.q) / self.q)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float) -> BitFlip:
+        """The smallest noise for which one bit is epsilon-differentially private by itself.
+
+        q = 1 / (1 + e^epsilon), Sufficient DP (4.2) with L = 1. Raises PrivacyError if epsilon
+        is not positive or so small that no noise below 1/2 reaches it.
+        """
+        if not epsilon > 0:
+            raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
+        first = math.ceil(DENOMINATOR / (1 + math.exp(min(epsilon, 700.0))))
+        for numerator in range(first, DENOMINATOR // 2):
+            if (channel := cls(numerator)).epsilon <= epsilon:
+                return channel
+        raise PrivacyError.of(
+            "epsilon", epsilon, "it is too small: no noise below 1/2 reaches it; use a larger one"
+        )
+
+    @classmethod
+    def from_excess(cls, excess: float) -> BitFlip:
+        """The noise with phi - 1 = `excess` > 0, rounded up and kept within what can be sent.
+
+        phi + 1 = 2 cosh(logit), so that phi - 1 = 4 sinh(logit / 2)^2.
+        """
+        return cls.from_logit(-2 * math.asinh(math.sqrt(excess) / 2))
+
+    @property
+    def q(self) -> float:
+        """The flip probability; exact in double precision."""
+        return self.numerator / DENOMINATOR
+
+    @property
+    def p(self) -> float:
+        """1 - q; exact in double precision."""
+        return (DENOMINATOR - self.numerator) / DENOMINATOR
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of one bit, ln(p/q), rounded up."""
+        return math.log1p((self.p - self.q) / self.q) * (1 + ROUNDING)
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The log-likelihood ratios of a bit that is 1 to one that is 0, and reversed: alike."""
+        return self.epsilon, self.epsilon
+
+    @property
+    def phi(self) -> float:
+        """phi = p/q + q/p - 1, Sufficient DP (3.14)."""
+        return self.p / self.q + self.q / self.p - 1
+
+    @property
+    def excess(self) -> float:
+        """phi - 1 = (p - q)^2 / (p q), which keeps its digits where the noise is next to 1/2."""
+        return (self.p - self.q) ** 2 / (self.p * self.q)
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times 2^32."""
+        kept = DENOMINATOR - self.numerator
+        return np.array([[kept, self.numerator], [self.numerator, kept]], dtype=object)
+
+    @property
+    def denominator(self) -> int:
+        """2^32."""
+        return DENOMINATOR
+
+    @property
+    def matrix(self) -> Matrix:
+        """The 2 x 2 column-stochastic matrix P(report r | answer x)."""
+        return np.array([[self.p, self.q], [self.q, self.p]])
+
+    @property
+    def inverse(self) -> Matrix:
+        """The inverse matrix, Vinterbo (theorem 4.4); much faster than that of any channel."""
+        return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
+
+
+# Probabilities as numerators over 2^32, and the search for the one that an epsilon allows.
+
+
+Some = TypeVar("Some", bound=Channel)
+
+
+def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMINATOR) -> None:
+    """Raise PrivacyError unless `numerator` is an integer with low <= numerator <= high."""
+    if type(numerator) is not int or not low <= numerator <= high:
+        allowed = f"should be an integer numerator over 2^32 from {low} to {high}"
+        raise PrivacyError.of(field, numerator, allowed)
+
+
+def scaled(field: str, probability: float) -> float:
+    """`probability` times 2^32, without rounding. Raises PrivacyError unless it is in [0, 1]."""
+    if not 0 <= probability <= 1:
+        raise PrivacyError.of(field, probability, "should lie between 0 and 1")
+    return probability * DENOMINATOR
+
+
+def towards_half(numerator: float) -> int:
+    """The next whole numerator on the way to 1/2."""
+    return math.floor(numerator) if numerator > DENOMINATOR // 2 else math.ceil(numerator)
+
+
+def first_within(epsilon: float, channels: Iterable[Some]) -> Some:
+    """The first channel that is epsilon-private by itself and not useless.
+
+    Raises PrivacyError if epsilon is not positive, or smaller than any channel's.
+    """
+    if not epsilon > 0:
+        raise PrivacyError.of("epsilon", epsilon, "should be greater than 0")
+    for channel in channels:
+        if 0 < channel.epsilon <= epsilon:
+            return channel
+    allowed = "no multiple of 2^-32 gives so much privacy and any information; use a larger one"
+    raise PrivacyError.of("epsilon", epsilon, allowed)

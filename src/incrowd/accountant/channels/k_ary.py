@@ -1,0 +1,133 @@
+"""k-ary response: the answer itself, or each of the other options with equal probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import numpy as np
+
+from incrowd.accountant.channels.base import Channel, Integers, Matrix, rounded_up
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, check_numerator, first_within, scaled
+from incrowd.errors import PrivacyError
+
+
+@dataclass(frozen=True)
+class KAry(Channel):
+    """One of `options` answers is kept with probability keep / 2^32.
+
+    Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).
+    Raises PrivacyError unless options >= 2 and 1 / options <= keep / 2^32 < 1.
+    """
+
+    keep: int
+    options: int
+
+    def __post_init__(self) -> None:
+        if type(self.options) is not int or self.options < 2:
+            raise PrivacyError.of("options", self.options, "should be an integer of at least 2")
+        check_numerator("keep", self.keep, _least(self.options), DENOMINATOR - 1)
+
+    def __str__(self) -> str:
+        """In words; the probability that the answer itself is sent rounded up."""
+        sent = rounded_up(self.keep / DENOMINATOR)
+        return f"k-ary response that keeps one of {self.options} answers with probability {sent}"
+
+    @classmethod
+    def from_probabilities(cls, keep: float, options: int) -> KAry:
+        """The channel that keeps an answer with probability `keep`, rounded down: more privacy.
+
+        Raises PrivacyError unless 1 / options <= keep < 1 after rounding.
+        """
+        numerator = math.floor(scaled("keep", keep))
+        if options >= 2 and not _least(options) <= numerator < DENOMINATOR:
+            allowed = (
+                f"should be below 1, and above 1/{options}, which is chance among {options} "
+                "answers: it is the probability that the answer itself is sent"
+            )
+            raise PrivacyError.of("keep", keep, allowed)
+        return cls(numerator, options)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float, options: int) -> KAry:
+        """The largest keep whose report is epsilon-differentially private by itself.
+
+        keep = e^epsilon / (e^epsilon + options - 1), Kairouz, Oh and Viswanath (2014). Raises
+        PrivacyError if epsilon is not positive, or so small that no multiple of 2^-32 reaches it.
+        """
+        wanted = DENOMINATOR / (1 + (options - 1) * math.exp(-max(0.0, epsilon)))
+        # One more than the formula's, so that its rounding cannot hide the largest.
+        most = min(math.floor(wanted) + 1, DENOMINATOR - 1)
+        keeps = range(most, _least(options) - 1, -1)
+        return first_within(epsilon, (cls(keep, options) for keep in keeps))
+
+    of_answers = True
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """P(own option) and P(another option), times the denominator.
+
+        Without the matrix, which is large where options are many.
+        """
+        return self.keep * (self.options - 1), DENOMINATOR - self.keep
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
+        own, other = self.weights
+        return math.log1p((own - other) / other), 0.0
+
+    @property
+    def log_phis(self) -> tuple[float, float]:
+        """ln E[P(s|x) / P(s|x')] of two answers, and 0."""
+        own, other = self.weights
+        excess = (own - other) ** 2 * (own + other) / (own * other * self.denominator)
+        return math.log1p(excess), 0.0
+
+    @property
+    def set_rates(self) -> Matrix:
+        """The chance that a bit of the report is set, for each answer that it can come from."""
+        return np.asarray(self.matrix[0])
+
+    def reported(self, bits: int) -> Matrix:
+        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
+        matrix = np.eye(1 + bits)
+        matrix[1:, 1:] = self.matrix
+        return matrix
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`, shape (options, options)."""
+        own, other = self.weights
+        result = np.full((self.options, self.options), other, dtype=object)
+        np.fill_diagonal(result, own)
+        return result
+
+    @property
+    def denominator(self) -> int:
+        """2^32 (options - 1)."""
+        return DENOMINATOR * (self.options - 1)
+
+    @property
+    def inverse(self) -> Matrix:
+        """The inverse matrix: C = u I + v J with u + v options = 1 has (I - v J) / u.
+
+        Raises PrivacyError if all options are equally likely whatever the answer.
+        """
+        own, other = self.weights
+        if own == other:
+            raise self.not_invertible()
+        result = np.full((self.options, self.options), -other / (own - other))
+        np.fill_diagonal(result, (self.denominator - other) / (own - other))
+        return result
+
+
+def _least(options: int) -> int:
+    """The smallest numerator over 2^32 of a probability of 1 / options or more."""
+    return -(-DENOMINATOR // options)
+
+
+def takes_answers(channel: Channel) -> TypeGuard[KAry]:
+    """Whether a channel takes the answer as a whole: then it is k-ary response."""
+    return channel.of_answers

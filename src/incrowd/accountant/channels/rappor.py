@@ -1,0 +1,143 @@
+"""RAPPOR: a permanent response that is remembered, and an instantaneous one for each report."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+
+import numpy as np
+
+from incrowd.accountant.channels.base import Channel, Integers, Matrix
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.errors import InWords, PrivacyError
+
+# Two channels in sequence: what the first reports is the answer of the second.
+
+
+class Staged(Channel):
+    """Channels in sequence: the matrix product of the stages, without rounding."""
+
+    @property
+    @abstractmethod
+    def stages(self) -> tuple[Channel, ...]:
+        """The channels a report goes through, one after the other."""
+
+    @property
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`: the last stage times those before it."""
+        last_first = [stage.numerators for stage in reversed(self.stages)]
+        return np.asarray(reduce(np.matmul, last_first))
+
+    @property
+    def denominator(self) -> int:
+        """The product of the stages' denominators."""
+        return prod(stage.denominator for stage in self.stages)
+
+
+@dataclass(frozen=True)
+class TwoStage(Staged):
+    """The matrix product of two channels, second times first; Vinterbo, section 5.3.
+
+    Raises PrivacyError unless the first reports as many options as the second takes.
+    """
+
+    first: Channel
+    second: Channel
+
+    def __post_init__(self) -> None:
+        reported, taken = len(self.first.numerators), self.second.numerators.shape[1]
+        if reported != taken:
+            allowed = f"it takes {taken} options; should take the {reported} that the first reports"
+            raise PrivacyError.of("second stage", InWords(self.second), allowed)
+
+    def __str__(self) -> str:
+        """In words, stage by stage."""
+        return f"{self.first}, then {self.second}"
+
+    @property
+    def stages(self) -> tuple[Channel, ...]:
+        """The stages of the first, then those of the second."""
+        return self.first.stages + self.second.stages
+
+    @property
+    def inverse(self) -> Matrix:
+        """The stages undone in reverse. Raises PrivacyError if one of them cannot be."""
+        inverse: Matrix = self.first.inverse @ self.second.inverse
+        return inverse
+
+
+@dataclass(frozen=True)
+class Rappor(Staged):
+    """One bit of RAPPOR (Erlingsson, Pihur and Korolova 2014; Vinterbo, section 5.3).
+
+    permanent: the bit flip with q = f / 2, drawn once for each device and answer.
+    instantaneous: the bit channel of each report; None is the one-time mode.
+    """
+
+    permanent: BitFlip
+    instantaneous: Bit | None = None
+
+    def __str__(self) -> str:
+        """In words, stage by stage."""
+        again = "" if self.instantaneous is None else f"; in each report {self.instantaneous}"
+        return f"permanent {self.permanent}{again}"
+
+    @classmethod
+    def one_time(cls, f: float) -> Rappor:
+        """The permanent response alone, q = f / 2 rounded up: more privacy.
+
+        Raises PrivacyError unless 0 < f < 1.
+        """
+        if not 0 < f < 1:
+            raise PrivacyError.of("f", f, "should lie strictly between 0 and 1")
+        return cls(BitFlip.at_least(f / 2))
+
+    @classmethod
+    def from_probabilities(cls, f: float, p_ir: float, q_ir: float) -> Rappor:
+        """Both stages: p_ir = P(report 1 | permanent 0), q_ir = P(report 1 | permanent 1).
+
+        f is rounded up, p_ir and q_ir towards each other: more privacy. Raises PrivacyError
+        unless 0 < f < 1 and the others lie between 0 and 1.
+        """
+        return cls(cls.one_time(f).permanent, Bit.from_probabilities(p_ir, q_ir))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float, instantaneous: Bit | None = None) -> Rappor:
+        """The smallest f for which all reports of one bit together are epsilon-private.
+
+        Only the permanent stage counts for that. Raises PrivacyError as BitFlip.from_epsilon.
+        """
+        return cls(BitFlip.from_epsilon(epsilon), instantaneous)
+
+    @property
+    def stages(self) -> tuple[Channel, ...]:
+        """The permanent stage, then the instantaneous one if there is one."""
+        remembered = Bit.from_flip(self.permanent)
+        return (remembered, self.instantaneous) if self.instantaneous else (remembered,)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a report is a bit flip: one-time, or p_ir = 1 - q_ir."""
+        return self.instantaneous is None or self.instantaneous.symmetric
+
+    @property
+    def permanent_stage(self) -> BitFlip:
+        """The permanent response, the noise a crowd may count on, however many rounds there are.
+
+        Reports of all rounds come from the same permanent bits, so they leak at most what one
+        collection of the permanent bits would. Never compose the guarantee of one round.
+        """
+        return self.permanent
+
+    @property
+    def simplest(self) -> Channel:
+        """The permanent bit flip, if that is all."""
+        return self if self.instantaneous else self.permanent
+
+    @property
+    def permanent_epsilon(self) -> float:
+        """What all reports of one bit together leak locally at most, rounded up."""
+        return self.permanent.epsilon

@@ -1,0 +1,78 @@
+"""Simmons' unrelated question: sometimes another question is answered instead."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from incrowd.accountant.channels.base import rounded_down
+from incrowd.accountant.channels.bit import Bit, BitDevice
+from incrowd.accountant.channels.bit_flip import (
+    DENOMINATOR,
+    check_numerator,
+    first_within,
+    scaled,
+    towards_half,
+)
+
+COIN = DENOMINATOR // 2
+
+
+@dataclass(frozen=True)
+class Simmons(BitDevice):
+    """The unrelated question is asked with probability f = unrelated / 2^32.
+
+    Its answer is 1 with probability prevalence / 2^32: a fair coin unless said otherwise, which
+    gives a bit flip with q = f / 2 (Vinterbo, section 5.1). Another prevalence gives a channel
+    that is not symmetric. Raises PrivacyError unless both numerators lie between 0 and 2^32.
+    """
+
+    unrelated: int
+    prevalence: int = COIN
+
+    def __post_init__(self) -> None:
+        check_numerator("unrelated", self.unrelated, 1, DENOMINATOR - 1)
+        check_numerator("prevalence", self.prevalence, 1, DENOMINATOR - 1)
+
+    def __str__(self) -> str:
+        """In words; f rounded down."""
+        prevalence = "" if self.prevalence == COIN else f", {self.prevalence / DENOMINATOR:.4g} yes"
+        return f"unrelated question with probability {rounded_down(self.f)}{prevalence}"
+
+    @classmethod
+    def from_probabilities(cls, f: float, prevalence: float = 0.5) -> Simmons:
+        """The device with these probabilities: f rounded up, prevalence towards 1/2.
+
+        Both give more privacy. Raises PrivacyError unless they lie strictly between 0 and 1.
+        """
+        unrelated = math.ceil(scaled("unrelated", f))
+        return cls(unrelated, towards_half(scaled("prevalence", prevalence)))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float, prevalence: float = 0.5) -> Simmons:
+        """The smallest f, up to rounding, whose report is epsilon-private by itself.
+
+        f = 1 / (1 + m (e^epsilon - 1)), m the smaller of prevalence and its complement: Vinterbo,
+        section 4.3, for the coin. Raises PrivacyError if no f below 1 reaches it.
+        """
+        yes = towards_half(scaled("prevalence", prevalence))
+        check_numerator("prevalence", yes, 1, DENOMINATOR - 1)
+        rarer = min(yes, DENOMINATOR - yes) / DENOMINATOR
+        f = 1 / (1 + rarer * math.expm1(min(max(0.0, epsilon), 700.0)))
+        unrelated = range(math.ceil(f * DENOMINATOR), DENOMINATOR)
+        return first_within(epsilon, (cls(numerator, yes) for numerator in unrelated))
+
+    @property
+    def f(self) -> float:
+        """The probability of the unrelated question; exact in double precision."""
+        return self.unrelated / DENOMINATOR
+
+    def as_bit(self) -> Bit:
+        """P(1 | 0) = f r, P(1 | 1) = 1 - f + f r, r the prevalence.
+
+        A fraction of 2^-32 is rounded towards the other of the two: more privacy.
+        """
+        product = self.unrelated * self.prevalence
+        low = -(-product // DENOMINATOR)
+        high = DENOMINATOR - self.unrelated + product // DENOMINATOR
+        return Bit(low, high)

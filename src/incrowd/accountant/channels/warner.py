@@ -1,0 +1,61 @@
+"""Warner's spinner: it says which of two opposite statements a person confirms or denies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from incrowd.accountant.channels.base import rounded_down, rounded_up
+from incrowd.accountant.channels.bit import Bit, BitDevice
+from incrowd.accountant.channels.bit_flip import (
+    DENOMINATOR,
+    BitFlip,
+    check_numerator,
+    scaled,
+    towards_half,
+)
+
+
+@dataclass(frozen=True)
+class Warner(BitDevice):
+    """The spinner points at the sensitive statement with probability a = numerator / 2^32.
+
+    A symmetric bit channel with p = a, 0 < a < 1 (Warner 1965; Vinterbo, section 5.2). Below
+    a = 1/2 most reports are reversed, which estimates take into account. Raises PrivacyError
+    unless 0 < numerator < 2^32.
+    """
+
+    numerator: int
+
+    def __post_init__(self) -> None:
+        check_numerator("spinner", self.numerator, 1, DENOMINATOR - 1)
+
+    def __str__(self) -> str:
+        """In words; the probability rounded away from 1/2."""
+        shown = rounded_up(self.a) if self.a > 0.5 else rounded_down(self.a)
+        return f"spinner with probability {shown}"
+
+    @classmethod
+    def from_probability(cls, a: float) -> Warner:
+        """The spinner with probability a, rounded towards 1/2: more privacy.
+
+        Raises PrivacyError unless 0 < a < 1.
+        """
+        return cls(towards_half(scaled("spinner", a)))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: float) -> Warner:
+        """The largest a whose report is epsilon-differentially private by itself.
+
+        a = e^epsilon / (1 + e^epsilon), Vinterbo, section 4.3. Raises PrivacyError if epsilon is
+        not positive or too small for any spinner but a = 1/2.
+        """
+        return cls(DENOMINATOR - BitFlip.from_epsilon(epsilon).numerator)
+
+    @property
+    def a(self) -> float:
+        """The probability of the sensitive statement; exact in double precision."""
+        return self.numerator / DENOMINATOR
+
+    def as_bit(self) -> Bit:
+        """P(1 | 0) = 1 - a, P(1 | 1) = a."""
+        return Bit(DENOMINATOR - self.numerator, self.numerator)

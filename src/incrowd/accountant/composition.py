@@ -1,0 +1,274 @@
+"""Privacy curves that can be combined: copies, messages, rounds.
+
+A pair of neighboring collections is described by its privacy loss ln(P/Q) under P, in both
+orders. The law is built from delta(epsilon) on a grid by connecting the dots (Doroshenko, Ghazi,
+Kamath, Kumar, Manurangsi 2022): the curve between grid points is replaced by its chord in
+e^epsilon, which lies above it. Composition adds losses; every rounding goes up.
+Proof: docs/mathematics.md#composition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.fft import irfft, rfft
+
+from incrowd.accountant.numerics.extrema import root
+from incrowd.accountant.numerics.lattice import (
+    LOG_TAIL,
+    Split,
+    convolution_error,
+    convolved,
+    fast_length,
+    gathered,
+    neighbors,
+    power,
+)
+from incrowd.accountant.numerics.precision import SMALLEST, UNIT
+from incrowd.errors import PrivacyError
+
+TAIL = 1e-18  # losses beyond are called infinite
+SPARSE, WIDER = 4, 16  # beyond the dense part every 4th point, and wider by a 16th of its place
+MOST_POINTS = 1 << 17
+MOST_TILT = 12.0  # over the spread: a sum of 9 spreads is bounded best by 9, if it is normal
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """Privacy loss of one order: masses on (first + i) * step, and what counts as infinite loss."""
+
+    step: float
+    first: int
+    mass: np.ndarray
+    infinite: float
+
+    @property
+    def losses(self) -> np.ndarray:
+        """The points of the lattice."""
+        return self.step * np.arange(self.first, self.first + len(self.mass))
+
+    def delta(self, epsilon: float) -> float:
+        """P[loss > epsilon] less e^epsilon Q[loss > epsilon], with an allowance for roundoff."""
+        excess = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
+        return float(min(excess @ self.mass + self.doubt, 1.0))
+
+    @property
+    def doubt(self) -> float:
+        """How much of delta only allows for rounding and for tails that were cut."""
+        return self.infinite + UNIT * math.sqrt(len(self.mass))
+
+    def times(self, other: LossLaw) -> LossLaw:
+        """The loss of two independent collections, on the coarser of their lattices."""
+        step = max(self.step, other.step)
+        one, other = self.on(step), other.on(step)
+        mass = convolved(one.mass, other.mass)
+        infinite = one.infinite + other.infinite + convolution_error(one.mass, other.mass)
+        return _trimmed(step, one.first + other.first, mass, infinite)
+
+    def on(self, step: float) -> LossLaw:
+        """The same law on another lattice; each mass goes to its two neighbors so that P and Q
+        both keep their mass, which can only raise delta."""
+        if step == self.step:
+            return self
+        below, lower, upper = neighbors(self.losses, step, rate=-1.0)
+        first, mass = gathered(Split(below, self.mass * lower, self.mass * upper))
+        return LossLaw(step, first, mass, self.infinite)
+
+
+def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> LossLaw:
+    """Cut tails that weigh nothing: high losses become infinite, low ones are raised."""
+    above = np.cumsum(mass[::-1])[::-1]
+    keep = max(int(np.searchsorted(-above, -TAIL)), 1)
+    infinite += float(above[keep]) if keep < len(above) else 0.0
+    mass = mass[:keep]
+    start = min(int(np.searchsorted(np.cumsum(mass), TAIL)), len(mass) - 1)
+    raised = mass[start:].copy()
+    raised[0] += mass[:start].sum()
+    law = LossLaw(step, first + start, raised, min(infinite, 1.0))
+    return law if len(raised) <= MOST_POINTS else law.on(2 * step)
+
+
+def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
+    """The loss of independent collections, each so many times; all with one step.
+
+    One transform for each law, on a circle that holds the sum but for a tail that is called
+    infinite; low losses that go round the circle are raised. Proof:
+    docs/mathematics.md#composition.
+    """
+    if len(laws) == 1 and laws[0][1] == 1:
+        return laws[0][0]
+    step = laws[0][0].step
+    low, high = _reach(laws)
+    while high - low >= MOST_POINTS:
+        step *= 2
+        laws = [(law.on(step), count) for law, count in laws]
+        low, high = _reach(laws)
+    size = fast_length(high - low + 1)
+    spectrum, errors = np.ones(size // 2 + 1, complex), np.zeros(size // 2 + 1)
+    for law, count in laws:
+        total, norm = float(law.mass.sum()), math.sqrt(float(law.mass @ law.mass))
+        one = _transform(law, size) / total
+        modulus = np.maximum(np.abs(one), UNIT)
+        errors += UNIT + UNIT * count * (norm / modulus - np.log(modulus))
+        spectrum *= power(one, 1.0, count) * total**count
+    mass = np.maximum(np.roll(irfft(spectrum, size), -(low % size)), 0.0)
+    infinite = math.exp(-LOG_TAIL) + sum(count * law.infinite for law, count in laws)
+    infinite += _tail_error(np.abs(spectrum) * errors)
+    return LossLaw(step, low, mass, min(infinite, 1.0))
+
+
+def _transform(law: LossLaw, size: int) -> np.ndarray:
+    """The Fourier transform of the masses on a circle, zero at index 0."""
+    turns = np.pad(law.mass, (0, -len(law.mass) % size)).reshape(-1, size)
+    return np.asarray(rfft(np.roll(turns.sum(axis=0), law.first % size)))
+
+
+def _tail_error(errors: np.ndarray) -> float:
+    """What errors of a transform, so large at most, do to the mass beyond any point.
+
+    A wave of frequency k adds up to at most size / (2 k) times its height over any interval.
+    """
+    return float(errors[0] + (errors[1:] / np.arange(1, len(errors))).sum())
+
+
+def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
+    """Places that the sum leaves upwards with chance e^-41, and downwards about as rarely.
+
+    P[sum >= x] <= E exp(t sum) exp(-t x) for every t > 0; t goes over a grid.
+    """
+    step = laws[0][0].step
+    lowest = sum(count * law.first for law, count in laws)
+    highest = sum(count * (law.first + len(law.mass) - 1) for law, count in laws)
+    spread = math.sqrt(sum(count * _second_moment(law) for law, count in laws))
+    t = np.geomspace(MOST_TILT / 64, MOST_TILT, 25) / max(spread, step)
+    bounds = []
+    for sign in (1, -1):
+        cumulant = sum(count * _cumulant(law, sign * t) for law, count in laws)
+        bounds.append(math.ceil(float(np.min((cumulant + LOG_TAIL) / t)) / step))
+    return max(lowest, min(-bounds[1], 0)), min(highest, max(bounds[0], 0))
+
+
+def _second_moment(law: LossLaw) -> float:
+    return float(law.mass @ law.losses**2)
+
+
+def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
+    """ln E exp(t loss); a law without mass has a loss of zero."""
+    exponents = np.outer(t, law.losses)
+    top = exponents.max(axis=1)
+    total = np.exp(exponents - top[:, None]) @ law.mass
+    return np.asarray(top + np.log(np.maximum(total, SMALLEST)))
+
+
+@dataclass(frozen=True)
+class PrivacyCurve:
+    """The privacy of a pair of neighbors, both orders kept apart; one law if they are alike."""
+
+    forward: LossLaw
+    backward: LossLaw
+
+    @classmethod
+    def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
+        """All collections published, each kind so many times; all curves with one step."""
+        forward = composed([(curve.forward, count) for curve, count in curves])
+        if all(curve.backward is curve.forward for curve, _ in curves):
+            return cls(forward, forward)
+        return cls(forward, composed([(curve.backward, count) for curve, count in curves]))
+
+    def __mul__(self, other: PrivacyCurve) -> PrivacyCurve:
+        """Both collections published."""
+        forward = self.forward.times(other.forward)
+        if self.backward is self.forward and other.backward is other.forward:
+            return PrivacyCurve(forward, forward)
+        return PrivacyCurve(forward, self.backward.times(other.backward))
+
+    def __pow__(self, count: int) -> PrivacyCurve:
+        """So many collections of the same kind published."""
+        return PrivacyCurve.of([(self, count)])
+
+    def delta(self, epsilon: float) -> float:
+        """An upper bound of delta at epsilon, the worse of the two orders."""
+        return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
+
+    @property
+    def doubt(self) -> float:
+        """How much of the bound of delta only allows for rounding and for tails that were cut."""
+        return max(self.forward.doubt, self.backward.doubt)
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon at which the bound of delta is at most `delta`.
+
+        Raises PrivacyError if no finite epsilon reaches it.
+        """
+        highest = max(self.forward.losses[-1], self.backward.losses[-1])
+        if self.delta(highest) > delta:
+            reachable = (
+                f"should be at least {self.delta(highest):.3g}, which this composition reaches"
+            )
+            raise PrivacyError.of("delta", delta, reachable)
+        if self.delta(0.0) <= delta:
+            return 0.0
+        epsilon = root(lambda e: self.delta(e) - delta, 0.0, highest, close=1e-12)
+        while self.delta(epsilon) > delta:
+            epsilon = epsilon * (1 + 1e-12) + 1e-12
+        return float(epsilon)
+
+
+Delta = Callable[[float], float]
+
+
+def connect_the_dots(forward: np.ndarray, backward: np.ndarray, step: float) -> PrivacyCurve:
+    """A privacy curve from bounds of delta at 0, step, 2 step, ... in both orders.
+
+    forward, backward: equally long. Below zero each order follows from the other:
+    delta_PQ(-e) = 1 - exp(-e) + exp(-e) delta_QP(e).
+    """
+    law = _loss_law(forward, backward, step)
+    if forward is backward:
+        return PrivacyCurve(law, law)
+    return PrivacyCurve(law, _loss_law(backward, forward, step))
+
+
+def _loss_law(forward: np.ndarray, backward: np.ndarray, step: float) -> LossLaw:
+    count = len(forward) - 1
+    negative = np.exp(-step * np.arange(count, 0, -1))
+    below = -np.expm1(-step * np.arange(count, 0, -1)) + negative * backward[:0:-1]
+    curve = np.concatenate([below, forward])
+    ratio = np.exp(step * np.arange(-count, count + 1))
+    curve = _convex_envelope(np.append(0.0, ratio), np.append(1.0, curve))
+    slope = np.diff(curve) / np.diff(np.append(0.0, ratio))
+    mass = ratio * np.diff(np.append(slope, 0.0))
+    return LossLaw(step, -count, np.maximum(mass, 0.0), float(curve[-1]))
+
+
+def _convex_envelope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The largest convex function below the points: still above the convex curve they bound."""
+    hull = [0]
+    for i in range(1, len(x)):
+        while len(hull) > 1 and _bends_down(x, y, hull[-2], hull[-1], i):
+            hull.pop()
+        hull.append(i)
+    return np.asarray(np.interp(x, x[hull], y[hull]))
+
+
+def _bends_down(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
+    return bool((y[b] - y[a]) * (x[c] - x[b]) >= (y[c] - y[b]) * (x[b] - x[a]))
+
+
+def sampled(delta: Delta, step: float, dense: int, enough: float, most: int) -> np.ndarray:
+    """Bounds of delta at 0, step, 2 step, ... until one is at most `enough`, `most` at the most.
+
+    After `dense` points only every fourth is computed, and ever fewer farther out; the chord in
+    e^epsilon bounds the others.
+    """
+    index, found = [0], [delta(0.0)]
+    while found[-1] > enough and index[-1] < most:
+        wide = max(SPARSE, index[-1] // WIDER)
+        index.append(index[-1] + (1 if index[-1] < dense else wide))
+        found.append(min(delta(index[-1] * step), found[-1]))
+    every = np.arange(index[-1] + 1)
+    chords = np.interp(np.exp(step * every), np.exp(step * np.array(index)), found)
+    return np.asarray(chords)

@@ -1,0 +1,250 @@
+"""The privacy curve of everything one person sends: one curve for each schema, composed.
+
+Proof: docs/mathematics.md#composition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from functools import lru_cache, reduce
+from itertools import groupby
+from operator import mul
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from incrowd.accountant import local_ratios
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.composition import Delta, PrivacyCurve, connect_the_dots, sampled
+from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.one_bit import (
+    TOLERANCE,
+    curve_length,
+    homogeneous_curve,
+    typical_spread,
+    worst_curve,
+)
+from incrowd.accountant.pairs import local_candidates
+from incrowd.accountant.ratios import Ratios
+from incrowd.accountant.schema import Counts, Schema, Sent
+
+STEPS = 12  # grid points for one standard deviation of a collection's privacy loss
+DENSE, DEEP = 2.0, 5.0  # standard deviations up to which every grid point is computed, see there
+FEW = 3  # bits, whose bounds exceed by no more than each may by itself
+FEWEST_STEPS = 3  # for a schema that hardly counts beside the others
+MOST_GRID = 4000
+NEGLIGIBLE = 1e-13
+LEAST_SPREAD = 1e-12  # of reports that tell nothing
+NOTHING = Bounds(0.0, 0.0, 0.0)
+ANY_CROWD = "either answer, in any crowd"
+
+
+class Orders(NamedTuple):
+    """Bounds of one report's delta at any epsilon, of x against x' and reversed; and the worst.
+
+    The same function twice where it holds for both orders.
+    """
+
+    forward: Delta
+    backward: Delta
+    worst: str
+
+
+class Bounded(Hashable, Protocol):
+    """What bounds one report, so that several can be composed."""
+
+    def spread(self, schema: Schema, crowd: int) -> float:
+        """Standard deviation of one report's loss, about."""
+        ...
+
+    def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
+        """Its bounds, where all losses together spread like that; or what is like them."""
+        ...
+
+    def bit(self, schema: Schema) -> Bit | None:
+        """The channel of a report whose whole curve is soon known: it is one bit."""
+        ...
+
+
+class Dots(NamedTuple):
+    """Bounds of delta at 0, step, 2 step, ... in both orders, of one report of a schema."""
+
+    forward: np.ndarray
+    backward: np.ndarray
+    step: float
+    worst: str
+
+    @property
+    def curve(self) -> PrivacyCurve:
+        """The dots, connected."""
+        return connect_the_dots(self.forward, self.backward, self.step)
+
+    @property
+    def coarser(self) -> Dots:
+        """Every second dot."""
+        forward = self.forward[::2]
+        backward = forward if self.backward is self.forward else self.backward[::2]
+        return Dots(forward, backward, 2 * self.step, self.worst)
+
+
+def _composed(dots: list[tuple[Dots, int]]) -> PrivacyCurve:
+    """All curves, each so many times; small steps first, so that many small ones add up finely."""
+    ordered = sorted(dots, key=lambda one: one[0].step)
+    alike = groupby(ordered, key=lambda one: one[0].step)
+    return reduce(mul, (PrivacyCurve.of([(d.curve, n) for d, n in same]) for _, same in alike))
+
+
+def composed_curve(
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
+) -> PrivacyCurve:
+    """The privacy curve of everything one person sends; steps, search: see `all_dots`."""
+    return _composed(all_dots(by, sent, crowd, steps, search=search))
+
+
+def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
+    """delta of all reports, and the worst pairs in words.
+
+    The composition at two grid steps; the error of connecting the dots is of second order.
+    """
+    if epsilon >= sent.local_epsilon:
+        return NOTHING, "any, since all reports together tell less than epsilon"
+    dots = all_dots(by, sent, crowd)
+    curve = _composed(dots)
+    fine = curve.delta(epsilon)
+    coarse = _composed([(one.coarser, count) for one, count in dots]).delta(epsilon)
+    drop = max(coarse - fine, 0.0)
+    worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
+    lower = max(fine - drop - 2 * curve.doubt, 0.0)
+    return Bounds(lower, max(fine - drop / 3, lower), fine), worst
+
+
+def all_dots(
+    by: Bounded, sent: Sent, crowd: int, steps: int = STEPS, *, search: bool = False
+) -> list[tuple[Dots, int]]:
+    """The dots of each schema and how many reports there are of it.
+
+    search: of one bit take crowds that are all alike, of others what an analysis searches with;
+    that is no bound.
+
+    A grid of step h adds about h^2 / 6 to the variance of each report's loss. Of all steps that
+    add the same in all, those that fall with the cube root of the copies need the fewest dots.
+    Where all losses together lie some standard deviations out, one report's lies out by the share
+    of its own deviation in theirs: so far, and a little farther, every dot is computed. Dots of
+    one bit cost so little that all bits have one step. What the bounds of many bits exceed adds up
+    in proportion to the bits, the spread of their losses with the root of it, so that each bound
+    is sharper where there are more. All linked reports together have one curve, which is known
+    exactly.
+    """
+    if not sent.reports:  # the finest grid of what no crowd hides
+        return [(linked_dots(sent.linked, 0.0), 1)]
+    spreads = [_spread(by, schema, crowd) for schema, _ in sent.reports]
+    counts = [count for _, count in sent.reports]
+    variance = sum(count * spread**2 for count, spread in zip(counts, spreads, strict=True))
+    step = math.sqrt(variance / sum(map(math.cbrt, counts))) / steps
+    tolerance = TOLERANCE * min(1.0, math.sqrt(FEW / sum(counts))) * max(STEPS / steps, 1.0) ** 2
+    finest = math.sqrt(variance / sum(counts)) / _rounded(steps)
+    enough = NEGLIGIBLE / 2 ** math.ceil(math.log2(sum(counts)))
+    found = [(linked_dots(sent.linked, step), 1)] if sent.linked else []
+    for (schema, count), spread in zip(sent.reports, spreads, strict=True):
+        channel = by.bit(schema)
+        if channel is not None:
+            grid = 1 / _rounded(1 / finest), enough
+            within = 0.0 if search else tolerance
+            found.append((_bit_dots(channel, crowd, *grid, within), count))
+            continue
+        own = _rounded(max(spread * math.cbrt(count) / step, min(FEWEST_STEPS, steps)))
+        dense = math.ceil(own * (DENSE + DEEP * spread / math.sqrt(variance)))
+        found.append((_dots(by, schema, crowd, count, own, dense, enough, search), count))
+    return found
+
+
+def linked_dots(linked: Counts, step: float) -> Dots:
+    """The dots of reports that no crowd hides: as far as their loss can be, on a step or more.
+
+    At each epsilon the largest exact delta of all pairs of records that can be the worst.
+    """
+    candidates = local_candidates(Sent((), linked))
+    highest = Sent((), linked).local_epsilon
+    step = max(step, highest / MOST_GRID)
+    last = 2 * math.ceil(highest / (2 * step) + 1)  # an even number of steps, for `coarser`
+    found = np.zeros(last + 1)
+    inside = step * np.arange(math.ceil(highest / step))
+    found[: len(inside)] = [
+        max(local_ratios.delta(one.ratios, epsilon) for one in candidates) for epsilon in inside
+    ]
+    dots = np.minimum(np.minimum.accumulate(found), 1.0)
+    return Dots(dots, dots, step, candidates[0].words)
+
+
+def _rounded(steps: float) -> float:
+    """Up to a 16th of an octave: dots are found again when other schemas change a little."""
+    return float(2 ** (math.ceil(16 * math.log2(steps)) / 16))
+
+
+@lru_cache(maxsize=256)
+def _spread(by: Bounded, schema: Schema, crowd: int) -> float:
+    return max(by.spread(schema, crowd), LEAST_SPREAD)
+
+
+@lru_cache(maxsize=256)
+def _bit_dots(channel: Bit, crowd: int, step: float, enough: float, tolerance: float) -> Dots:
+    """Of one bit: over all crowds and both orders, or the homogeneous crowds alone.
+
+    tolerance: as in `worst_curve`; none for homogeneous crowds. On a coarser step if the loss of
+    this bit reaches as far as too many of them.
+    """
+    if not typical_spread(channel, crowd):
+        return Dots(np.zeros(3), np.zeros(3), step, ANY_CROWD)
+    length = curve_length(channel, crowd, step, enough)
+    while length > MOST_GRID:
+        step *= 2
+        length = curve_length(channel, crowd, step, enough)
+    if tolerance:
+        curve = worst_curve(channel, crowd, step, length, enough, tolerance)
+    else:
+        curve = homogeneous_curve(channel, crowd, step, length)
+    dots = np.minimum(curve, 1.0)
+    return Dots(dots, dots, step, ANY_CROWD)
+
+
+@lru_cache(maxsize=64)
+def _dots(
+    by: Bounded,
+    schema: Schema,
+    crowd: int,
+    count: int,
+    steps: float,
+    dense: int,
+    enough: float,
+    search: bool,
+) -> Dots:
+    """enough: a delta that needs no more dots."""
+    spread = _spread(by, schema, crowd)
+    found = by.orders(schema, crowd, spread * math.sqrt(count), search)
+    grid = (spread / steps, dense, enough, MOST_GRID)
+    forward = sampled(found.forward, *grid)
+    same = found.backward is found.forward
+    backward = forward if same else sampled(found.backward, *grid)
+    if same:
+        return Dots(forward, forward, spread / steps, found.worst)
+    length = max(len(forward), len(backward))
+    dots = (_padded(forward, length), _padded(backward, length))
+    return Dots(*dots, spread / steps, found.worst)
+
+
+def symmetric(ratios: Ratios) -> bool:
+    """Whether one pair has the same curve in both orders."""
+    return _atoms(ratios) == _atoms(ratios.swapped)
+
+
+def _atoms(ratios: Ratios) -> set[tuple[float, ...]]:
+    """The atoms, rounded so that equal ones are equal."""
+    atoms = np.stack([ratios.log_a, ratios.log_b, ratios.log_mass], axis=1)
+    scale = np.array([ratios.scale or 1.0, ratios.scale or 1.0, 1.0])
+    return set(map(tuple, np.round(atoms / scale, 8) + 0.0))
+
+
+def _padded(curve: np.ndarray, length: int) -> np.ndarray:
+    """The last bound holds for every larger epsilon as well."""
+    return np.pad(curve, (0, length - len(curve)), mode="edge")

@@ -1,0 +1,65 @@
+"""The ratios of one pair of records without a crowd, for the analysis `local`.
+
+Proof: docs/mathematics.md#the-devices.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from incrowd.accountant.channels.k_ary import KAry, takes_answers
+from incrowd.accountant.numerics.precision import PROBABILITY, UNIT
+from incrowd.accountant.ratios import Ratios, product
+from incrowd.accountant.schema import AnyChannel, Domain, alike, bit_log_ratios, farthest
+
+Apart = tuple[int, int]  # |x minus x'|, |x' minus x|
+
+
+def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
+    """The pairs of records that can be the worst without a crowd.
+
+    Bits that are equal tell nothing, another bit apart tells more: only the largest pairs count,
+    and one of them where a bit tells as much in either order.
+    """
+    found = farthest(domain)
+    return (max(found, key=sum),) if channel.of_answers or alike(channel) else found
+
+
+@lru_cache(maxsize=1024)
+def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
+    """The ratios of one question, covered by the reports of x' itself: B = 1."""
+    if takes_answers(channel):
+        return _k_ary(channel)
+    (p00, p01), (p10, p11) = np.log(channel.matrix)
+    log_ratios = np.array(bit_log_ratios(channel))
+    error = 4 * UNIT * float(np.abs(log_ratios).max())
+    one = Ratios(log_ratios, np.zeros(2), np.array([p00, p10]), error)
+    zero = Ratios(-log_ratios, np.zeros(2), np.array([p01, p11]), error)
+    return product([(one, pair[0]), (zero, pair[1])])
+
+
+def _k_ary(channel: KAry) -> Ratios:
+    own, other = channel.weights
+    ratio = math.log1p((own - other) / other)
+    ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
+    log_a = np.array([ratio, -ratio, 0.0][: channel.options])
+    return Ratios(log_a, np.zeros(len(ways)), np.log(ways / channel.denominator), 4 * UNIT * ratio)
+
+
+def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:
+    """sum over reports of max(0, P(s|x) - e^epsilon P(s|x')), for a pair without a crowd.
+
+    side: 1 for no less than it is, -1 for no more.
+    """
+    excess = -np.expm1(-np.maximum(ratios.gaps(wanted, side), 0.0))
+    rounding = 1 + side * (PROBABILITY + 4 * ratios.error)
+    return float(np.exp(ratios.log_mass + ratios.log_a) @ excess) * rounding
+
+
+def eta(ratios: Ratios, wanted: float) -> float:
+    """P[P(s|x) > e^epsilon P(s|x')], s a report of x, for a pair without a crowd."""
+    above = ratios.gaps(wanted, 0) > 0
+    return float(np.exp(ratios.log_mass + ratios.log_a)[above].sum())

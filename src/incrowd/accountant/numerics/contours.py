@@ -1,0 +1,420 @@
+"""Good contours for `modulus_bound`: the search for theta, eta and the cut.
+
+Nothing here can make a bound wrong, since every contour gives one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.accountant.numerics.extrema import valley
+from incrowd.accountant.numerics.laws import Law, log_sum_exp
+from incrowd.accountant.numerics.precision import (
+    EXPONENT_TO_MULTIPLY,
+    PER_PERSON,
+    SMALLEST,
+    relative,
+)
+
+# The laws of one report's values for every class of records that a crowd may hold.
+
+
+SIDE = 21  # points of t > 0, squared; the first is zero
+NEGLIGIBLE = 1e-17  # so little tilted mass is added to the modulus, whatever its phase
+
+
+class OrdinaryLaw(NamedTuple):
+    """Values that are not decisive, their probabilities, and that of the decisive ones."""
+
+    value: np.ndarray
+    mass: np.ndarray
+    decisive: float
+
+    def log_moment(self, theta: float) -> float:
+        """ln M(theta); through M - 1, which is often tiny."""
+        with np.errstate(over="ignore"):
+            excess = float(self.mass @ np.expm1(theta * self.value)) - self.decisive
+        return math.log1p(excess) if excess > -1 else -math.inf
+
+    def tilted(self, theta: float) -> np.ndarray:
+        """Probabilities in proportion to mass times exp(theta value)."""
+        exponent = np.log(self.mass) + theta * self.value
+        raised = np.exp(exponent - exponent.max())
+        return np.asarray(raised / raised.sum())
+
+    def moduli(self, theta: float, step: float) -> np.ndarray:
+        """|M(theta + it)| / M(theta) at SIDE^2 points t from zero on.
+
+        Two short tables and their product; negligible masses are added whatever their phase.
+        """
+        tilted = self.tilted(theta)
+        kept = tilted > NEGLIGIBLE
+        value, share = self.value[kept], tilted[kept]
+        fine = np.exp(1j * np.outer(step * np.arange(SIDE), value))
+        coarse = np.exp(1j * np.outer(step * SIDE * np.arange(SIDE), value)) * share
+        # A matrix product would wake the threads of BLAS, which cost more than so small a sum.
+        summed = np.einsum("ik,jk->ij", coarse, fine).ravel()
+        return np.asarray(np.abs(summed) + tilted[~kept].sum())
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Everything that the bound depends on.
+
+    laws: of G_z for each class z, each complete (its masses add up to 1). common: gamma, or less.
+    others: n. gain: e^epsilon - 1, minus the mean of every law. local: D, or more.
+    """
+
+    laws: Sequence[Law]
+    common: float
+    others: int
+    gain: float
+    local: float
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """The values of all laws, end to end."""
+        return np.concatenate([law.value for law in self.laws])
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """Their probabilities; none so small that it is lost."""
+        return np.asarray(np.maximum(np.concatenate([law.mass for law in self.laws]), SMALLEST))
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Where each law begins, and where the last one ends."""
+        return np.asarray(np.cumsum([0] + [len(law.value) for law in self.laws]))
+
+    def means(self, what: np.ndarray) -> np.ndarray:
+        """Under each law, the mean of a function of the value."""
+        return np.asarray(np.add.reduceat(self.mass * what, self.ends[:-1]))
+
+    def ordinary(self, place: int, cut: float) -> OrdinaryLaw:
+        """The law of one class up to the cut."""
+        own = slice(self.ends[place], self.ends[place + 1])
+        value, mass = self.value[own], self.mass[own]
+        kept = value <= cut
+        return OrdinaryLaw(value[kept], mass[kept], float(mass[~kept].sum()))
+
+    def unlabeled(self, eta: float) -> float:
+        """The chance that nobody draws a label of at most eta."""
+        return math.exp(self.others * math.log1p(-eta * self.common))
+
+
+# The empty seat: a bound of delta that holds for every crowd, from moduli of exponential moments.
+#
+# n others, gamma the mass of the reports' common part, D the local delta, and for every class z of
+# records the law of G_z = (P_x - e^epsilon P_x') / P_z under P_z, with M_z(w) = E exp(w G_z):
+#
+#     delta <= (1 - eta gamma)^n D + max_z T_z,
+#     T_z = gamma int_0^eta du/(1-u) 1/(2 pi) int dt exp(h^2 (theta^2 - t^2) / 2)
+#           [u (1 - gamma) + (1-u) |M_z(theta + it)|]^n / (theta^2 + t^2)  +  H_z
+#
+# for any theta > 0, h > 0, 0 < eta < 1 and any cut; H_z is for values above the cut, which M_z then
+# leaves out. Both integrals are trapezoidal sums, and these lie above them. So every `Contour`
+# gives a bound: a bad one is loose, never wrong. Proof: docs/empty-seat.md#the-statement.
+
+
+# Chosen by trial: finer sums over u and t and a smaller h change the bound by under a per cent,
+# and take longer in proportion. None of them can make the bound wrong.
+INTERVALS = 40  # of u, the last STRETCH times as long as the first
+STRETCH = 1 + INTERVALS / 4
+SMOOTHING = 0.02  # h, in spreads of the sum
+PERIOD = 6.5  # aliases lie so many spreads from each other
+FLOOR, DROP = 0.01, 40.0  # a share of M(theta), or 1 - DROP/n: |M(theta + it)| is raised to it
+TAILS = np.geomspace(12, 300, 5)  # t to try for the reports that are missing, over what is spare
+LOWEST = 8.0  # K t
+
+
+@dataclass(frozen=True)
+class Contour:
+    """What may be chosen freely.
+
+    theta: where the line of integration crosses the axis. spread: a length, of which h is a share
+    and the step of t a multiple of the inverse; best the tilted sum's standard deviation.
+    eta: the last label. cut: values above it are decisive, and bounded by themselves.
+    """
+
+    theta: float
+    spread: float
+    eta: float
+    cut: float = math.inf
+
+    @property
+    def smoothing(self) -> float:
+        """h."""
+        return SMOOTHING * self.spread
+
+    @property
+    def step(self) -> float:
+        """Of t."""
+        return 2 * math.pi / (PERIOD * self.spread)
+
+
+def certified(crowd: Crowd, eta: float, log_term: float) -> float:
+    """delta, given ln max T_z.
+
+    Rounded up by a relative allowance that grows with n, since the n-th power multiplies the error
+    of ln M.
+    """
+    slack = 1 + relative(PER_PERSON * crowd.others)
+    total = math.exp(min(log_term, 1.0)) + crowd.unlabeled(eta) * crowd.local
+    return min(max(total * slack, SMALLEST), crowd.local)
+
+
+def largest_term(crowd: Crowd, contour: Contour, enough: float = math.inf) -> tuple[float, int]:
+    """ln of the largest T_z, and its place; or of one that is more than `enough`.
+
+    |M(theta + it)| <= M(theta) bounds all classes at once; the sums over t are worked out in the
+    order of that bound, until it dismisses the rest.
+    """
+    decisive = log_decisive(crowd, contour)
+    ceilings = np.logaddexp(log_ceilings(crowd, contour), decisive)
+    largest, worst = -math.inf, 0
+    for place in np.argsort(-ceilings):
+        if ceilings[place] <= largest or largest > enough:
+            break
+        found = log_term(crowd, contour, int(place), float(decisive[place]))
+        if found > largest:
+            largest, worst = found, int(place)
+    return largest, worst
+
+
+def log_ceilings(crowd: Crowd, contour: Contour) -> np.ndarray:
+    """ln of a quick bound of every T_z but for H_z, as int dt/(theta^2 + t^2) = pi/theta."""
+    with np.errstate(over="ignore"):
+        raised = np.expm1(contour.theta * crowd.value)
+    excess = crowd.means(np.where(crowd.value > contour.cut, -1.0, raised))
+    smoothed = (contour.smoothing * contour.theta) ** 2 / 2
+    return _log_over_labels(crowd, contour.eta, excess) + smoothed - math.log(2 * contour.theta)
+
+
+def log_term(crowd: Crowd, contour: Contour, place: int, decisive: float = -math.inf) -> float:
+    """ln T_z of one class; decisive: ln H_z.
+
+    Why the sum over t is an upper bound: with phi = |M(theta + it)| / M(theta) the power is a sum
+    of a_k phi^k, a_k >= 0. For even k phi^k is a characteristic function; so are 1/(theta^2 + t^2)
+    and the smoothing, but for factors. By Poisson's formula a trapezoidal sum of their product is
+    the integral plus its aliases, all positive. For odd k phi^k is at most the mean of its
+    neighbors. So the factor (phi + 1/phi) / 2 makes up for that, and rises if phi is raised.
+    """
+    theta, h = contour.theta, contour.smoothing
+    law = crowd.ordinary(place, contour.cut)
+    log_moment = law.log_moment(theta)
+    if not math.isfinite(log_moment):
+        return math.inf if log_moment > 0 else decisive
+    t = contour.step * np.arange(SIDE**2)
+    floor = max(FLOOR, 1 - DROP / crowd.others)
+    phi = np.clip(law.moduli(theta, contour.step), floor, 1.0)
+    different, place_of = np.unique(phi, return_inverse=True)  # most have the floor
+    excess = np.expm1(log_moment + np.log(different))
+    powers = _log_over_labels(crowd, contour.eta, excess)[place_of]
+    both_sides = np.where(t > 0, 2.0, 1.0)
+    weight = both_sides * contour.step * (phi + 1 / phi) / 2 / (theta**2 + t**2)
+    log_sum = log_sum_exp(powers + np.log(weight) - (h * t) ** 2 / 2)
+    # Beyond the last t: phi and its factor are at most 1 and 1/floor, the sum over 1/t^2 at most
+    # 1/t, once for each side.
+    past = powers[0] - (h * t[-1]) ** 2 / 2 + math.log(2 / floor / t[-1])
+    log_integral = np.logaddexp(log_sum, past) + (h * theta) ** 2 / 2 - math.log(2 * math.pi)
+    return float(np.logaddexp(log_integral, decisive))
+
+
+def _log_over_labels(crowd: Crowd, eta: float, excess: np.ndarray) -> np.ndarray:
+    """ln of gamma int_0^eta du/(1-u) [u (1 - gamma) + (1-u) M]^n, for M - 1 = `excess`.
+
+    The integrand is convex in u, so that the trapezoidal sum lies above it: with [a + bu]^n,
+    X = b/(a + bu), Y = 1/(1-u) its second derivative is n(n-1) X^2 + 2n XY + 2 Y^2 times itself,
+    for n >= 2 a form that is never negative; for n = 1 it is 2 Y (X + Y) with a + b = 1 - gamma.
+    """
+    u = _labels(eta)
+    weight = np.convolve(np.diff(u), [0.5, 0.5])
+    log_weight = np.log(crowd.common * weight) - np.log1p(-u)
+    base = np.maximum(np.multiply.outer(excess, 1 - u) - crowd.common * u, -1.0)
+    with np.errstate(divide="ignore"):  # M = 0, where the power is the chance of never
+        exponent = crowd.others * np.log1p(base) + log_weight
+    found = log_sum_exp(exponent)
+    return np.asarray(np.where(np.isfinite(found), found, math.inf))
+
+
+def _labels(eta: float) -> np.ndarray:
+    """From 0 to eta, denser near zero."""
+    grown = np.expm1(np.linspace(0, math.log(STRETCH), INTERVALS + 1))
+    return np.asarray(eta * grown / grown[-1])
+
+
+def log_decisive(crowd: Crowd, contour: Contour) -> np.ndarray:
+    """ln H_z of each class: what reports above the cut add.
+
+    E[max(0, S); somebody's value v is decisive] <= E(v + R), R the others' sum, plus what v + R < 0
+    adds, `missing`. R has the mean -(n-1) gain, but for those whose reports do not count: on
+    average at most a share (1 - eta gamma)^n + 1/(gamma (n+1)).
+    """
+    if contour.cut == math.inf:
+        return np.full(len(crowd.laws), -math.inf)
+    n, gamma = crowd.others, crowd.common
+    counted = max(1 - crowd.unlabeled(contour.eta) - 1 / (gamma * (n + 1)), 0.0)
+    net = crowd.value - (n - 1) * crowd.gain * counted + missing(crowd, contour.cut)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(crowd.means(np.where(crowd.value > contour.cut, net, 0.0))))
+
+
+def missing(crowd: Crowd, cut: float) -> float:
+    """A bound of E max(0, v + R) - v - E R for v > cut, R the sum of any n - 1 of the classes.
+
+    Values below -K are raised to -K, which raises max(0, v + R) and the mean. Then
+    max(0, s) = s + max(0, -s), and max(0, -s) <= exp(-t s - 1) / t. Any K, t > 0 give a bound.
+    """
+    others, spare = crowd.others - 1, cut - (crowd.others - 1) * crowd.gain
+    best = math.inf
+    for t in TAILS / spare if spare > 0 else ():
+        lowest = -LOWEST / t
+        raised = others * float(crowd.means(np.maximum(lowest - crowd.value, 0.0)).max())
+        shrunk = np.exp(-t * np.maximum(crowd.value, lowest))
+        log_moment = max(0.0, math.log(float(crowd.means(shrunk).max())))
+        exponent = min(others * log_moment - t * cut - 1, EXPONENT_TO_MULTIPLY)
+        best = min(best, raised + math.exp(exponent) / t)
+    return best
+
+
+# Chosen by trial: where the search ends soon and the bound is within a per cent of the best found.
+MOST_ETA = 0.9
+UNLABELED = 9.0  # those whom nobody hides should count e^-9 of the rest, roughly
+CUTS = (1.2, 1.6, 2.2)  # times n (e^epsilon - 1), which a single value has to exceed to decide
+AROUND, ROUGH, CLOSE = 0.25, 5e-2, 4e-3  # of ln theta, in the search with sums
+ROUNDS = 5
+HIGHEST = 1e100  # in the place of infinity
+
+
+def least_bound(crowd: Crowd, sharp: bool = True) -> tuple[float, int]:
+    """The certified bound of delta with good contours, and the place of the worst class.
+
+    sharp: search theta with the sums over t, and try every cut; else theta by M(theta) alone and
+    the cut that then looks best, which is some per cent looser and several times as quick.
+    """
+    if not crowd.local:
+        return 0.0, 0
+    tried = [_Chosen.at(crowd, cut) for cut in cuts(crowd)]
+    if not sharp:
+        return _settled(crowd, min(tried, key=lambda one: one.ceiling(crowd)), sharp)
+    best = math.inf, 0
+    for chosen in sorted(tried, key=lambda one: one.ceiling(crowd)):
+        best = min(best, _settled(crowd, chosen, sharp, best[0]))
+    return best
+
+
+def cuts(crowd: Crowd) -> list[float]:
+    """None, and those above which a value decides the sum by itself, if there are such values."""
+    level = crowd.others * crowd.gain
+    if float(crowd.value.max()) <= CUTS[0] * level:
+        return [math.inf]
+    return [math.inf, *(share * level for share in CUTS)]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A contour, and the places of the classes that it was chosen for."""
+
+    contour: Contour
+    active: tuple[int, ...]
+
+    @classmethod
+    def at(cls, crowd: Crowd, cut: float, active: tuple[int, ...] = ()) -> _Chosen:
+        """The contour whose quick bound is least, for the classes that are then the worst."""
+        if not active:
+            active = (int(np.argmax(crowd.means(np.minimum(crowd.value, cut) ** 2))),)
+        for _ in range(ROUNDS):
+            contour = _contour(crowd, active, _rough_theta(crowd, active, cut), cut)
+            worst = int(np.argmax(log_ceilings(crowd, contour)))
+            if worst in active:
+                break
+            active = (*active, worst)
+        return cls(contour, active)
+
+    def ceiling(self, crowd: Crowd) -> float:
+        """ln of the quick bound of every T_z."""
+        decisive = log_decisive(crowd, self.contour)
+        return float(np.logaddexp(log_ceilings(crowd, self.contour), decisive).max())
+
+    def refined(self, crowd: Crowd, close: float) -> Contour:
+        """The contour of least bound near it, by the sums over t of the active classes."""
+        around = math.log(self.contour.theta)
+
+        def contour(log_theta: float) -> Contour:
+            return _contour(crowd, self.active, math.exp(log_theta), self.contour.cut)
+
+        def height(log_theta: float) -> float:
+            chosen = contour(log_theta)
+            term = max(log_term(crowd, chosen, place) for place in self.active)
+            return math.log(certified(crowd, chosen.eta, term))
+
+        return contour(_least(height, around - AROUND, around + AROUND, close))
+
+
+def _settled(
+    crowd: Crowd, chosen: _Chosen, sharp: bool, known: float = math.inf
+) -> tuple[float, int]:
+    """The bound of all classes; if another one is the worst, theta is chosen for that one too.
+
+    known: a bound that is at hand already; what is not below it is of no use.
+    """
+    best = math.inf, 0
+    for _ in range(ROUNDS):
+        contour = chosen.contour
+        if sharp or len(chosen.active) > 1:  # of several, which is the largest has to be balanced
+            contour = chosen.refined(crowd, CLOSE if sharp else ROUGH)
+        enough = math.log(min(known, best[0]))
+        term, place = largest_term(crowd, contour, enough)
+        best = min(best, (certified(crowd, contour.eta, term), place))
+        if place in chosen.active:
+            break
+        chosen = _Chosen.at(crowd, contour.cut, (*chosen.active, place))
+    return best
+
+
+def _contour(crowd: Crowd, active: tuple[int, ...], theta: float, cut: float) -> Contour:
+    """The contour through theta: its spread and eta are those that suit the classes."""
+    powers, spreads = zip(*(_tilted(crowd, place, theta, cut) for place in active), strict=True)
+    log_term = max(powers) - math.log(2 * theta * crowd.others)
+    needed = math.log(crowd.local) - log_term + UNLABELED
+    eta = min(max(needed, 1.0) / (crowd.common * crowd.others), MOST_ETA)
+    return Contour(theta, max(spreads), eta, cut)
+
+
+def _tilted(crowd: Crowd, place: int, theta: float, cut: float) -> tuple[float, float]:
+    """n ln M(theta) of a class, and the standard deviation of the tilted sum."""
+    law = crowd.ordinary(place, cut)
+    weight = law.tilted(theta)
+    variance = float(weight @ (law.value - weight @ law.value) ** 2)
+    spread = math.sqrt(max(crowd.others * variance, SMALLEST))
+    return crowd.others * law.log_moment(theta), spread
+
+
+def _rough_theta(crowd: Crowd, active: tuple[int, ...], cut: float) -> float:
+    """Where the largest M(theta)^n / theta^2 is least: about the saddlepoint of the integrals."""
+    laws = [crowd.ordinary(place, cut) for place in active]
+    largest = max(float(np.abs(law.value).max()) for law in laws)
+    top = max(float(law.value.max()) for law in laws)
+    lowest = math.log(0.02 / math.sqrt(crowd.others) / largest)
+    highest = math.log(EXPONENT_TO_MULTIPLY / max(top, 1e-3 * largest))
+
+    def height(log_theta: float) -> float:
+        moment = max(law.log_moment(math.exp(log_theta)) for law in laws)
+        return crowd.others * moment - 2 * log_theta
+
+    return math.exp(_least(height, lowest, highest, 1e-3))
+
+
+def _least(height: Callable[[float], float], low: float, high: float, close: float) -> float:
+    """Where a function with one valley is least."""
+
+    def finite(x: float) -> float:
+        return min(max(height(x), -HIGHEST), HIGHEST)
+
+    return valley(finite, low, high, close)

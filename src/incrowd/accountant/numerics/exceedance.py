@@ -1,0 +1,141 @@
+"""P[X_0 + X_1 + ... + X_M > 0]: the probability behind eta. Exact for few values, else estimated.
+
+An indicator is not convex, so that splitting values between lattice points bounds nothing here:
+on a lattice the result is an ESTIMATE. Half weight at zero makes its error of second order where
+sums lie close together; where few sums are likely and many of them lie just beside zero, some per
+cent can be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+
+from incrowd.accountant.numerics.lattice import (
+    Discretization,
+    Lattice,
+    TiltedLaw,
+    discretize,
+    split,
+)
+from incrowd.accountant.numerics.laws import Law, at_least, outcomes, ways
+from incrowd.accountant.numerics.positive_part import separated, sum_limits
+from incrowd.accountant.numerics.precision import LOG_SMALLEST, MOST_EXPONENT, NO_MASS, TIED_SUM
+
+MOST_OUTCOMES = 2_000_000  # about a second
+TOLERANCE = 2e-5  # of the estimate; its error by clusters of sums is larger in bad cases
+MOST_HALVINGS = 9
+FEW_POINTS = 1 << 18  # milliseconds
+NEGLIGIBLE, ROUGH = 1e-30, 1e-3  # of smaller probabilities three digits are enough
+LEAST_TILT = 1e-3  # over the sum's standard deviation, where the search for a tilt begins
+
+
+def positive_chance(first: Law, law: Law, count: int, tolerance: float = TOLERANCE) -> float:
+    """P[X_0 + X_1 + ... + X_count > 0], X_0 of the law `first`, the others of `law`, independent.
+
+    Exact up to roundoff if the others' values occur in at most two million ways, or if they are
+    two; else an ESTIMATE (0 if below 1e-300): the lattice step is halved until that changes it by
+    less than `tolerance` of it (1e-3 below 1e-30). Sums within 1e-12 of zero, relative to their
+    terms, count as zero.
+    """
+    value, log_mass = law.with_zero()
+    start, chance = first.with_zero()
+    if len(value) == 2:
+        beyond = _of_two(value, log_mass, count, start)
+    elif ways(len(value), count) <= MOST_OUTCOMES:
+        beyond = _of_few(value, log_mass, count, start)
+    else:
+        return _on_lattice(first, law, count, tolerance)
+    return float(np.exp(chance) @ beyond)
+
+
+def _of_two(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
+    """P[start + sum > 0] for each start, if the sum is determined by a binomial number."""
+    low, high = sorted(value)
+    if low == high:
+        return np.where(start + count * low > 0, 1.0, 0.0)
+    needed = -(start + count * low) / (high - low)  # of the higher value, more than this
+    more = np.floor(needed + TIED_SUM * np.maximum(np.abs(needed), count)) + 1
+    return at_least(count, float(np.exp(log_mass[value.argmax()])), more)
+
+
+def _of_few(value: np.ndarray, log_mass: np.ndarray, count: int, start: np.ndarray) -> np.ndarray:
+    """P[start + sum > 0] for each start, over all ways in which the draws can fall."""
+    total, scale, log_chance = outcomes(value, log_mass, count)
+    safe = total - TIED_SUM * scale
+    order = np.argsort(safe)
+    beyond = np.append(np.cumsum(np.exp(log_chance[order[::-1]]))[::-1], 0.0)
+    limit = -start + TIED_SUM * np.abs(start)
+    return np.asarray(beyond[np.searchsorted(safe[order], limit, side="right")])
+
+
+def _on_lattice(first: Law, law: Law, count: int, tolerance: float) -> float:
+    """Decisive values make the sum positive; the rest is folded, tilted to its saddlepoint."""
+    ordinary, _ = separated(law, count)
+    bottom, top = sum_limits(ordinary, count)
+    sure = float(first.mass[first.value > top].sum())
+    lost = float(first.mass[first.value < bottom].sum())
+    near = first.where((first.value >= bottom) & (first.value <= top), first.total - sure - lost)
+    some_decisive = -math.expm1(count * math.log1p(ordinary.total - law.total))
+    certain = sure + (first.total - sure) * some_decisive
+    tilted = _tilted(near, ordinary, count)
+    return certain if tilted is None else _refined(certain, near, tilted, tolerance)
+
+
+def _tilted(first: Law, law: Law, count: int) -> TiltedLaw | None:
+    """With the theta of the lowest Chernoff bound; None if that is below 1e-300 anyway."""
+
+    def bound(theta: float) -> float:
+        with np.errstate(divide="ignore"):  # ln 0 on the way to a safe formula
+            return float(count * law.cumulant(theta) + first.cumulant(theta))
+
+    if first.total <= NO_MASS:
+        return None
+    theta = LEAST_TILT / math.sqrt(count * law.second_moment)
+    while bound(2 * theta) < bound(theta):
+        theta *= 2
+        if bound(theta) < LOG_SMALLEST:
+            return None
+    theta = float(
+        scipy.optimize.minimize_scalar(bound, bounds=(theta / 2, 2 * theta), method="bounded").x
+    )
+    return TiltedLaw.at(law, count, theta)
+
+
+def _refined(certain: float, first: Law, tilted: TiltedLaw, tolerance: float) -> float:
+    """The probability once halving the step no longer changes it; `certain` is part of it."""
+    lattice = discretize(tilted, tilted.spare_variance())
+    fine = certain + _folded(lattice, first, 0)
+    for halvings in range(1, min(MOST_HALVINGS, lattice.most_halvings) + 1):
+        coarse, fine = fine, certain + _folded(lattice, first, halvings)
+        wanted = tolerance if fine > NEGLIGIBLE else max(tolerance, ROUGH)
+        cheap = lattice.points * 2**halvings < FEW_POINTS  # only fine lattices show clusters
+        if abs(fine - coarse) <= wanted * fine and not cheap:
+            break
+    return fine
+
+
+def _folded(lattice: Discretization, first: Law, halvings: int) -> float:
+    """P[X_0 + sum > 0] from the lattice law of the sum, the step halved some times."""
+    total, cumulant = lattice.sum(halvings)
+    own = float(first.cumulant(total.theta))
+    start = split(first, total.step, total.theta, own)
+    beyond = _beyond(total)
+    at_zero = (first.total - float(first.mass.sum())) * math.exp(-own)
+    index = np.append(np.arange(start.first, start.first + len(start.mass)), 0)
+    mass = np.append(start.mass, at_zero) * _untilt(total.theta, total.step * index)
+    place = np.clip(-index - total.first, 0, len(beyond) - 1)
+    return math.exp(cumulant + own) * float(mass @ beyond[place])
+
+
+def _beyond(lattice: Lattice) -> np.ndarray:
+    """Untilted mass beyond each point, half of its own with it; zero after the last."""
+    mass = lattice.mass * _untilt(lattice.theta, lattice.points)
+    return np.append(np.cumsum(mass[::-1])[::-1] - mass / 2, 0.0)
+
+
+def _untilt(theta: float, points: np.ndarray) -> np.ndarray:
+    """exp(-theta point), cut far below zero, where it multiplies nothing that counts."""
+    return np.asarray(np.exp(np.minimum(-theta * points, MOST_EXPONENT)))

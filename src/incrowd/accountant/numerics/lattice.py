@@ -1,0 +1,473 @@
+"""Laws on a lattice: mean-preserving splits, and sums of independent draws by FFT.
+
+A lattice law is a vector of masses on the points (first + i) * step. The masses may be tilted: the
+one at v then carries the factor exp(theta v). What is split or coarsened is split in the untilted
+law so that the mean is kept; every convex expectation can then only rise.
+Proof: docs/mathematics.md#the-lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.fft import irfft, rfft
+
+from incrowd.accountant.numerics.laws import Law, Mean, saddlepoint
+from incrowd.accountant.numerics.precision import EXPONENT_TO_ADD, MOST_EXPONENT, SMALLEST, UNIT
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Masses on the points (first + i) * step, tilted by theta."""
+
+    step: float
+    first: int
+    mass: np.ndarray
+    theta: float = 0.0
+
+    @property
+    def points(self) -> np.ndarray:
+        """The points themselves."""
+        return self.step * np.arange(self.first, self.first + len(self.mass))
+
+    def coarsened(self) -> Lattice:
+        """Double the step: every odd point gives half its mass to either neighbor."""
+        before = self.first % 2
+        padded = np.pad(self.mass, (before, (len(self.mass) + before) % 2))
+        even, odd = padded[0::2], padded[1::2]
+        lift = np.exp(self.theta * self.step)
+        mass = np.append(even, 0.0)
+        mass[:-1] += odd / (2 * lift)
+        mass[1:] += odd * (lift / 2)
+        return Lattice(2 * self.step, (self.first - before) // 2, mass, self.theta)
+
+    def plus(self, other: Lattice) -> Lattice:
+        """The law of the sum of two independent values, on the coarser lattice."""
+        one = self
+        while one.step < 0.75 * other.step:
+            one = one.coarsened()
+        while other.step < 0.75 * one.step:
+            other = other.coarsened()
+        mass = convolved(one.mass, other.mass)
+        return Lattice(one.step, one.first + other.first, mass, one.theta)
+
+    def transform(self, size: int) -> np.ndarray:
+        """Fourier transform on a circle of `size` points, zero at index 0."""
+        turns = np.pad(self.mass, (0, -len(self.mass) % size)).reshape(-1, size)
+        return np.asarray(rfft(np.roll(turns.sum(axis=0), self.first % size)))
+
+    def inverse(self, spectrum: np.ndarray, low: int, size: int) -> Lattice:
+        """On the same lattice the law of a transform, read once round the circle from `low`."""
+        circle = np.asarray(irfft(spectrum, size))
+        return replace(self, first=low, mass=np.maximum(np.roll(circle, -(low % size)), 0.0))
+
+
+class Split(NamedTuple):
+    """The index of the point below each value, and the shares of that point and of the next."""
+
+    below: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
+    """How to give each value to its two neighboring points so that a mean is kept.
+
+    rate: the mean of exp(rate v); for zero, of v itself. A function that is convex in what is
+    kept can then only rise. The smaller share keeps its digits.
+    """
+    place = value / step
+    below = np.floor(place)
+    if not rate:
+        return Split(below, 1 - (place - below), place - below)
+    gap, size = np.clip(value - below * step, 0.0, step), abs(rate)
+    whole = np.expm1(-size * step)
+    lower, upper = np.expm1(size * (gap - step)) / whole, np.expm1(-size * gap) / whole
+    if rate > 0:
+        return Split(below, lower, upper * np.exp(size * (gap - step)))
+    return Split(below, lower * np.exp(-size * gap), upper)
+
+
+def gathered(split: Split) -> tuple[int, np.ndarray]:
+    """The first index and the masses from there on, if the shares are masses."""
+    first = int(split.below.min())
+    size = int(split.below.max()) - first + 2
+    index = (split.below - first).astype(np.int64)
+    mass = np.bincount(index, split.lower, size)
+    mass += np.bincount(index + 1, split.upper, size)
+    return first, mass
+
+
+def split(law: Law, step: float, theta: float = 0.0, cumulant: float = 0.0) -> Lattice:
+    """Put each atom on its two neighboring points so that the mean is kept, then tilt.
+
+    The mass at v is multiplied by exp(theta v - cumulant). What lies at zero is left out.
+    """
+    below, lower, upper = neighbors(law.value, step)
+    tilted = np.exp(law.log_mass + theta * step * below - cumulant)
+    masses = Split(below, tilted * lower, tilted * upper * np.exp(theta * step))
+    return Lattice(step, *gathered(masses), theta)
+
+
+# Exponentially tilted laws: each probability times exp(theta value), as the saddlepoint wants it.
+#
+# Under the right tilt a sum has its mean near zero, so that what was 1e-80 of the law becomes usual.
+
+
+COARSEST = 1e-3  # relative rise of the bound that the first lattice may cause; chosen: 8 times
+# smaller steps, which take 8 times as long, bring it to the tolerance of 1e-4 and below
+LEAST_TILT = 1e-3  # over the sum's standard deviation: so little changes no digit that counts, and
+# what leaves the window is divided by theta
+LOG_NEVER = math.log(1e-14)  # ln of a chance that a tilted sum of 10^9 draws need not reckon with
+FINEST_SEARCH = 1e-12  # of the largest value: a finer lattice never fits into memory
+CLOSE_SEARCH = 1.05  # a step is found up to this factor
+
+
+@dataclass(frozen=True)
+class TiltedLaw:
+    """`count` draws of a law, each probability multiplied by exp(theta value - cumulant).
+
+    cumulant: ln E[exp(theta X)] of one draw.
+    """
+
+    law: Law
+    count: int
+    theta: float
+    cumulant: float
+
+    @classmethod
+    def at(cls, law: Law, count: int, theta: float) -> TiltedLaw:
+        """The law tilted by theta."""
+        return cls(law, count, theta, float(law.cumulant(theta)))
+
+    @classmethod
+    def at_saddlepoint(cls, law: Law, count: int) -> TiltedLaw:
+        """Tilted to mean zero, or by a little more where that is nearly no tilt.
+
+        No more than leaves the sum's total about as it is: a rare large value grows exponentially.
+        """
+        saddle, theta = saddlepoint(law), LEAST_TILT / math.sqrt(count * law.second_moment)
+        while theta > saddle and count * float(law.cumulant(theta)) > 1:
+            theta /= 2
+        return cls.at(law, count, max(theta, saddle))
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """The tilted probabilities of the atoms."""
+        return np.asarray(np.exp(self.law.log_mass + self.theta * self.law.value - self.cumulant))
+
+    @property
+    def log_chernoff(self) -> float:
+        """ln of a bound of E[max(0, S)], S the sum: max(0, s) <= exp(theta s - 1) / theta."""
+        return self.count * self.cumulant - 1 - math.log(self.theta)
+
+    @property
+    def chernoff(self) -> float:
+        """That bound."""
+        return bounded_exp(self.log_chernoff)
+
+    def raised(self) -> TiltedLaw:
+        """Values that a tilted sum never meets are raised to where it still hardly does."""
+        below = max(float(self.law.mass[self.law.value < 0].sum()), SMALLEST)
+        bottom = (LOG_NEVER + self.cumulant - math.log(self.count * below)) / self.theta
+        return TiltedLaw.at(self.law.at_least(min(bottom, 0.0)), self.count, self.theta)
+
+    def spare_variance(self, sharp: bool = True) -> float:
+        """The extra variance of a draw that a lattice may cause.
+
+        It raises ln E[exp(theta S)] by N theta^2 / 2 times as much. sharp: keep that small as well.
+        """
+        variance = float(self.mass @ self.law.value**2)
+        return COARSEST * variance / (1 + sharp * self.count * self.theta**2 * variance / 2)
+
+    def widest_step(self, spare: float) -> float:
+        """The largest step whose splits add no more than the spare variance to one draw.
+
+        Splitting v over a step h adds f (1 - f) h^2, f the fractional part: at most h^2 / 4, and
+        at most |v| h.
+        """
+        size = np.abs(self.law.value)
+        low, high = (share * float(size.max()) for share in (FINEST_SEARCH, 4.0))
+        while high > CLOSE_SEARCH * low:
+            middle = math.sqrt(low * high)
+            added = float(self.mass @ np.minimum(middle**2 / 4, size * middle))
+            low, high = (middle, high) if added <= spare else (low, middle)
+        return low
+
+    def on_lattice(self, step: float) -> tuple[Lattice, float]:
+        """One draw on the lattice, tilted to total mass one, and its cumulant after splitting."""
+        draw = split(self.law, step, self.theta, self.cumulant)
+        excess = float(draw.mass.sum() - self.mass.sum())
+        draw = replace(draw, mass=draw.mass / (1 + excess))
+        return draw, self.cumulant + math.log1p(excess)
+
+
+def bounded_exp(exponent: float) -> float:
+    """exp, but 1e304 where it is larger; a bound of that size says nothing in any case."""
+    return math.exp(min(exponent, MOST_EXPONENT))
+
+
+# Laws of sums of independent whole numbers, by fast Fourier transform.
+
+
+UNHEARD = 50.0  # e^-50 is 2e-22: a frequency so much weaker is lost in the roundoff of the others
+
+
+def circle_size(low: int, high: int) -> int:
+    """A fast length for a circle that holds the points low..high."""
+    return fast_length(high - low + 1)
+
+
+@lru_cache(maxsize=1024)
+def fast_length(least: int) -> int:
+    """The smallest product of twos, threes and fives that is not below."""
+    odd = (int(3**i * 5**j) for i in range(least.bit_length()) for j in range(least.bit_length()))
+    return min(n << max(-(-least // n) - 1, 0).bit_length() for n in odd if n < 2 * least)
+
+
+def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The law of the sum of two independent values, from the sum of their first places on."""
+    length = len(one) + len(other) - 1
+    size = circle_size(1, length)
+    return np.asarray(
+        np.maximum(
+            irfft(rfft(one, size) * rfft(other, size), size)[:length],
+            0.0,
+        )
+    )
+
+
+def convolution_error(one: np.ndarray, other: np.ndarray) -> float:
+    """What rounding may do to the mass of a tail of `convolved`; a margin, not a proof.
+
+    A transform errs by about a UNIT of the Euclidean norm, with signs that look random, so that
+    a sum of errors is about as large as their norm: at most sqrt(size) of the product of norms.
+    A UNIT of the whole mass comes on top; `LossLaw.doubt` has it.
+    """
+    size = circle_size(1, len(one) + len(other) - 1)
+    return UNIT * math.sqrt(size * (one @ one) * (other @ other))
+
+
+def power(spectrum: np.ndarray, mass: float, count: int) -> np.ndarray:
+    """Transform of the sum of `count` draws of a law with this mass off zero, the rest at zero.
+
+    (1 + z)^count with z = spectrum - mass, through log1p: z may be tiny and count huge.
+    """
+    z = spectrum - mass
+    log_modulus = count * _log_modulus(z)
+    found = np.zeros(len(z), complex)
+    heard = log_modulus > log_modulus.max() - UNHEARD
+    phase = count * np.arctan2(z.imag[heard], 1 + z.real[heard])
+    found[heard] = np.exp(log_modulus[heard] + 1j * phase)
+    return found
+
+
+def _log_modulus(z: np.ndarray) -> np.ndarray:
+    """ln |1 + z|, with all digits where z is near 0 and where it is near -1."""
+    square = z.real * (2 + z.real) + z.imag**2
+    near = square > -0.5
+    with np.errstate(divide="ignore"):  # ln 0 where a frequency does not occur at all
+        far = np.log(np.hypot(1 + z.real, z.imag))
+    return np.asarray(np.where(near, 0.5 * np.log1p(np.where(near, square, 0.0)), far))
+
+
+# Chernoff bounds on where a sum lies.
+
+
+LOG_TAIL = 41.0  # tails beyond exp(-41) < 2e-18, a hundredth of UNIT, are bounded, not computed
+GRID = 64  # exponents tried: between two neighbors the bound is looser by under a hundredth
+WIDEST = 100.0  # times one over a draw's deviation: no sum is bounded best by a larger exponent
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the sum of some draws of a lattice law can lie from zero, but for mass e^-41.
+
+    up and down: exponents s, and the cumulants of one draw at s and -s, with those of the extra
+    spread that later coarsening may add.
+    """
+
+    up: tuple[np.ndarray, np.ndarray]
+    down: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
+        """For up to `count` draws; what lies off zero is in `draw`, the rest at zero.
+
+        extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
+        """
+        found = np.flatnonzero(draw.mass)
+        law = Law(draw.step * (draw.first + found), np.log(draw.mass[found]))
+        return cls(*(_cumulants(one, count, extra_variance) for one in (law, law.negated())))
+
+    def bounds(self, count: int) -> tuple[float, float]:
+        """(low, high): the sum of `count` draws is below or above with probability <= e^-41.
+
+        P[S >= x] <= exp(count K(s) - s x) for every s > 0.
+        """
+        high, low = (np.min((count * log + LOG_TAIL) / s) for s, log in (self.up, self.down))
+        return -float(max(low, 0.0)), float(max(high, 0.0))
+
+    def width(self, count: int) -> float:
+        """The distance between the two bounds."""
+        low, high = self.bounds(count)
+        return high - low
+
+
+def _cumulants(law: Law, count: int, extra_variance: float) -> tuple[np.ndarray, np.ndarray]:
+    """A grid of s > 0, as far as exp(s X) is a number, and ln E[exp(s X)]."""
+    deviation = np.sqrt(law.second_moment + extra_variance)
+    widest = max(deviation * np.sqrt(count), float(np.abs(law.value).max()))
+    highest = min(WIDEST / deviation, EXPONENT_TO_ADD / max(float(law.value.max()), SMALLEST))
+    s = np.geomspace(1 / widest, max(highest, 2 / widest), GRID)
+    return s, law.cumulant(s) + s**2 * extra_variance / 2
+
+
+# The law of a sum of many draws, on a lattice whose step grows with the spread.
+#
+# A single lattice for N draws would need about 1000 sqrt(N) points. Instead the law of a block of
+# draws is found on a fine lattice, then four times as many on one twice as coarse, and so on; the
+# draws left over (the digits of N in base 4) are added on the way.
+
+
+def fold(draw: Lattice, reach: Reach, count: int, block: int) -> Lattice:
+    """The law of the sum of `count` draws; exact up to the lattice if block >= count.
+
+    draw: what lies off zero, the rest at zero. reach: how far such sums lie from zero.
+    """
+    if block >= count:
+        return _direct(draw, reach, [count], count)[0]
+    blocks, added = divmod(count, block)
+    total, unit = _direct(draw, reach, [added, block], block)
+    while blocks:
+        blocks, digit = divmod(blocks, 4)
+        added += digit * block
+        block *= 4
+        low, size = _circle(reach, block if blocks else added, total.step)
+        one = unit.transform(size)
+        two = one * one
+        if digit:
+            more = (one, two, two * one)[digit - 1]
+            total = total.inverse(total.transform(size) * more, low, size)
+        if blocks:
+            total, unit = total.coarsened(), unit.inverse(two * two, low, size).coarsened()
+    return total
+
+
+def _direct(draw: Lattice, reach: Reach, counts: list[int], most: int) -> list[Lattice]:
+    """The sums of so many draws on the finest lattice, on a circle that holds `most` draws."""
+    low, size = _circle(reach, most, draw.step)
+    one, mass = draw.transform(size), float(draw.mass.sum())
+    return [draw.inverse(power(one, mass, count), low, size) for count in counts]
+
+
+def _circle(reach: Reach, count: int, step: float) -> tuple[int, int]:
+    """The first point and the number of points of a circle that holds the sum of so many draws."""
+    low, high = reach.bounds(max(count, 1))
+    first, last = int(np.floor(low / step)) - 2, int(np.ceil(high / step)) + 2
+    return first, circle_size(first, last)
+
+
+# How the law of a sum of many draws is computed: the lattice's step and the first block.
+
+
+# Memory and time, tried on one core: 2^15 points take milliseconds, 2^23 a second and 64 MiB.
+MOST_HALVINGS = 14
+FEW_POINTS, MOST_POINTS = 1 << 15, 1 << 23
+DIRECT_POINTS = 1 << 16  # one transform of so many is quicker than several of fewer
+
+
+@dataclass(frozen=True)
+class Discretization:
+    """A tilted law, and the lattice on which its sum will be computed.
+
+    spare: the extra variance that a lattice may give to one (tilted) draw. step: the coarsest
+    lattice that keeps to it. block: the draws that the first lattice holds. reach: how far sums
+    lie from zero.
+    """
+
+    tilted: TiltedLaw
+    spare: float
+    step: float
+    block: int
+    reach: Reach
+
+    @property
+    def points(self) -> float:
+        """Lattice points of one draw or of the first block, the more of them, at this step."""
+        return max(self.reach.width(self.block), float(np.ptp(self.tilted.law.value))) / self.step
+
+    @property
+    def most_halvings(self) -> int:
+        """How often the step may be halved before the lattice no longer fits in memory."""
+        return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
+
+    @property
+    def outside(self) -> float:
+        """A bound of E[max(0, S); outside the windows], tilted.
+
+        Every block, at every size, may lose e^-41 beyond its window; s_+ e^(-ts) <= 1 / (e t).
+        """
+        lost = 2 * self.tilted.count / self.block + 64
+        return math.exp(-LOG_TAIL) * lost / (math.e * self.tilted.theta)
+
+    def sum(self, halvings: int = 0) -> tuple[Lattice, float]:
+        """The tilted lattice law of the sum, the step halved some times, and the sum's cumulant."""
+        tilted = self.tilted
+        draw, cumulant = tilted.on_lattice(self.step / 2**halvings)
+        return fold(draw, self.reach, tilted.count, self.block), tilted.count * cumulant
+
+    def positive_mean(self, halvings: int = 0) -> Mean:
+        """A bound of E[max(0, S)] from that law."""
+        total, cumulant = self.sum(halvings)
+        scale = bounded_exp(cumulant)
+        outside = scale * self.outside
+        return Mean(scale * positive_mean(total) + outside, outside)
+
+
+def discretize(
+    tilted: TiltedLaw, spare: float, coarsest: float = math.inf, unit: float = 0.0
+) -> Discretization:
+    """Choose the step and the block.
+
+    spare: the extra variance of a draw that is allowed. coarsest: no larger step is of use. unit:
+    a step that this one has to be a power of two of, if any.
+    """
+    finest = 4 * float(np.ptp(tilted.law.value)) / MOST_POINTS
+    step = max(min(tilted.widest_step(spare), coarsest), finest)
+    if unit:
+        step = unit * 2.0 ** math.floor(math.log2(step / unit))
+    while True:
+        draw, _ = tilted.on_lattice(step)
+        reach = Reach.of(draw, tilted.count, 2 * spare)
+        block = _block(reach, tilted.count, step, spare)
+        if 4 * reach.width(block) <= MOST_POINTS * step:
+            return Discretization(tilted, spare, step, block, reach)
+        step *= 2
+
+
+def _block(reach: Reach, count: int, step: float, spare: float) -> int:
+    """How many draws the first lattice holds.
+
+    Each doubling of the step adds h^2 / 2 to a block of b draws and the next, with twice the h
+    and four times the b, as much for each draw: levels h^2 / (2 b) in all. More draws than that
+    needs are taken as long as the lattice stays small.
+    """
+    if reach.width(count) <= DIRECT_POINTS * step:
+        return count
+    levels = max(1.0, math.log(count, 4))
+    block = math.ceil(levels * step**2 / (2 * spare))
+    while block < count and reach.width(2 * block) <= FEW_POINTS / 4 * step:
+        block *= 2
+    return min(block, count)
+
+
+def positive_mean(total: Lattice) -> float:
+    """E[max(0, S)] of a lattice law, the tilt undone but for the cumulant."""
+    positive = total.points > 0
+    values = total.points[positive]
+    return float(np.sum(values * np.exp(-total.theta * values) * total.mass[positive]))

@@ -1,0 +1,172 @@
+"""Finite laws of a real value, the rest of the probability lying at zero."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from incrowd.accountant.numerics.extrema import root
+from incrowd.accountant.numerics.precision import NO_MASS, SMALLEST
+
+
+@dataclass(frozen=True)
+class Law:
+    """Atoms `value` with probabilities exp(log_mass); what is missing to `total` lies at zero.
+
+    total: 1 for a probability law, less where an event was taken out and is treated by itself.
+    """
+
+    value: np.ndarray
+    log_mass: np.ndarray
+    total: float = 1.0
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """Probabilities of the atoms."""
+        return np.asarray(np.exp(self.log_mass))
+
+    @property
+    def mean(self) -> float:
+        """First moment; what was taken out does not count."""
+        return float(self.mass @ self.value)
+
+    @property
+    def second_moment(self) -> float:
+        """Second moment about zero."""
+        return float(self.mass @ self.value**2)
+
+    def where(self, chosen: np.ndarray, total: float) -> Law:
+        """The chosen atoms only, with a new total."""
+        return Law(self.value[chosen], self.log_mass[chosen], total)
+
+    def at_least(self, bottom: float) -> Law:
+        """Values below the bottom raised to it."""
+        return Law(np.maximum(self.value, bottom), self.log_mass, self.total)
+
+    def negated(self) -> Law:
+        """The law of minus the value."""
+        return Law(-self.value, self.log_mass, self.total)
+
+    def with_zero(self) -> tuple[np.ndarray, np.ndarray]:
+        """All values and logarithms of their probabilities, with what lies at zero."""
+        rest = self.total - float(self.mass.sum())
+        if rest <= NO_MASS:
+            return self.value, self.log_mass
+        return np.append(self.value, 0.0), np.append(self.log_mass, np.log(rest))
+
+    def cumulant(self, theta: np.ndarray | float) -> np.ndarray:
+        """ln E[exp(theta X)] at one or several theta.
+
+        Through log1p of E[exp(theta X)] - 1, so that a law close to a point mass at zero keeps
+        its digits; from the exponentials' logarithms where they would overflow.
+        """
+        exponent = np.multiply.outer(np.asarray(theta, float), self.value)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            shift = np.expm1(exponent) @ self.mass - (1.0 - self.total)
+            direct = np.log1p(shift)
+        if np.all(np.isfinite(direct)):
+            return np.asarray(direct)
+        rest = np.log(max(self.total - self.mass.sum(), SMALLEST))
+        safe = np.logaddexp(log_sum_exp(exponent + self.log_mass), rest)
+        return np.asarray(np.where(np.isfinite(direct), direct, safe))
+
+
+class Mean(NamedTuple):
+    """An upper bound of a mean, and how much of it may be too much, but for a lattice's step."""
+
+    bound: float
+    doubt: float = 0.0
+
+    def plus(self, bound: float, doubt: float = 0.0) -> Mean:
+        """With so much more of each."""
+        return Mean(self.bound + bound, self.doubt + doubt)
+
+
+def log_sum_exp(exponents: np.ndarray) -> np.ndarray:
+    """ln of the sum of exponentials along the last axis; minus infinity for a sum of nothing.
+
+    `scipy.special.logsumexp` does more and takes 45 microseconds where this takes 5, for up to a
+    thousand exponents; a saddlepoint needs about a hundred of them.
+    """
+    top = exponents.max(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
+    return np.asarray(np.where(np.isfinite(top), top + total, top))
+
+
+def saddlepoint(law: Law) -> float:
+    """The theta at which the tilted law has mean zero; needs atoms of both signs.
+
+    The logarithms of the two halves of E[X exp(theta X)] are compared: their difference rises.
+    """
+    halves = [one.where(one.value > 0, 1.0) for one in (law, law.negated())]
+    (up, log_up), (down, log_down) = (
+        (one.value, one.log_mass + np.log(one.value)) for one in halves
+    )
+
+    def balance(theta: float) -> float:
+        return float(log_sum_exp(log_up + theta * up) - log_sum_exp(log_down - theta * down))
+
+    step = 1.0 / float(np.abs(law.value).max())
+    low, high = -step, step
+    while balance(high) < 0:
+        low, high = high, 4 * high
+    while balance(low) > 0:
+        low, high = 4 * low, low
+    return root(balance, low, high, close=1e-300, relative=1e-10)
+
+
+# The binomial law, and the multinomial one of few draws, listed way by way.
+
+
+def log_binomial(
+    trials: int, log_miss: float, log_hit: float, first: int = 0, last: int | None = None
+) -> np.ndarray:
+    """ln of the law of the count, for first..last (all of them if not given), adding up to one.
+
+    Added up from the mode, where the digits matter; scipy's goes through ln k! and loses as many
+    digits as that has.
+    """
+    count = np.arange(first + 1, (trials if last is None else last) + 1)
+    steps = np.log((trials - count + 1) / count) + (log_hit - log_miss)
+    mode = int((steps > 0).sum())
+    down, up = -np.cumsum(steps[:mode][::-1])[::-1], np.cumsum(steps[mode:])
+    log_mass = np.concatenate([down, [0.0], up])
+    return np.asarray(log_mass - log_sum_exp(log_mass))
+
+
+def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
+    """P[count >= least], for each whole number `least`."""
+    inside = np.clip(least, 1, trials)
+    found = scipy.special.betainc(inside, trials + 1 - inside, chance)
+    return np.where(least <= 0, 1.0, np.where(least > trials, 0.0, found))
+
+
+def ways(values: int, count: int) -> int:
+    """In how many ways `count` draws can fall on so many values."""
+    return math.comb(count + values - 1, count)
+
+
+def outcomes(
+    value: np.ndarray, log_mass: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each way: the sum, the sum of absolute values, the logarithm of its probability."""
+    left, log_chance = np.array([count]), np.array([scipy.special.gammaln(count + 1)])
+    total, scale = np.zeros(1), np.zeros(1)
+    for place, (v, log_p) in enumerate(zip(value, log_mass, strict=True)):
+        number = left
+        if place < len(value) - 1:
+            ends = np.cumsum(left + 1)
+            parent = np.repeat(np.arange(len(left)), left + 1)
+            number = np.arange(ends[-1]) - (ends - left - 1)[parent]
+            left, log_chance = left[parent], log_chance[parent]
+            total, scale = total[parent], scale[parent]
+        left = left - number
+        log_chance = log_chance + number * log_p - scipy.special.gammaln(number + 1)
+        total, scale = total + number * v, scale + number * abs(v)
+    return total, scale, log_chance

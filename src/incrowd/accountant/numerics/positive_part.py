@@ -1,0 +1,344 @@
+"""E[max(0, X_1 + ... + X_N)]: the one number behind every crowd guarantee.
+
+X is zero with some probability and else one of finitely many values. The method keeps the result
+an upper bound at every step: values are split between lattice points so that the mean is kept
+(max(0, .) is convex), values far below are raised, values too large for the lattice are treated
+by max(0, s) = s + max(0, -s), and what leaves the window is bounded by Chernoff. Splitting comes
+first and the exponential tilt after it, so that 1e-80 has as many right digits as 1e-3.
+Proof: docs/mathematics.md#the-lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from incrowd.accountant.numerics.lattice import (
+    COARSEST,
+    FEW_POINTS,
+    Discretization,
+    TiltedLaw,
+    bounded_exp,
+    discretize,
+    positive_mean,
+)
+from incrowd.accountant.numerics.laws import Law, Mean, outcomes, ways
+from incrowd.accountant.numerics.precision import (
+    LOG_SMALLEST,
+    MOST_EXPONENT,
+    OPERATIONS,
+    SMALLEST,
+    SUM_OF_OUTCOMES,
+    relative,
+)
+
+# Decisive values: so large that one of them makes a sum positive. They stay off the lattice.
+#
+# All other values are ordinary. Proof: docs/mathematics.md#the-lattice.
+
+
+SAFE = 12.0  # standard deviations that the sum of ordinary values hardly leaves: 4e-33 if normal
+SETTLED = 1e-9  # relative: limits that change less no longer change
+EXPONENTS = np.geomspace(1e-2, 1e3, 40)  # to try in a Chernoff bound, over the least decisive value
+
+
+def ordinary_and_rest(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Mean]:
+    """The ordinary values, and a bound of E[max(0, S); some value is decisive]."""
+    ordinary, decisive = separated(law, count, safe)
+    if not len(decisive.value):
+        return ordinary, Mean(0.0)
+    unraised = law.where(law.value <= ordinary.value.max(initial=-math.inf), 1.0)
+    return ordinary, rest(ordinary, decisive, count, ordinary.mean - unraised.mean)
+
+
+def separated(law: Law, count: int, safe: float = SAFE) -> tuple[Law, Law]:
+    """The ordinary values, which a lattice can hold, and the decisive ones.
+
+    A decisive value lifts the sum above zero wherever the ordinary ones are. Values so low that
+    the sum stays below zero whatever the ordinary ones are, are raised to where that still holds.
+    """
+    top, bottom = math.inf, -math.inf
+    while True:
+        core = law.where((law.value <= top) & (law.value >= bottom), 1.0)
+        new_bottom, new_top = sum_limits(core, count, safe)
+        if new_top >= top * (1 - SETTLED) and new_bottom <= bottom * (1 - SETTLED):
+            break
+        top, bottom = min(top, new_top), max(bottom, new_bottom)
+    ordinary, decisive = law.value <= top, law.value > top
+    total = law.total - float(law.mass[decisive].sum())
+    return law.at_least(bottom).where(ordinary, total), law.where(decisive, 1.0)
+
+
+def sum_limits(law: Law, count: int, safe: float = SAFE) -> tuple[float, float]:
+    """Values below and above which one draw decides the sign of a sum of `count` others."""
+    spread, drift = safe * math.sqrt(count * law.second_moment), count * law.mean
+    return -spread - max(0.0, drift), spread + max(0.0, -drift)
+
+
+def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
+    """An upper bound of E[max(0, S); some value is decisive].
+
+    There max(0, S) = S + max(0, -S) <= S + max(0, -(R + top)), R the sum of the ordinary values
+    and top the least decisive one; the last term, the doubt, is bounded by Chernoff:
+    (-x)_+ <= exp(-t x - 1) / t. raised: by how much the mean of an ordinary value rose when low
+    ones were raised; beside a decisive value that counts, and is in doubt as well.
+    """
+    chance = float(decisive.mass.sum())
+    some = -math.expm1((count - 1) * math.log1p(-chance))
+    mean = count * decisive.mean + count * ordinary.mean * some
+    top = float(decisive.value.min())
+    t = EXPONENTS / top
+    others = np.logaddexp(ordinary.cumulant(-t), math.log(chance) - t * top)
+    log_miss = (count - 1) * others - t * top - 1 - np.log(t)
+    miss = count * chance * math.exp(min(float(log_miss.min()), MOST_EXPONENT))
+    return Mean(max(mean, 0.0) + miss, miss + count * raised * some)
+
+
+# Sums of draws that are mostly small and rarely large: each kind on a lattice of its own.
+#
+# Where the largest values are thousands of times the usual ones, one lattice has to be as fine as
+# the small and as wide as the large ones. Here the two are divided: a sum of N draws is
+# one of small ones for all but K draws, and of K large ones. Give every large value a small draw as
+# well, and take that draw's mean off the value: the sum keeps its mean and gains the spread of K
+# small draws, so that every convex expectation can only rise. And now N small draws and N large
+# ones (nearly all zero) are independent.
+# Proof: docs/mathematics.md#the-lattice.
+
+
+WORTH_IT = 4.0  # how many times fewer points two lattices have to have: they cost about twice each
+WIDTH = 18.0  # standard deviations of a window: 2 sqrt(2 * 41) by Chernoff, if the sum is normal
+
+
+def mean_in_two(whole: Discretization, halvings: int = 0) -> Mean | None:
+    """A bound of E[max(0, S)] by two lattices; None if one is as good.
+
+    It is about as loose as that of one lattice whose step is halved some times.
+    """
+    finer = replace(whole, spare=whole.spare / 4**halvings, step=whole.step / 2**halvings)
+    parts = divided(finer)
+    if parts is None:
+        return None
+    first = _on_its_own(parts[0], finer)
+    second = _on_its_own(parts[1], finer, first.step)
+    (one, one_cumulant), (other, other_cumulant) = first.sum(), second.sum()
+    scale = bounded_exp(one_cumulant + other_cumulant)
+    outside = scale * (first.outside + second.outside)
+    return Mean(scale * positive_mean(one.plus(other)) + outside, outside)
+
+
+def _on_its_own(part: Law, whole: Discretization, unit: float = 0.0) -> Discretization:
+    """Half of the spare variance for each part."""
+    tilted = TiltedLaw.at(part, whole.tilted.count, whole.tilted.theta)
+    return discretize(tilted, whole.spare / 2, _coarsest(whole), unit)
+
+
+def _coarsest(whole: Discretization) -> float:
+    """The step to which the small values' sum may be coarsened at the end."""
+    return math.sqrt(whole.tilted.count * whole.spare)
+
+
+def divided(whole: Discretization) -> tuple[Law, Law] | None:
+    """The small values without the others, and the large ones less the mean of a small draw.
+
+    Divided where both lattices together have the fewest points, of the places where the spare
+    variance pays for the extra draws: their chance times the variance of a small draw.
+    """
+    law, spare = whole.tilted.law, whole.spare
+    order = np.argsort(-np.abs(law.value))
+    size, weight = np.abs(law.value)[order], whole.tilted.mass[order]
+    chance, square = np.cumsum(weight)[:-1], np.cumsum(weight * size**2)
+    small = np.maximum(square[-1] - square[:-1], 0.0)
+    coarse = math.sqrt(2 * spare) / np.sqrt(np.maximum(chance, SMALLEST))
+    coarse = np.minimum(coarse, _coarsest(whole))
+    points = _points(whole, small, size[1:], whole.step)
+    points = points + _points(whole, square[:-1], size[0], coarse)
+    points = np.where((chance * small <= spare / 2) & (size[1:] > 0), points, np.inf)
+    if not len(points) or WORTH_IT * points.min() > whole.points:
+        return None
+    return _divided_after(law, order, int(points.argmin()) + 1)
+
+
+def _points(
+    whole: Discretization,
+    variance: np.ndarray,
+    largest: np.ndarray | float,
+    step: np.ndarray | float,
+) -> np.ndarray:
+    """About how many points a lattice has, all its levels together, for draws of some variance."""
+    people = whole.tilted.count
+    levels = max(1.0, math.log(people, 4))
+    block = np.clip(levels * np.square(step) / whole.spare, 1.0, people)
+    later = 1 + np.log(people / block) / math.log(4)
+    widths = (WIDTH * np.sqrt(count * variance) + 2 * largest for count in (block, people))
+    first, last = (width / step for width in widths)
+    return np.asarray(np.minimum(first * later, last))
+
+
+def _divided_after(law: Law, order: np.ndarray, number: int) -> tuple[Law, Law]:
+    """The first so many values are the large ones."""
+    top, others = order[:number], order[number:]
+    kept = law.total - float(law.mass[top].sum())
+    small = Law(law.value[others], law.log_mass[others] - math.log(kept))
+    return small, Law(law.value[top] - small.mean, law.log_mass[top], law.total)
+
+
+TOLERANCE = 1e-4  # relative looseness always reached; the result is an upper bound whatever it is
+EXACT = 1e-7  # relative looseness reached while the lattice stays small
+WIDER = 6  # times that more values are tried to be ordinary, within four times the limits each
+# Chosen by time, on one core: each keeps what it limits under about a tenth of a second.
+FEW_WAYS = 400_000
+SMALL_CROWD = 2000
+WIDE_POINTS = 1 << 14  # across all values, at the coarsest step
+EXACT_POINTS = 1 << 19  # of a crowd so small that one lattice holds it
+NEAR_ZERO = 1e-9  # of its terms: a sum above minus that may be positive but for rounding
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """upper is certified; estimate and lower are numerical (halved step, extrapolated)."""
+
+    lower: float
+    estimate: float
+    upper: float
+
+
+def positive_part(law: Law, count: int, tolerance: float = TOLERANCE) -> Bounds:
+    """Lower, estimate and certified upper bound of E[max(0, X_1 + ... + X_count)].
+
+    The lattice step is halved until that lowers the bound by less than `tolerance` of it, and
+    further while the lattice is small. The lattices are nested and the error is of second order,
+    so that a third of the last drop remains. Where the draws can fall in few ways all are tried.
+    """
+    if ways(len(law.with_zero()[0]), count) <= FEW_WAYS:
+        return _exact(law, count)
+    known, lattice = _prepared(law, count, beside=EXACT)
+    slack = _roundoff(law, count)
+    if lattice is None:
+        lower = max(known.bound * (1 - slack) - known.doubt, 0.0)
+        return Bounds(lower, known.bound, known.bound * (1 + slack))
+    fine, drop = _refined(known, lattice, tolerance)
+    lower = max(fine.bound - drop - fine.bound * slack - fine.doubt, 0.0)
+    upper = max(fine.bound * (1 + slack), SMALLEST)
+    return Bounds(lower, max(fine.bound - drop / 3, lower), upper)
+
+
+def _exact(law: Law, count: int) -> Bounds:
+    """Every way in which the draws can fall; what remains is rounding, of sums and logarithms."""
+    total, scale, log_chance = outcomes(*law.with_zero(), count)
+    chance = np.exp(log_chance)
+    value = float(chance @ np.maximum(total, 0.0))
+    relative_error = SUM_OF_OUTCOMES + OPERATIONS * (math.lgamma(count + 2) - log_chance)
+    slack = float((chance * relative_error) @ np.where(total > -scale * NEAR_ZERO, scale, 0.0))
+    upper = value + slack
+    return Bounds(max(value - slack, 0.0), value, max(upper, SMALLEST) if upper else 0.0)
+
+
+def _refined(known: Mean, lattice: Discretization, tolerance: float) -> tuple[Mean, float]:
+    """The bound once the step has been halved often enough, and by how much it fell at last."""
+    fine, drop = known.plus(*_quickest(lattice, 0)), math.inf
+    one_lattice = lattice.block >= lattice.tilted.count
+    most = EXACT_POINTS if one_lattice else FEW_POINTS
+    for halvings in range(1, lattice.most_halvings + 1):
+        coarse, fine = fine.bound, known.plus(*_quickest(lattice, halvings))
+        drop = max(coarse - fine.bound, 0.0)
+        cheap = lattice.points * 2**halvings < most
+        if drop <= (EXACT if cheap else tolerance) * fine.bound:
+            break
+    return fine, drop
+
+
+def upper_bound(law: Law, count: int, sharp: bool = True) -> float:
+    """A certified upper bound of E[max(0, X_1 + ... + X_count)], quickly: the coarsest lattice.
+
+    sharp: keep the bound itself within a few thousandths; else only the spread of the sum, which
+    is enough and quicker where the bound is far out in the tail and will hardly count.
+    """
+    known, lattice = _prepared(law, count, sharp, beside=COARSEST)
+    value = known.bound
+    if lattice is not None:
+        value = max(value + _quickest(lattice, 0).bound, SMALLEST)
+    return value * (1 + _roundoff(law, count))
+
+
+def chernoff_bound(law: Law, count: int) -> float:
+    """A certified upper bound of E[max(0, X_1 + ... + X_count)] in closed form, for a first look.
+
+    At the saddlepoint.
+    """
+    known, tilted = _tilted(law, count)
+    rest = tilted.chernoff if tilted else 0.0
+    return (known.bound + rest) * (1 + _roundoff(law, count))
+
+
+def _tilted(law: Law, count: int) -> tuple[Mean, TiltedLaw | None]:
+    """What is known in closed form, and the tilted law of the rest, if any.
+
+    The sum of a law of positive mean is mirrored: max(0, s) = s + max(0, -s).
+    """
+    ordinary, known = _without_decisive(law, count)
+    if ordinary.mean > 0:
+        known = known.plus(count * ordinary.mean * math.pow(ordinary.total, count - 1))
+        ordinary = ordinary.negated()
+    if not (ordinary.value > 0).any():
+        return known, None
+    return known, TiltedLaw.at_saddlepoint(ordinary, count).raised()
+
+
+def _without_decisive(law: Law, count: int) -> tuple[Law, Mean]:
+    """The ordinary values, and what the decisive ones add.
+
+    Ever larger ones are called decisive, until it is nearly certain that one of them decides.
+    Where it never is, all stay in if a lattice holds them, and else a bound has to do.
+    """
+    tries = (ordinary_and_rest(law, count, safe) for safe in SAFE * 4.0 ** np.arange(WIDER))
+    first = next(tries)
+    for ordinary, known in chain([first], tries):
+        if known.doubt <= EXACT * known.bound:
+            return ordinary, known
+    return (law, Mean(0.0)) if _fits(law, count) else first
+
+
+def _fits(law: Law, count: int) -> bool:
+    """Whether a lattice of moderate size holds the largest values too: then all are ordinary.
+
+    Asked of small crowds only, in which a dozen standard deviations are not yet safe.
+    """
+    law = law.negated() if law.mean > 0 else law
+    if count > SMALL_CROWD or not law.value.min(initial=0.0) < 0 < law.value.max(initial=0.0):
+        return False
+    tilted = TiltedLaw.at_saddlepoint(law, count)
+    return float(np.ptp(law.value)) <= WIDE_POINTS * tilted.widest_step(tilted.spare_variance())
+
+
+def _prepared(
+    law: Law, count: int, sharp: bool = True, beside: float = 0.0
+) -> tuple[Mean, Discretization | None]:
+    """What is known in closed form, and how to compute the rest, if it counts.
+
+    beside: the share of what is known up to which a bound of the rest is good enough.
+    """
+    known, tilted = _tilted(law, count)
+    if tilted is None:
+        return known, None
+    rest = max(tilted.chernoff, SMALLEST)
+    if tilted.log_chernoff < LOG_SMALLEST or rest < beside * known.bound:
+        return known.plus(rest, rest), None
+    return known, discretize(tilted, tilted.spare_variance(sharp))
+
+
+def _quickest(lattice: Discretization, halvings: int) -> Mean:
+    """E[max(0, S)] from one lattice, or from two if one is large and they are small.
+
+    Where no lattice is fine enough the closed form is better: a bound, and nothing else.
+    """
+    in_two = mean_in_two(lattice, halvings) if lattice.points > FEW_POINTS else None
+    mean, closed = in_two or lattice.positive_mean(halvings), lattice.tilted.chernoff
+    return mean if mean.bound <= closed else Mean(closed, closed)
+
+
+def _roundoff(law: Law, count: int) -> float:
+    """Relative allowance for double precision: that of a draw counts by its mass off zero."""
+    return relative(count * float(law.mass.sum()))

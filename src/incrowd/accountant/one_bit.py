@@ -1,0 +1,784 @@
+"""For the analysis `exact`, of one bit: delta and eta for every collection of the others.
+
+Somebody holds 1 or 0; of the others m hold 1 and N - 1 - m hold 0. They send T ones, a sum of two
+binomials, with law f. What matters is whether f(t - 1) / f(t), which rises with t, exceeds
+c = (e^epsilon p - q) / (p - e^epsilon q). Tilting the law of T by c^t, the same for every m,
+puts the mode of each tilted law at its threshold, so that 1e-300 has as many digits as 0.1.
+Proof: docs/mathematics.md#enumeration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.enumeration import Case
+from incrowd.accountant.numerics.lattice import convolved
+from incrowd.accountant.numerics.laws import log_binomial
+from incrowd.accountant.numerics.precision import ENUMERATED, PHASE, SMALLEST, TIED_RATIO
+from incrowd.accountant.schema import check_crowd, check_epsilon
+from incrowd.errors import PrivacyError
+
+# delta of one bit in many crowds at once, with certified bounds; a crowd of 10^9 costs no more.
+#
+# Of the others `same` hold x and `other` hold x'. Reports are named so that 1 speaks for x. With T
+# the number of ones that the others send, f its law and c = (e^epsilon P(0|x') - P(0|x)) / w,
+#
+#     delta = w sum over t of max(0, f(t-1) - c f(t)),        w = P(1|x) - e^epsilon P(1|x').
+#
+# f is log-concave, so the sum runs over all t beyond one place s. With phi(t) = c^t f(t) / E[c^T]
+#
+#     delta = max over s of  w E[c^T] c^-s (phi(s) - E phi(s + U)),    P[U = u] = (c-1) c^-u, u >= 1,
+#
+# and the largest is at the mode of phi, less than 1 from its mean (Darroch 1964). What stands in
+# brackets is the inverse Fourier transform of a known function, a product of powers. Where phi is
+# wide that function is narrow: a sum over some 30 frequencies gives it, however many people.
+
+
+LOG_CUT = 40.0  # what is cut has chance, or modulus, e^-40
+CUT = 6 * math.exp(-LOG_CUT)  # both tails, what U and the others' law lose, the frequencies
+ROUNDED_DOWN = 4 * PHASE  # what a smaller c can have added: (c - 1) E[phi(s + U) / c^s] <= 1
+LARGEST = 1e290  # of c: where less is known of the report 0, a smaller c bounds delta
+DIGITS = 60  # of w, which is a small difference near the local epsilon
+ROWS = 512  # crowds treated together: their table stays in the cache
+NEAR = np.array([-1, 0, 1])  # the mode is one of the three integers nearest to the mean
+
+
+class Deltas(NamedTuple):
+    """Lower and upper bounds of delta, an entry for each crowd."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Report(NamedTuple):
+    """What one of the others adds to T, tilted by c: 1 (or -1, if `sign` is) with chance hit."""
+
+    hit: float
+    miss: float
+    sign: int
+
+    def log_transform(self, frequency: np.ndarray) -> np.ndarray:
+        """ln E[exp(i frequency (T - E T))]; exact to rounding where chances are tiny."""
+        half = np.sin(frequency / 2) ** 2
+        angle = np.arctan2(self.hit * np.sin(frequency), 1 - 2 * self.hit * half)
+        real = np.log1p(-4 * self.hit * self.miss * half) / 2
+        return np.asarray(real + 1j * self.sign * (angle - self.hit * frequency))
+
+
+@dataclass(frozen=True)
+class Order:
+    """x against x' at epsilon. weight: w; excess: c - 1, rounded down, which raises delta.
+
+    kept, lost: P(1|x), P(0|x). stray, rest: P(1|x'), P(0|x').
+    """
+
+    kept: float
+    lost: float
+    stray: float
+    rest: float
+    weight: float
+    excess: float
+
+    @classmethod
+    def of(cls, channel: Bit, x: int, epsilon: float) -> Order | None:
+        """x against the other answer; None if no report reveals as much as epsilon: delta = 0."""
+        reports = channel.matrix[:, [x, int(not x)]]
+        (lost, rest), (kept, stray) = sorted(reports, key=lambda row: row[0] - row[1])
+        weight = _weight(kept, stray, epsilon)
+        if weight <= 0:
+            return None
+        excess = min(math.expm1(epsilon) / weight, LARGEST) * (1 - PHASE)
+        return cls(*map(float, (kept, lost, stray, rest, weight, excess)))
+
+    @property
+    def log_c(self) -> float:
+        """ln c."""
+        return math.log1p(self.excess)
+
+    @property
+    def reports(self) -> tuple[Report, Report]:
+        """The tilted reports of who holds x, counted from 1 down, and of who holds x'."""
+        c = 1 + self.excess
+        own, others = self.kept + self.lost / c, self.rest + self.stray * c
+        return (
+            Report(self.lost / c / own, self.kept / own, -1),
+            Report(self.stray * c / others, self.rest / others, 1),
+        )
+
+    @property
+    def log_totals(self) -> tuple[float, float]:
+        """ln E[c^report] of the same, before the tilt."""
+        c = 1 + self.excess
+        fall = self.lost * self.excess / c
+        own = math.log1p(-fall) if fall < 1 / 2 else math.log(self.kept + self.lost / c)
+        return own, math.log1p(self.stray * self.excess)
+
+
+def _weight(kept: float, stray: float, epsilon: float) -> float:
+    """kept - e^epsilon stray, to the last digit of double precision."""
+    with localcontext(prec=DIGITS):
+        return float(Decimal(float(kept)) - Decimal(epsilon).exp() * Decimal(float(stray)))
+
+
+class Grid(NamedTuple):
+    """Frequencies 2 pi k / points, k = 0, 1, ..., as far as they matter.
+
+    phi is found modulo `points`: what lies farther than half of that from its mean is cut.
+    """
+
+    points: int
+    frequency: np.ndarray
+
+    @classmethod
+    def of(cls, narrowest: float, widest: float, span: int = 1) -> Grid:
+        """For sums of independent reports with variances between the two.
+
+        span: how far from the rounded mean places are asked for.
+        Bernstein: P[|T - E T| >= r] <= 2 exp(-r^2 / (2 (v + r/3))). Of the transform,
+        |E exp(i t T)| <= exp(-v (1 - cos t)).
+        """
+        reach = LOG_CUT / 3 + math.sqrt(LOG_CUT**2 / 9 + 2 * LOG_CUT * widest)
+        half = math.ceil(reach) + 1 + span
+        flat = LOG_CUT / max(narrowest, LOG_CUT / 2)
+        points = 2 * half + 1
+        last = math.ceil(math.acos(1 - flat) * points / (2 * math.pi))
+        return cls(points, 2 * math.pi / points * np.arange(min(last, half) + 1))
+
+    def kernel(self, excess: float, log_c: float) -> np.ndarray:
+        """What the transform is summed with for phi(0) - E phi(U); U as far as points // 2."""
+        point, later = self.kernels(log_c)
+        return np.asarray(point - excess * later)
+
+    def kernels(self, log_c: float) -> tuple[np.ndarray, np.ndarray]:
+        """For phi(0), and for the sum over u >= 1 of c^-u phi(u); u as far as points // 2."""
+        away = max(log_c, SMALLEST) + 1j * self.frequency
+        geometric = -np.expm1(-(self.points // 2) * away) / np.expm1(away)
+        point = np.where(self.frequency > 0, 2.0, 1.0) / self.points
+        return point, point * geometric
+
+
+def deltas(order: Order, same: np.ndarray, other: np.ndarray) -> Deltas:
+    """Bounds of delta where so many of the others hold x and x'; integers, shape (crowds,).
+
+    `upper` is never below delta: the chance of what is cut and a bound of all rounding are added
+    (1e-10 of delta, about, in a crowd of 10^9). `lower` has them taken off.
+    """
+    found = np.empty((2, len(same)))
+    for first in range(0, len(same), ROWS):
+        rows = slice(first, first + ROWS)
+        found[:, rows] = _block(order, same[rows].astype(float), other[rows].astype(float))
+    return Deltas(*found)
+
+
+def _block(order: Order, same: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Lower and upper bounds, shape (2, crowds): the largest over the places where the mode is."""
+    drop, error, center = _drops(order, same, other)
+    place = center[:, None] + NEAR
+    totals = np.stack([same, other], axis=1) * order.log_totals
+    log_scale = totals.sum(axis=1)[:, None] - place * order.log_c
+    size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(place) * order.log_c
+    with np.errstate(over="ignore"):
+        upper = np.exp(log_scale + PHASE * size) * np.maximum(drop + error, 0)
+        lower = np.exp(log_scale - PHASE * size) * np.maximum(drop - error - ROUNDED_DOWN, 0)
+    most = order.weight * (1 + PHASE)
+    return np.stack(
+        [
+            np.minimum(lower.max(axis=1), 1.0) * order.weight * (1 - PHASE),
+            np.clip(upper.max(axis=1) * most, SMALLEST, min(most, 1.0)),
+        ]
+    )
+
+
+def _drops(
+    order: Order, same: np.ndarray, other: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """phi(s) - E phi(s + U) at three s, shape (crowds, 3); a bound of its error; the middle s.
+
+    Places are counted from `same`, the number of ones without noise.
+    """
+    own, stray = order.reports
+    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
+    mean = other * stray.hit - same * own.hit
+    center = np.rint(mean)
+    grid = Grid.of(float(variance.min()), float(variance.max()))
+    t, kernel = grid.frequency, grid.kernel(order.excess, order.log_c)
+    exponent = np.outer(same, own.log_transform(t)) + np.outer(other, stray.log_transform(t))
+    exponent -= 1j * np.outer(center - mean, t)
+    shifts = np.exp(-1j * np.outer(t, NEAR))
+    drop = (np.exp(exponent) @ (kernel[:, None] * shifts)).real
+    moved = float((other * stray.hit + same * own.hit).max())
+    largest = np.exp(-float(variance.min()) * (1 - np.cos(t)))
+    rounding = PHASE * float(np.abs(kernel) @ (largest * (1 + LOG_CUT + moved * t)))
+    return drop, CUT + rounding, center
+
+
+# The analysis `exact` for one bit: the largest delta over all crowds, certified, to 10^9 people.
+#
+# A crowd in which m of the others hold x has at least `first` with x and N - 1 - `last` with x' if
+# first <= m <= last. Anybody can add the reports of people whose answers are known, so that
+#
+#     delta(m) <= delta(first with x, N - 1 - last with x').
+#
+# Intervals of m are halved until the largest such bound agrees with a delta that was found. Where
+# delta hardly depends on m there are thousands of intervals, all worked out at once.
+# Proof: docs/mathematics.md#enumeration.
+
+
+WORST_TOLERANCE = 1e-4  # relative, between the bounds
+WORST_FIRST_CELLS, WORST_MOST_CELLS = (
+    64,
+    1 << 15,
+)  # intervals to begin with; no more are halved at once
+WORST_TRIED = 64  # the intervals with the largest bounds, where delta itself is worked out
+
+
+class WorstCrowd(NamedTuple):
+    """The largest delta over all crowds and both orders lies between `lower` and `upper`.
+
+    lower: delta of x against x' where so many of the others hold 1.
+    """
+
+    lower: float
+    upper: float
+    x: int
+    ones: int
+
+
+class Found(NamedTuple):
+    """The same for one order of the answers; same: how many of the others hold x."""
+
+    lower: float
+    upper: float
+    same: int
+
+
+class Cells(NamedTuple):
+    """Intervals of m, the number of others who hold x: the first and last of each."""
+
+    first: np.ndarray
+    last: np.ndarray
+
+    @classmethod
+    def cover(cls, others: int, count: int) -> Cells:
+        """So many intervals that hold 0, ..., others, of about the same length."""
+        count = min(count, others + 1)
+        edges = np.arange(count + 1) * (others + 1) // count
+        return cls(edges[:-1], edges[1:] - 1)
+
+    def where(self, chosen: np.ndarray) -> Cells:
+        """Some of them; chosen: a mask or places."""
+        return Cells(self.first[chosen], self.last[chosen])
+
+    @property
+    def halves(self) -> Cells:
+        """Both halves of each."""
+        middle = (self.first + self.last) // 2
+        first = np.concatenate([self.first, middle + 1])
+        return Cells(first, np.concatenate([middle, self.last]))
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Their first and last m."""
+        return np.unique(np.concatenate([self.first, self.last]))
+
+
+def worst_crowd(
+    channel: Bit, crowd: int, epsilon: float, tolerance: float = WORST_TOLERANCE
+) -> WorstCrowd:
+    """The largest delta(epsilon) of one bit over all crowds of N people and both orders.
+
+    crowd: N. tolerance: relative, between the bounds; where more than 32,768 intervals would have
+    to be halved, or rounding is larger, `upper` stays farther off but remains a bound. Raises
+    PrivacyError unless N >= 2 and 0 <= epsilon < 700. By sub-crowds, as above.
+    """
+    check_crowd(crowd)
+    check_epsilon(epsilon)
+    found = [WorstCrowd(0.0, 0.0, 1, 0)]
+    for x in (1,) if channel.symmetric else (1, 0):  # symmetric: reversed bits are the other order
+        order = Order.of(channel, x, epsilon)
+        if order is not None:
+            lower, upper, same = _worst_same(order, crowd - 1, tolerance)
+            found.append(WorstCrowd(lower, upper, x, same if x else crowd - 1 - same))
+    best = max(found, key=lambda one: one.lower)
+    return best._replace(upper=max(one.upper for one in found))
+
+
+def _worst_same(order: Order, others: int, tolerance: float) -> Found:
+    """The largest delta of one order, breadth first: every interval that may hold it is halved."""
+    cells, lower, settled, same = Cells.cover(others, WORST_FIRST_CELLS), 0.0, 0.0, 0
+    while True:
+        bounds = deltas(order, cells.first, others - cells.last).upper
+        likely = np.argsort(-bounds)[:WORST_TRIED]
+        tried = cells.where(likely).ends
+        values = deltas(order, tried, others - tried).lower
+        if values.max() > lower:
+            lower, same = float(values.max()), int(tried[values.argmax()])
+        enough = max(lower * (1 + tolerance), SMALLEST)
+        undecided = (bounds > enough) & (cells.last > cells.first)
+        settled = max(settled, float(bounds[~undecided].max(initial=0.0)))
+        left = int(undecided.sum())
+        if not left or left > WORST_MOST_CELLS:
+            return Found(lower, max(settled, float(bounds[undecided].max(initial=0.0))), same)
+        cells = cells.where(undecided).halves
+
+
+# The whole privacy curve of one bit, for every crowd at once; a crowd of 10^9 costs no more.
+#
+# Notation as in `one_bit_frequencies`: f is the law of T, the number of ones that the others send.
+# With one's own report P(t) = kept f(t-1) + lost f(t) ones are seen, or Q(t) = stray f(t-1) + rest
+# f(t). P/Q rises with t, since f is log-concave. So H(alpha) = sum of max(0, P - alpha Q) is
+# piecewise linear in alpha, with a corner at each alpha = P(t)/Q(t), where
+#
+#     H = P[T' >= t | x] - alpha P[T' >= t | x']        (T' counts one's own report).
+#
+# Some hundred corners give the curve of a crowd: the chords between them bound it from above. They
+# are found near some tilts of f, where digits are kept however small H is. The curves of sub-crowds
+# bound intervals of crowds, as in `one_bit_worst`, at all epsilons together.
+# Proof: docs/mathematics.md#whole-curves.
+
+
+PLACES = 27  # corners near each tilt
+SPAN, LEAST_SPAN = 1.3, 3  # deviations, or ones, from the middle of a tilt that it is used for
+APART, MOST_APART = 2.0, 0.7  # spreads of the loss, and epsilons, from one tilt to the next
+CUT_BEYOND = 2 * CUT  # of a sum over places: its kernel falls like the inverse of the frequency
+SURE = 1e6  # a chance is used if it is as many times its error: others are found by other tilts
+WIDEST = 1 << 20  # variance of a law that is worked out in full
+WINDOW = 9.0  # deviations of it, and its square in ones, that such a law reaches
+FIRST_CELLS, MOST_CELLS = 0.4, 1 << 11  # over the tolerance, so many intervals to begin with
+TRIED = 9  # crowds whose curves say what can be reached, to begin with
+SOME = 8  # at every eighth dot the crowd that seems to be the worst is tried
+TOLERANCE = 0.003  # relative, of the spread of the loss
+REACH = 8.0  # spreads of the loss that a curve has at first
+SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi), were losses normal
+
+
+class Corners(NamedTuple):
+    """Upper bounds of H at some alpha; shape (crowds, corners). excess: alpha - 1."""
+
+    excess: np.ndarray
+    height: np.ndarray
+
+
+class Chances(NamedTuple):
+    """phi(t-1), phi(t) and the sum over u >= 0 of c^-u phi(t+u), shape (crowds, places).
+
+    phi: the law of T tilted by c. error, beyond_error: bounds of their errors. places: t.
+    """
+
+    before: np.ndarray
+    at: np.ndarray
+    beyond: np.ndarray
+    error: float
+    beyond_error: float
+    places: np.ndarray
+
+
+def worst_curve(
+    channel: Bit,
+    crowd: int,
+    step: float,
+    dots: int,
+    enough: float = 0.0,
+    tolerance: float = TOLERANCE,
+) -> np.ndarray:
+    """Upper bounds of delta at 0, step, ..., over all crowds of N people and both orders.
+
+    crowd: N. dots: how many. enough: a delta that needs not be sharper. Within about `tolerance`,
+    0.3 per cent if it is not given, of what the spread of the loss would have to be.
+    """
+    excess = np.expm1(step * np.arange(dots))
+    orders = (1,) if channel.symmetric else (1, 0)
+    curves = [_envelope(channel, x, crowd - 1, excess, enough, tolerance) for x in orders]
+    return np.asarray(np.maximum.accumulate(np.max(curves, axis=0)[::-1])[::-1])
+
+
+def homogeneous_curve(channel: Bit, crowd: int, step: float, dots: int) -> np.ndarray:
+    """The same where all others hold x, or all x': less than the worst, and soon found.
+
+    From the whole law of T, which is binomial, unless it is so wide that transforms are quicker.
+    """
+    excess = np.expm1(step * np.arange(dots))
+    orders = (1,) if channel.symmetric else (1, 0)
+    most = max(channel.matrix[1, answer] * channel.matrix[0, answer] for answer in (0, 1))
+    if most * crowd <= WIDEST:
+        curves = [line for x in orders for line in _uniform(channel, x, crowd - 1, excess)]
+    else:
+        same = np.array([0, crowd - 1])
+        curves = [sub_crowds(channel, x, same, same[::-1], excess).max(axis=0) for x in orders]
+    return np.asarray(np.max(curves, axis=0))
+
+
+def _uniform(channel: Bit, x: int, others: int, excess: np.ndarray) -> Iterator[np.ndarray]:
+    """H at each alpha where all others hold x, and where they hold x'."""
+    order = Order.of(channel, x, 0.0)
+    if order is None:
+        yield np.zeros(len(excess))
+        return
+    for hit, miss in ((order.kept, order.lost), (order.stray, order.rest)):
+        spread = math.sqrt(others * hit * miss)
+        low, high = (others * hit + sign * (WINDOW * spread + WINDOW**2) for sign in (-1, 1))
+        first, last = max(math.floor(low), 0), min(math.ceil(high), others)
+        law = np.exp(log_binomial(others, math.log(miss), math.log(hit), first, last))
+        before, at = np.append(0.0, law), np.append(law, 0.0)
+        chances = np.stack([order.kept * before + order.lost * at, before * order.stray])
+        chances[1] += order.rest * at
+        ratio = chances[0] / np.maximum(chances[1], SMALLEST)
+        beyond = np.append(np.cumsum(chances[:, ::-1], axis=1)[:, ::-1], np.zeros((2, 1)), axis=1)
+        more, less = beyond[:, np.searchsorted(ratio, 1 + excess, side="right")]
+        yield np.maximum(more - (1 + excess) * less, 0.0)
+
+
+def curve_length(channel: Bit, crowd: int, step: float, enough: float) -> int:
+    """How many dots a curve needs: until delta is at most `enough`, or 0; an odd number.
+
+    The worst crowd hardly needs more than a homogeneous one.
+    """
+    most = math.ceil(max(channel.losses) / step) + 2
+    dots = min(math.ceil(REACH * typical_spread(channel, crowd) / step), most)
+    while dots < most and homogeneous_curve(channel, crowd, step, dots)[-1] > enough:
+        dots = min(2 * dots, most)
+    found = int(np.sum(homogeneous_curve(channel, crowd, step, dots) > enough)) + 1
+    return int(min(found, dots)) | 1
+
+
+def typical_spread(channel: Bit, crowd: int) -> float:
+    """The standard deviation of the loss, about; 0 if nothing is told."""
+    same = np.unique([0, (crowd - 1) // 2, crowd - 1])
+    order = Order.of(channel, 1, 0.0)
+    if order is None:
+        return 0.0
+    return SPREAD_OF_LOSS * float(deltas(order, same, crowd - 1 - same).upper.max())
+
+
+def _envelope(
+    channel: Bit, x: int, others: int, excess: np.ndarray, enough: float, tolerance: float
+) -> np.ndarray:
+    """The largest curve of one order, breadth first: intervals that may matter are halved.
+
+    What a change of the spread by the share `tolerance` does to delta of a Gaussian is tolerated.
+    """
+    cells, settled = Cells.cover(others, round(FIRST_CELLS / tolerance)), np.zeros(len(excess))
+    reached: Any = 0.0
+    tried = np.unique(np.linspace(0, others, TRIED).astype(np.int64))
+    while True:
+        same = np.concatenate([cells.first, tried])
+        other = np.concatenate([others - cells.last, others - tried])
+        curves = sub_crowds(channel, x, same, other, excess)
+        bounds, attained = np.split(curves, [len(cells.first)])
+        reached = np.maximum(reached, attained.max(axis=0))
+        spread = max(SPREAD_OF_LOSS * float(reached[0]), PHASE)
+        tolerated = 1 + tolerance * (1 + (np.log1p(excess) / spread) ** 2)
+        enough_of = np.maximum(reached * tolerated, enough)
+        undecided = (bounds > enough_of).any(axis=1) & (cells.last > cells.first)
+        settled = np.maximum(settled, bounds[~undecided].max(axis=0, initial=0.0))
+        if undecided.sum() > MOST_CELLS:
+            return np.asarray(np.maximum(settled, bounds.max(axis=0)))
+        if not undecided.any():
+            return np.asarray(settled)
+        likely = cells.where(np.unique(bounds[:, ::SOME].argmax(axis=0)))
+        tried = (likely.first + likely.last) // 2
+        cells = cells.where(undecided).halves
+
+
+def sub_crowds(
+    channel: Bit, x: int, same: np.ndarray, other: np.ndarray, excess: np.ndarray
+) -> np.ndarray:
+    """Upper bounds of H at alpha = 1 + excess, shape (crowds, dots); excess rises from 0.
+
+    same, other: how many of the others hold x, and x'.
+    """
+    start = Order.of(channel, x, 0.0)
+    if start is None:
+        return np.zeros((len(same), len(excess)))
+    same, other = same.astype(float), other.astype(float)
+    gap = start.kept - start.stray
+    # H(alpha) = 1 - alpha up to lost / rest, and 0 from kept / stray on
+    ends = np.array([-gap / start.rest, gap / start.stray]) * (1 + PHASE)
+    heights = np.array([gap / start.rest * (1 + PHASE), 0.0])
+    corners = [Corners(*(np.tile(end, (len(same), 1)) for end in (ends, heights)))]
+    variance = same * start.kept * start.lost + other * start.stray * start.rest
+    spread = gap / math.sqrt(max(float(variance.max()), 1.0))
+    for order in _tilts(channel, x, spread, math.log1p(float(excess[-1]))):
+        corners.append(_corners(order, same, other))
+    curves = _chords(corners, excess * (1 - PHASE))
+    alone = gap - excess * start.stray + PHASE * (1 + excess * start.stray)
+    return np.asarray(np.minimum(curves, np.maximum(alone, 0.0)))
+
+
+def _tilts(channel: Bit, x: int, spread: float, last: float) -> list[Order]:
+    """Orders at epsilons that lie APART, as far as the last one or the local epsilon."""
+    apart = min(APART * spread, MOST_APART)
+    wanted = np.arange(apart / 2, min(last, max(channel.losses)) + APART * spread, apart)
+    orders = (Order.of(channel, x, float(epsilon)) for epsilon in wanted)
+    return [order for order in orders if order is not None]
+
+
+def _corners(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
+    """Of the places near the middle of a tilt; crowds whose tilted sums spread alike together."""
+    own, stray = order.reports
+    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
+    octave = np.floor(np.log2(np.maximum(variance, 1.0)))
+    found = Corners(*np.empty((2, len(same), PLACES)))
+    for rows in (octave == one for one in np.unique(octave)):
+        found.excess[rows], found.height[rows] = _alike(order, same[rows], other[rows])
+    return found
+
+
+def _alike(order: Order, same: np.ndarray, other: np.ndarray) -> Corners:
+    """P(t)/Q(t) lies between bounds `low` and `high`, and H at the higher one is at most what the
+    line of t has at the lower one. Where digits end, alpha = 0 and H = 1."""
+    chances, c = _chances(order, same, other), 1 + order.excess
+    gap, error = order.kept - order.stray, chances.error
+    usable = chances.at > SURE * error
+    at = np.where(usable, chances.at, 1.0)
+    before = np.where(usable, np.maximum(chances.before, 0.0), 1.0)
+
+    def excess_of(ratio: np.ndarray) -> np.ndarray:
+        return np.asarray(gap * (ratio - 1) / (order.stray * ratio + order.rest))
+
+    high = excess_of(c * (before + error) / (at - error) * (1 + PHASE))
+    low = excess_of(c * np.maximum(before - error, 0.0) / (at + error) * (1 - PHASE))
+    beyond = chances.beyond - np.sign(low) * chances.beyond_error
+    own = c * (before + error) * (gap - low * order.stray)
+    height = own - low * beyond + PHASE * (c * before * gap + np.abs(low) * chances.beyond)
+    height = np.where(usable, np.maximum(height, 0.0), 0.0)
+    height = height * _scale(order, same, other, chances.places)
+    return Corners(
+        np.where(usable, high + PHASE * (1 + high), -1.0),
+        np.where(usable, np.minimum(height, 1.0), 1.0),
+    )
+
+
+def _scale(order: Order, same: np.ndarray, other: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """E[c^T] c^-t, rounded up."""
+    totals = np.stack([same, other], axis=1) * order.log_totals
+    size = 1 + np.abs(totals).sum(axis=1)[:, None] + np.abs(places) * order.log_c
+    exponent = totals.sum(axis=1)[:, None] - places * order.log_c + PHASE * size
+    return np.asarray(np.exp(np.minimum(exponent, 700.0)))
+
+
+def _chances(order: Order, same: np.ndarray, other: np.ndarray) -> Chances:
+    """By the inverse transform, as `one_bit_frequencies` does it; places counted from `same`."""
+    own, stray = order.reports
+    variance = same * own.hit * own.miss + other * stray.hit * stray.miss
+    narrowest, widest = float(variance.min()), float(variance.max())
+    mean = other * stray.hit - same * own.hit
+    center = np.rint(mean)
+    span = math.ceil(SPAN * math.sqrt(widest)) + LEAST_SPAN
+    offsets = np.rint(np.linspace(-span, span, PLACES))
+    grid = Grid.of(narrowest, widest, span + 1)
+    t = grid.frequency
+    exponent = np.outer(same, own.log_transform(t)) + np.outer(other, stray.log_transform(t))
+    transform = np.exp(exponent - 1j * np.outer(center - mean, t))
+    point, later = grid.kernels(order.log_c)
+    kernels = np.stack([point * np.exp(1j * t), point, point + later], axis=1)
+    shifted = (kernels[:, :, None] * np.exp(-1j * np.outer(t, offsets))[:, None]).reshape(
+        len(t), -1
+    )
+    values = transform.real @ shifted.real - transform.imag @ shifted.imag
+    before, at, above = values.reshape(len(same), 3, -1).transpose(1, 0, 2)
+    moved = float((other * stray.hit + same * own.hit).max())
+    rounding = PHASE * np.exp(-narrowest * (1 - np.cos(t))) * (1 + LOG_CUT + moved * t)
+    errors = float(np.abs(point) @ rounding), float(np.abs(point + later) @ rounding)
+    places = center[:, None] + offsets
+    return Chances(before, at, above, CUT + errors[0], CUT_BEYOND + errors[1], places)
+
+
+def _chords(corners: list[Corners], excess: np.ndarray) -> np.ndarray:
+    """Chords between corners, in whatever order they come; H falls, so that a corner bounds what
+    lies beyond it."""
+    place = np.concatenate([some.excess for some in corners], axis=1)
+    height = np.concatenate([some.height for some in corners], axis=1)
+    order = np.argsort(place, axis=1, kind="stable")
+    place = np.take_along_axis(place, order, axis=1)
+    height = np.minimum.accumulate(np.take_along_axis(height, order, axis=1), axis=1)
+    right = np.stack([np.searchsorted(row, excess, side="right") for row in place])
+    right = np.clip(right, 1, place.shape[1] - 1)
+    (x, y), (x_right, y_right) = (
+        (np.take_along_axis(place, i, axis=1), np.take_along_axis(height, i, axis=1))
+        for i in (right - 1, right)
+    )
+    width = np.where(x_right > x, x_right - x, 1.0)
+    share = np.clip((excess - x) / width, 0.0, 1.0)
+    rest = np.clip((x_right - excess) / width, 0.0, 1.0)
+    return np.asarray((y * rest + y_right * share) * (1 + PHASE))
+
+
+BLOCK = 64  # collections treated together: they share the law of all but so many people
+SPREAD, REST = 9.0, 36.0  # a binomial law is cut at 9 standard deviations and 36 beyond
+
+Law = tuple[float, float]  # probabilities of the reports 0 and 1
+Window = tuple[int, np.ndarray]  # the first count and the probabilities from there on
+
+
+@dataclass(frozen=True)
+class OneBit:
+    """delta and eta for x = 1 against x' = 0; shape (N,), by how many of the others hold 1.
+
+    delta is rounded up by 1e-9 of it, and never below 1e-300 unless it is 0.
+    """
+
+    delta: np.ndarray
+    eta: np.ndarray
+
+    @property
+    def worst_delta(self) -> Case:
+        """The largest delta over both orders and all collections."""
+        return _worst(self.delta)
+
+    @property
+    def worst_eta(self) -> Case:
+        """The largest eta over both orders and all collections."""
+        return _worst(self.eta)
+
+
+def _worst(values: np.ndarray) -> Case:
+    """x = 0 against x' = 1 is the same with all bits reversed, so one order has the largest."""
+    ones = int(values.argmax())
+    return Case(float(values[ones]), (1, 0), ((0, len(values) - 1 - ones), (1, ones)))
+
+
+def one_bit(channel: BitFlip, crowd: int, epsilon: float) -> OneBit:
+    """delta(epsilon) and eta(epsilon) of one bit for every collection of N - 1 others.
+
+    crowd: N. delta = sum over t of max(0, P[t ones | x] - e^epsilon P[t ones | x']); eta =
+    P[ratio > e^epsilon | x]; for x = 0, x' = 1 read both backwards. About 1 s for N = 1e5.
+    Raises PrivacyError unless N >= 2 and 0 <= epsilon < 700.
+    """
+    tilt = _Tilt.of(channel, crowd, epsilon)
+    size = min(BLOCK, crowd)
+    found = np.zeros((2, crowd))
+    if tilt is not None:
+        for first in [*range(0, crowd - size, size), crowd - size]:
+            found[:, first : first + size] = tilt.block(first, size)
+    return OneBit(*found)
+
+
+def one_bit_at(channel: BitFlip, crowd: int, epsilon: float, ones: int) -> tuple[float, float]:
+    """(delta, eta) for x = 1 against x' = 0 when so many of the N - 1 others hold 1.
+
+    As `one_bit`, for one collection only; N = 1e7 takes some milliseconds.
+    Raises PrivacyError unless N >= 2, 0 <= epsilon < 700 and 0 <= ones < N.
+    """
+    tilt = _Tilt.of(channel, crowd, epsilon)
+    if not 0 <= ones < crowd:
+        raise PrivacyError.of("ones", ones, f"should be from 0 to {crowd - 1}, the crowd less one")
+    delta, eta = (0.0, 0.0) if tilt is None else tilt.block(ones, 1)[:, 0]
+    return float(delta), float(eta)
+
+
+@dataclass(frozen=True)
+class _Tilt:
+    """The tilt by c^t that puts every law's mode at its threshold."""
+
+    channel: BitFlip
+    crowd: int
+    excess: float  # c - 1
+    gain: float  # e^epsilon p - q
+
+    @classmethod
+    def of(cls, channel: BitFlip, crowd: int, epsilon: float) -> _Tilt | None:
+        """None if no report of one bit reveals as much as epsilon: then delta = eta = 0."""
+        check_crowd(crowd)
+        check_epsilon(epsilon)
+        if epsilon >= channel.epsilon:
+            return None
+        rest = -channel.p * math.expm1(epsilon - channel.epsilon)  # p - e^epsilon q
+        gain = channel.p * math.expm1(epsilon) + (channel.p - channel.q)
+        return cls(channel, crowd, math.expm1(epsilon) / rest, gain)
+
+    @property
+    def log_c(self) -> float:
+        """ln c."""
+        return math.log1p(self.excess)
+
+    @property
+    def reports(self) -> tuple[Law, Law]:
+        """The tilted laws of the report of who holds 1 and of who holds 0."""
+        p, q, c = self.channel.p, self.channel.q, 1 + self.excess
+        one, zero = q + p * c, p + q * c
+        return (q / one, p * c / one), (p / zero, q * c / zero)
+
+    def block(self, first: int, size: int) -> np.ndarray:
+        """delta and eta, shape (2, size), when first, ..., first + size - 1 others hold 1.
+
+        With f the tilted law and M its total before, P_1(t) = M c^-t (p c f(t-1) + q f(t)) and
+        P_1(t) - e^epsilon P_0(t) = M c^-t gain (f(t-1) - f(t)), positive beyond the mode s. So
+        both are sums of f(s) and of the tail r = sum over t > s of c^(s-t) f(t).
+        """
+        ones = np.arange(first, first + size)
+        floors, law, tail = self._at_modes(first, size)
+        later = law[1] * (1 + TIED_RATIO) >= law[0]
+        here, beyond = np.where(later, law[1], law[0]), np.where(later, tail[1], tail[0])
+        drop = (here - beyond * self.excess) / (1 + self.excess)
+        eta = self.channel.p * (here + beyond) + self.channel.q * beyond
+        log_scale = self._log_total(ones) - self.log_c * (floors + later)
+        both = np.stack([self.gain * drop * (1 + ENUMERATED), eta])
+        return np.asarray(np.maximum(np.exp(log_scale) * both, SMALLEST))
+
+    def _log_total(self, ones: np.ndarray) -> np.ndarray:
+        """ln E[c^T]."""
+        channel, zeros = self.channel, self.crowd - 1 - ones
+        log_one, log_zero = np.log1p(np.array([channel.p, channel.q]) * self.excess)
+        return np.asarray(ones * log_one + zeros * log_zero)
+
+    def _at_modes(self, first: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Floors of the tilted means, and there and one further on the law and its tail r.
+
+        A mode is less than 1 from the mean (Darroch 1964). Shapes (size,), (2, size), (2, size).
+        """
+        ones = np.arange(first, first + size)
+        one, zero = self.reports
+        means = ones * one[1] + (self.crowd - 1 - ones) * zero[1]
+        floors = np.floor(means).astype(np.int64)
+        low, high = int(floors[0]) - size, int(floors[-1]) + 1
+        common, tail = self._common(first, size, low, high)
+        place = np.array([0, 1])[:, None, None] + floors - np.arange(size)[:, None] - low
+        kernels = _kernels(size, one, zero)
+        return floors, (kernels * common[place]).sum(axis=1), (kernels * tail[place]).sum(axis=1)
+
+    def _common(self, first: int, size: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """The tilted law of all but size - 1 of the others at low, ..., high, and its tail r."""
+        one, zero = self.reports
+        start, mass = _convolved(
+            _binomial(first, *one), _binomial(self.crowd - first - size, *zero)
+        )
+        padded = np.pad(mass, (max(0, start - low), max(0, high + 1 - start - len(mass))))
+        law, rest = np.split(padded[max(0, low - start) :], [high - low + 1])
+        tail = float(np.exp(-self.log_c * np.arange(1, len(rest) + 1)) @ rest)
+        tails = accumulate(law[:0:-1], lambda r, f: (f + r) / (1 + self.excess), initial=tail)
+        return law, np.array([*tails])[::-1]
+
+
+def _binomial(trials: int, miss: float, hit: float) -> Window:
+    """Where Bin(trials, hit) has all but a negligible mass."""
+    reach = SPREAD * math.sqrt(trials * hit * miss) + REST
+    first = max(0, math.floor(trials * hit - reach))
+    last = min(trials, math.ceil(trials * hit + reach))
+    return first, np.exp(log_binomial(trials, math.log(miss), math.log(hit), first, last))
+
+
+def _convolved(one: Window, other: Window) -> Window:
+    """The law of the sum of two independent counts."""
+    return one[0] + other[0], convolved(one[1], other[1])
+
+
+@lru_cache(maxsize=4)
+def _kernels(size: int, one: Law, zero: Law) -> np.ndarray:
+    """Bin(j, one) * Bin(size - 1 - j, zero), columns j = 0, ..., size - 1, all counts."""
+    powers = [[np.ones(1)], [np.ones(1)]]
+    for found, law in zip(powers, (one, zero), strict=True):
+        for _ in range(size - 1):
+            found.append(np.convolve(found[-1], law))
+    columns = [np.convolve(powers[0][j], powers[1][size - 1 - j]) for j in range(size)]
+    return np.stack(columns, axis=1)

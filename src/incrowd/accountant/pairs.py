@@ -1,0 +1,270 @@
+"""The pairs of records (and crowds) that can be the worst, as ratios with a name for people."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations_with_replacement, product
+from typing import TypeVar
+
+from incrowd.accountant import blanket_ratios, local_ratios, outlier_ratios
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import takes_answers
+from incrowd.accountant.numerics.exceedance import positive_chance
+from incrowd.accountant.numerics.laws import Law
+from incrowd.accountant.outlier_ratios import Relation
+from incrowd.accountant.ratios import Ratios
+from incrowd.accountant.ratios import product as independent
+from incrowd.accountant.schema import (
+    Domain,
+    Part,
+    Schema,
+    Sent,
+    alike,
+    at_most_flip,
+    flip_of,
+    widened,
+)
+from incrowd.errors import InWords, PrivacyError
+
+# How two records lie to the one that all others hold, in words.
+
+
+def relation_words(whose: str, one: int, other: int, both: int, place: str = "bit") -> str:
+    """Two records, by the number of places in which each of them, and both, differ from z.
+
+    whose: who hold z, as "the others'". place: what is counted.
+    """
+    if not one or not other:
+        return f"{whose} record, and one that differs from it in {_many(one + other, place)}"
+    if one == other:
+        differ = f"two records that each differ from {whose} in {_many(one, place)}"
+    else:
+        differ = f"two records that differ from {whose} in {one} and in {_many(other, place)}"
+    return f"{differ}, {both or 'none'} of them the same"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"
+
+
+MOST_CANDIDATES = 20_000
+FEW_CLASSES, MOST_CLASSES = 16, 400  # classes of pairs of a report, tried one by one
+MOST_MIXED = 60  # relations up to which every mixture of kinds is tried
+
+Kind = TypeVar("Kind", bound=tuple[int, ...])  # a class of pairs of records of one question
+Parts = tuple[tuple[Part, int], ...]
+Questions = tuple[tuple[Domain, int], ...]  # with one noise, equal ones counted
+RelationKey = Callable[[Relation], tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One pair (and crowd): words for people, and the ratios of each kind of question."""
+
+    words: str
+    factors: tuple[tuple[Ratios, int], ...]
+
+    @cached_property
+    def ratios(self) -> Ratios:
+        """The ratios of the whole report, worked out when they are asked for."""
+        return independent(self.factors)
+
+    @property
+    def swapped(self) -> Candidate:
+        """The same pair in the other order."""
+        return Candidate(self.words, tuple((r.swapped, count) for r, count in self.factors))
+
+
+def check_number(count: int) -> None:
+    """Raises PrivacyError for more candidates than can be tried."""
+    if count > MOST_CANDIDATES:
+        allowed = (
+            f"use fewer kinds of questions in one report (at most {MOST_CANDIDATES} relations)"
+        )
+        raise PrivacyError.of("questions", InWords(f"{count:,} relations of records"), allowed)
+
+
+def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candidate]:
+    """Every class of pairs of records that can be the worst under the blanket.
+
+    Where there are many, a few that cover them all: see `parts.widened` and `parts.at_most_flip`.
+    Raises PrivacyError if there are still too many.
+    """
+    parts = _covering(schema.parts, most)
+    return [
+        Candidate(_pair_words(parts, chosen), _factors(parts, chosen, _blanket_ratios))
+        for chosen in _mixtures(parts, _blanket_pairs)
+        if any(u + v for counts in chosen for (u, v, _) in counts)
+    ]
+
+
+def _covering(parts: Parts, most: int) -> Parts:
+    """The parts, or others that tell at least as much and have fewer classes of pairs."""
+    if _number(parts, _blanket_pairs) > FEW_CLASSES:
+        parts = tuple((widened(part), count) for part, count in parts)
+    if _number(parts, _blanket_pairs) > most:
+        parts = tuple((at_most_flip(part), count) for part, count in parts)
+    return parts
+
+
+def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
+    if takes_answers(part.channel):
+        return (blanket_ratios.TWO_OPTIONS,)
+    return blanket_ratios.pairs(part.domain, alike(part.channel))
+
+
+def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
+    return blanket_ratios.ratios(*part, pair)
+
+
+def local_candidates(sent: Sent) -> list[Candidate]:
+    """The pairs that can be the worst without a crowd, in everything that is sent.
+
+    Raises PrivacyError if there are too many to try all of them.
+    """
+    words = "the farthest pair, without a crowd"
+    return [
+        Candidate(words, _factors(sent.parts, chosen, _local_ratios))
+        for chosen in _mixtures(sent.parts, lambda part: local_ratios.pairs(*part))
+    ]
+
+
+def _local_ratios(part: Part, pair: local_ratios.Apart) -> Ratios:
+    return local_ratios.ratios(part.channel, pair)
+
+
+def _mixtures(
+    parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]
+) -> Iterator[tuple[Counter[Kind], ...]]:
+    """All ways to give every question a class of pairs: how many of the equal ones have which."""
+    check_number(_number(parts, kinds_of))
+    every = (combinations_with_replacement(kinds_of(part), count) for part, count in parts)
+    return product(*([Counter(chosen) for chosen in mixed] for mixed in every))
+
+
+def _number(parts: Parts, kinds_of: Callable[[Part], Sequence[Kind]]) -> int:
+    """How many mixtures there are."""
+    return math.prod(math.comb(len(kinds_of(part)) + count - 1, count) for part, count in parts)
+
+
+def _factors(
+    parts: Parts, chosen: tuple[Counter[Kind], ...], ratios_of: Callable[[Part, Kind], Ratios]
+) -> tuple[tuple[Ratios, int], ...]:
+    return tuple(
+        (ratios_of(part, kind), times)
+        for (part, _), counts in zip(parts, chosen, strict=True)
+        for kind, times in counts.items()
+    )
+
+
+def _pair_words(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> str:
+    bits = sum(times * (u + v) for counts in chosen for (u, v, _), times in counts.items())
+    farthest = sum(part.domain.distance * count for part, count in parts)
+    which = "the farthest pair" if bits == farthest else "a nearer pair"
+    return f"two records {bits} bit{'s' if bits > 1 else ''} apart, {which}"
+
+
+def outlier_candidates(schema: Schema) -> list[Candidate]:
+    """The largest relations of x, x' and a homogeneous crowd z.
+
+    Every one, if they are few. Else, of the questions in which x and x' differ, all have the
+    relation of the same kind: z = x, z = x', or all three different; the others are those in
+    which both differ from z: docs/mathematics.md#the-worst-pairs. Large crowds need no mixtures.
+    Raises PrivacyError for a channel that is no bit flip, or for too many relations.
+    """
+    by_noise = _by_noise(schema)
+    every = [_sums(questions, None) for questions in by_noise.values()]
+    chosen = set(product(*every)) if math.prod(map(len, every)) <= MOST_MIXED else set()
+    for kind in KINDS if not chosen else ():
+        chosen |= set(product(*(_sums(questions, kind) for questions in by_noise.values())))
+    check_number(len(chosen))
+    return [
+        Candidate(_relation_words(relations), _relation_factors(tuple(by_noise), relations))
+        for relations in sorted(chosen)
+        if any(only_x + only_other for only_x, only_other, _ in relations)
+    ]
+
+
+def _by_noise(schema: Schema) -> dict[BitFlip, Questions]:
+    found: dict[BitFlip, Questions] = {}
+    for part, count in schema.parts:
+        channel = flip_of(part, "outlier")
+        found[channel] = (*found.get(channel, ()), (part.domain, count))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _sums(questions: Questions, kind: RelationKey | None) -> tuple[Relation, ...]:
+    """The largest sums of relations, one for each question, of a kind if one is named.
+
+    Without a kind only as far as they are few.
+    """
+    total: tuple[Relation, ...] = ((0, 0, 0),)
+    for domain, count in questions:
+        found = outlier_ratios.relations(domain) if kind is None else _of_kind(domain, kind)
+        for _ in range(count):
+            if kind is None and len(total) > MOST_MIXED:
+                return total
+            total = outlier_ratios.add(total, found)
+    return total
+
+
+def _of_kind(domain: Domain, kind: RelationKey) -> tuple[Relation, ...]:
+    """The largest relation of a kind, and the largest in which x = x'."""
+    found = outlier_ratios.relations(domain)
+    return max(found, key=kind), max(found, key=lambda r: (r[2], -r[0] - r[1]))
+
+
+KINDS: tuple[RelationKey, ...] = (
+    lambda r: (r[0], r[2]),
+    lambda r: (r[1], r[2]),
+    lambda r: (min(r[0], r[1]), r[2]),
+)
+
+
+def _relation_factors(
+    channels: tuple[BitFlip, ...], chosen: tuple[Relation, ...]
+) -> tuple[tuple[Ratios, int], ...]:
+    """The ratios of a whole report for one relation a noise level."""
+    pairs = zip(channels, chosen, strict=True)
+    return tuple((outlier_ratios.ratios(channel, relation), 1) for channel, relation in pairs)
+
+
+def papers_pair(schema: Schema, presence: bool) -> Ratios:
+    """The papers' own pair: records as far apart as allowed, the crowd holding one of them.
+
+    presence: the collection that holds the outlier against the one that does not; else reversed.
+    Raises PrivacyError for a channel that is no bit flip.
+    """
+    by_noise = _by_noise(schema)
+    bits = [sum(domain.distance * n for domain, n in found) for found in by_noise.values()]
+    chosen = tuple((far, 0, 0) if presence else (0, far, 0) for far in bits)
+    return independent(_relation_factors(tuple(by_noise), chosen))
+
+
+def _relation_words(chosen: tuple[Relation, ...]) -> str:
+    only_x, only_other, both = (sum(counts) for counts in zip(*chosen, strict=True))
+    return relation_words("the crowd's", only_x + both, only_other + both, both)
+
+
+# eta, the papers' cut-off: P[ratio > e^epsilon]. See docs/mathematics.md#eta.
+
+
+def largest_eta(worst: Ratios, schema: Schema, crowd: int, epsilon: float) -> float:
+    """The largest eta of one relation and of the papers' own pair, in a homogeneous crowd."""
+    tried = (worst, papers_pair(schema, presence=True), papers_pair(schema, presence=False))
+    return max(pair_eta(ratios, crowd, epsilon) for ratios in tried)
+
+
+def pair_eta(ratios: Ratios, crowd: int, epsilon: float) -> float:
+    """P[G(s_0) + G_1 + ... + G_(N-1) > 0], s_0 a report of x, the others of z.
+
+    For a homogeneous crowd. Exact where the reports have few kinds, else numerical.
+    """
+    law = ratios.law(epsilon)
+    own = Law(law.value, ratios.log_mass + ratios.log_a)
+    return min(positive_chance(own, law, crowd - 1), 1.0)

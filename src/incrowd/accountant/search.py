@@ -1,0 +1,243 @@
+"""The smallest noise, and the smallest epsilon, at which a bound is small enough.
+
+What is sent is a family with one parameter, the noise of a reference bit flip. A bound of delta
+is read as the signal of the Gaussian mechanism that has it: so it becomes nearly linear in the
+logit of the noise, however far out it is, and few bounds have to be worked out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.numerics.extrema import root
+from incrowd.accountant.schema import Schema, Sent, as_sent
+from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
+
+# The large-N limit: a crowd's collections tell as much as a Gaussian mechanism of some signal.
+
+
+LEAST_SIGNAL, MOST_SIGNAL = -700.0, 30.0  # logarithms of signals that are told apart
+SMALLEST = 1e-320
+
+
+def log_signal(sent: Sent, crowd: int) -> float:
+    """ln mu of everything one person sends, also where mu is no number any more.
+
+    mu^2 = sum over reports of (prod phi^d - 1) / N, for a homogeneous crowd of N:
+    docs/mathematics.md#large-crowds. A linked report has a crowd of one.
+    """
+    phis = np.array([sum(n * part.log_phi for part, n in s.parts) for s, _ in sent.every])
+    copies = np.log([count for _, count in sent.every])
+    crowds = np.array([crowd] * len(sent.reports) + [1] * len(sent.linked))
+    large = phis > 30
+    with np.errstate(over="ignore", divide="ignore"):
+        log_squares = np.where(large, phis, np.log(np.expm1(phis))) + copies - np.log(crowds)
+    return float(np.logaddexp.reduce(log_squares)) / 2
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """delta of the Gaussian mechanism with signal mu (Balle, Wang 2018)."""
+    beyond, below = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    return _tail(beyond) - math.exp(min(epsilon, 700)) * _tail(below)
+
+
+def _tail(deviations: float) -> float:
+    """The chance that a standard normal variable is above that."""
+    return math.erfc(deviations * math.sqrt(0.5)) / 2
+
+
+def gaussian_signal(epsilon: float, delta: float) -> float:
+    """The signal mu at which the Gaussian mechanism has that delta at epsilon, 0 < delta < 1."""
+    wanted = math.log(max(delta, SMALLEST))
+
+    def excess(log_mu: float) -> float:
+        return math.log(max(gaussian_delta(epsilon, math.exp(log_mu)), SMALLEST)) - wanted
+
+    if excess(LEAST_SIGNAL) >= 0 or excess(MOST_SIGNAL) <= 0:
+        return math.exp(LEAST_SIGNAL if excess(LEAST_SIGNAL) >= 0 else MOST_SIGNAL)
+    return math.exp(root(excess, LEAST_SIGNAL, MOST_SIGNAL, close=1e-13, relative=1e-14))
+
+
+Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
+Family = Callable[[BitFlip], Sent | Schema]  # more noise, more privacy
+Bound = Callable[[Sent], float]  # of delta, or eta
+
+LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)
+MOST_STEPS = 40
+LONGEST = 3.0  # in logits
+HARDLY = 1e-3  # logits: with a bracket that is narrower, the height is not much sharper either
+NARROW = 1e-7  # share of its logit below which a bracket is not worth another step
+CLOSE = 1 - 3e-5  # share of the wanted value that ends a search
+MIDDLE = BitFlip(DENOMINATOR // 4)
+PROMISE = InWords("the promise")
+
+
+def smallest(
+    family: Family,
+    crowd: int,
+    epsilon: float,
+    wanted: float,
+    phases: Sequence[tuple[Bound, float]],
+) -> BitFlip:
+    """Search after search, each from where the last one ended, with ever sharper bounds.
+
+    phases: a bound, and the share of the wanted value that is close enough to it.
+    """
+    goal = math.log(gaussian_signal(epsilon, wanted))
+
+    def height(bound: Bound) -> Height:
+        return lambda flip: excess(_unless_beyond(bound, as_sent(family(flip))))
+
+    def excess(found: float) -> float:
+        above = math.log(gaussian_signal(epsilon, found)) - goal
+        return above if found <= wanted else max(above, NARROW)  # signals end before numbers do
+
+    found, slope = _guess(family, crowd, goal)
+    for bound, close in phases:
+        holding, slope = first_below(height(bound), found, slope, -excess(wanted * close))
+        found = holding or MOST
+    if holding is None:
+        raise _unreachable(family, bound, wanted)
+    return found
+
+
+def _unless_beyond(bound: Bound, sent: Sent) -> float:
+    """The bound, or 1 where so little noise is left that double precision ends."""
+    try:
+        return bound(sent)
+    except PrecisionError:
+        return 1.0
+
+
+def _guess(family: Family, crowd: int, goal: float) -> tuple[BitFlip, float]:
+    """The noise in the large-N limit, and what its ln signal loses there for a logit."""
+
+    def excess(logit: float) -> float:
+        return log_signal(as_sent(family(BitFlip.from_logit(logit))), crowd) - goal
+
+    low = high = -1.0
+    while excess(high) > 0:
+        if high >= MOST.logit:
+            return MOST, -1.0
+        low, high = high, min(high / 4, MOST.logit)
+    while excess(low) <= 0 and low > LEAST.logit:
+        low, high = max(2 * low, LEAST.logit), low
+    logit = root(excess, low, high, close=1e-6) if excess(low) > 0 else low
+    slope = (excess(0.99 * logit) - excess(1.01 * logit)) / (-0.02 * logit)
+    return BitFlip.from_logit(logit), min(slope, -1e-3)
+
+
+def _unreachable(family: Family, bound: Bound, wanted: float) -> IncrowdError:
+    """No noise keeps the promise; says what the most noise gives, and what is fixed."""
+    most = as_sent(family(MOST))
+    fixed = _fixed(family)
+    reached = f"at best, the bound is {bound(most) / wanted:.3g} times the wanted one"
+    if not fixed:
+        return PrivacyError.of(
+            "privacy", PROMISE, f"no noise below 1/2 keeps it; {reached}; promise less"
+        )
+    allowed = (
+        f"no noise on the other questions keeps it; {reached}, from the fixed randomizers alone "
+        f"({fixed}); give them more noise, or promise less"
+    )
+    return PrivacyError.of("privacy", PROMISE, allowed)
+
+
+def _fixed(family: Family) -> str:
+    """The channels that do not change with the noise."""
+    most, less = (as_sent(family(flip)) for flip in (MOST, MIDDLE))
+    changing = {part for part, _ in most.parts} ^ {part for part, _ in less.parts}
+    fixed = {str(part.channel): None for part, _ in most.parts if part not in changing}
+    return ", ".join(fixed)
+
+
+def smallest_local(family: Family, epsilon: float) -> BitFlip:
+    """The smallest noise whose local epsilon is at most epsilon, exactly: by bisection."""
+
+    def found(numerator: int) -> float:
+        return as_sent(family(BitFlip(numerator))).local_epsilon
+
+    failing, holding = 0, MOST.numerator
+    if found(holding) > epsilon:
+        fixed = _fixed(family)
+        alone = f" from the fixed randomizers alone ({fixed})" if fixed else ""
+        reached = (
+            f"no noise below 1/2 keeps it: it is {found(holding):.4g} at least{alone}; allow more"
+        )
+        raise PrivacyError.of("privacy", InWords(f"a local epsilon of {epsilon:.6g}"), reached)
+    while holding - failing > 1:
+        middle = (failing + holding) // 2
+        failing, holding = (failing, middle) if found(middle) <= epsilon else (middle, holding)
+    return BitFlip(holding)
+
+
+def first_epsilon(bound: Callable[[float], float], delta: float, highest: float) -> float:
+    """Where a falling bound of delta meets `delta`, rounded up."""
+
+    def margin(epsilon: float) -> float:
+        return math.log(max(bound(epsilon), 1e-300) / delta)
+
+    if margin(0.0) <= 0:
+        return 0.0
+    if margin(highest) > 0:
+        raise PrivacyError.of(
+            "delta", delta, f"no epsilon up to {highest:.3g} reaches it; use a larger delta"
+        )
+    epsilon = root(margin, 0.0, highest, close=1e-9, relative=1e-9)
+    while margin(epsilon) > 0:
+        epsilon = epsilon * (1 + 1e-7) + 1e-9
+    return float(epsilon)
+
+
+def first_below(
+    height: Height, start: BitFlip, slope: float, close: float
+) -> tuple[BitFlip | None, float]:
+    """The smallest noise at which `height` is not above zero, but at most `close` below.
+
+    Secant steps in the logit of the noise, bisection where they leave the bracket. slope: what
+    height loses for a logit, about; also returned. No noise if the height is above zero everywhere.
+    """
+    failing, holding = 0, MOST.numerator + 1
+    channel, last = start, None
+    for _ in range(MOST_STEPS):
+        found = height(channel)
+        if found > 0:
+            failing = max(failing, channel.numerator)
+        else:
+            holding = min(holding, channel.numerator)
+        if -close <= found <= 0 or _narrow(failing, holding, min(-close / slope, HARDLY)):
+            break
+        if last and last[0] != channel:
+            secant = (found - last[1]) / (channel.logit - last[0].logit)
+            slope = secant if secant < 0 else slope
+        last = channel, found
+        channel = _next(channel, -(found + close / 2) / slope, failing, holding)
+    return (BitFlip(holding) if holding <= MOST.numerator else None), slope
+
+
+def _narrow(failing: int, holding: int, enough: float) -> bool:
+    """Whether nothing is left between the two that is worth trying.
+
+    enough: in how many logits the height changes by no more than is close enough.
+    """
+    if holding - failing <= 1:
+        return True
+    if not failing or holding > MOST.numerator:
+        return False
+    low, high = BitFlip(failing).logit, BitFlip(holding).logit
+    return high - low < max(-NARROW * low, enough)
+
+
+def _next(channel: BitFlip, step: float, failing: int, holding: int) -> BitFlip:
+    """The noise some logits on, or the middle if that leaves the bracket."""
+    limited = max(-LONGEST, min(step, LONGEST))
+    tried = BitFlip.from_logit(channel.logit + limited)
+    if failing < tried.numerator < holding:
+        return tried
+    low, high = BitFlip(max(failing, 1)), BitFlip(min(holding, MOST.numerator))
+    middle = BitFlip.from_logit((low.logit + high.logit) / 2).numerator
+    return BitFlip(max(failing + 1, min(middle, holding - 1)))

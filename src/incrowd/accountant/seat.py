@@ -1,0 +1,427 @@
+"""The analysis `seat`, the empty seat: a guarantee for every collection, and nearly exact.
+
+The person in question takes the seat of somebody who sends a report of the common part of all
+answers. All others may be named: she hides in who is missing. `numerics.modulus_bound` has the
+bound; here are the laws that it needs, of every class of x, x' and another person's z that can be
+the worst. Crowds that are mixed in any way are bounded by the worst single class.
+Proof: docs/empty-seat.md#the-statement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.accountant import blanket_ratios, local_ratios
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry, takes_answers
+from incrowd.accountant.numerics.contours import Crowd, least_bound
+from incrowd.accountant.numerics.laws import log_sum_exp
+from incrowd.accountant.numerics.precision import (
+    EXPONENT_TO_MULTIPLY,
+    LOG_SMALLEST,
+    PROBABILITY,
+    UNIT,
+)
+from incrowd.accountant.pairs import local_candidates, relation_words
+from incrowd.accountant.ratios import LEAST_ATOMS, ONE, Ratios, thinned
+from incrowd.accountant.ratios import product as independent
+from incrowd.accountant.schema import (
+    FREE_BIT,
+    AnyChannel,
+    Domain,
+    Part,
+    Schema,
+    Sent,
+    alike,
+    as_flip,
+    at_most_flip,
+    check_crowd,
+    check_epsilon,
+    widened,
+)
+from incrowd.errors import InWords, PrivacyError
+
+# How x, x' and another person's record z can lie to one another: the classes that can be worst.
+#
+# A question is one or more places (its bits, or a k-ary answer as a whole), and at each place x, x'
+# and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
+# vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
+#
+# Which classes are left out: those whose G = A - e^epsilon B is below another's in the convex order,
+# whatever the other places add (`exceeds`). Sums of independent terms keep that order, and so do
+# products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
+
+
+# Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
+DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
+OPTIONS = ((1, 0), (0, 1), (1, 1), (1, 2))  # of x and x' where z holds 0: the last all differ
+ANY_FLIP = BitFlip(1)
+
+
+class Kind(NamedTuple):
+    """Which of x and x' differ from z at a place, and the ratios there."""
+
+    x: bool
+    other: bool
+    ratios: Ratios
+
+
+@lru_cache(maxsize=256)
+def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
+    """The kinds of places: three, six where ones and zeros are not alike, or k-ary's four."""
+    if takes_answers(channel):
+        return tuple(_k_ary(channel))
+    log_chance = np.log(channel.matrix)
+    found = [
+        Kind(x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z]))
+        for z in ((0,) if alike(channel) else (0, 1))
+        for x, other in DIFFER[z]
+    ]
+    return tuple(found)
+
+
+def _ratios(
+    log_x: np.ndarray, log_other: np.ndarray, log_z: np.ndarray, log_ways: np.ndarray | float = 0.0
+) -> Ratios:
+    return Ratios(log_x - log_z, log_other - log_z, log_z + log_ways)
+
+
+def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratios:
+    """The ratios of so many flipped bits of each kind, all at once.
+
+    With a, b and c of them reversed ln A is a multiple of ln p/q, 2 (a + c) less the bits in which
+    x differs, and ln B likewise with b: whole numbers, so that equal atoms need not be looked for.
+    """
+    one, other, common = (
+        np.array([math.comb(n, k) for k in range(n + 1)], float)
+        * channel.q ** np.arange(n + 1)
+        * channel.p ** np.arange(n, -1, -1)
+        for n in (only_x, only_other, both)
+    )
+    mass = np.zeros((only_x + both + 1, only_other + both + 1))
+    for c, chance in enumerate(common):
+        mass[c : c + only_x + 1, c : c + only_other + 1] += chance * np.outer(one, other)
+    logs = [-channel.logit * np.arange(-n + 1, n, 2.0) for n in mass.shape]
+    log_a, log_b = (grid.ravel() for grid in np.meshgrid(*logs, indexing="ij"))
+    possible = mass.ravel() > 0
+    error = 8 * UNIT * float(sum(mass.shape)) * -channel.logit
+    return Ratios(log_a[possible], log_b[possible], np.log(mass.ravel()[possible]), error)
+
+
+def _k_ary(channel: KAry) -> Iterator[Kind]:
+    """Of the reports those that x, x' or z may own, and all others together."""
+    own, other = (math.log(weight / channel.denominator) for weight in channel.weights)
+    named = min(channel.options, 3)
+    log_ways = np.zeros(named)
+    if channel.options > named:
+        log_ways = np.append(log_ways, math.log(channel.options - named))
+    reports = np.arange(len(log_ways))
+    log_chance = [np.where(reports == answer, own, other) for answer in range(named)]
+    for x, answer in OPTIONS if named > 2 else OPTIONS[:3]:
+        ratios = _ratios(log_chance[x], log_chance[answer], log_chance[0], log_ways)
+        yield Kind(x != 0, answer != 0, ratios)
+
+
+@lru_cache(maxsize=256)
+def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
+    """The classes of one question (x = x' allowed) that can be the worst, one a row."""
+    bits, fewest, most = domain
+    if channel.of_answers or domain == FREE_BIT:
+        return np.eye(len(kinds(channel)), dtype=int)
+    if (fewest, most) == (0, bits):
+        return of_questions(((FREE_BIT, bits),), channel)
+    lacks, holds = _by_options(domain)
+    return largest(lacks + holds if alike(channel) else np.hstack([lacks, holds]))
+
+
+def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
+    """Every class of a question, by how many options lie in each part of the Venn diagram.
+
+    Of the options that z lacks, and of those that z holds, how many only x, only x' and both have
+    otherwise; one class a row. The rest all three hold, or none of them.
+    """
+    bits, fewest, most = domain
+    few = np.indices((most + 1,) * 3).reshape(3, -1).T
+    few = few[few.sum(axis=1) <= bits]
+    one, other = np.indices((len(few), len(few))).reshape(2, -1)
+    lacks, holds = few[one], few[other]
+    x = lacks[:, 0] + lacks[:, 2] + holds[:, 1]
+    x_other = lacks[:, 1] + lacks[:, 2] + holds[:, 0]
+    sizes = np.stack([x, x_other, holds.sum(axis=1)])  # but for options that all three hold
+    needed = np.maximum(fewest - sizes.min(axis=0), 0)
+    room = np.minimum(bits - lacks.sum(axis=1) - holds.sum(axis=1), most - sizes.max(axis=0))
+    return lacks[needed <= room], holds[needed <= room]
+
+
+def of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
+    """The classes of several questions with one channel, that can be the worst.
+
+    Those of a bit flip are the same whatever its noise.
+    """
+    return _of_questions(questions, ANY_FLIP if isinstance(channel, BitFlip) else channel)
+
+
+@lru_cache(maxsize=256)
+def _of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel) -> np.ndarray:
+    total = np.zeros((1, len(kinds(channel))), dtype=int)
+    for domain, count in questions:
+        total = _sums(total, _of_equal_questions(domain, channel, count), channel)
+    return total
+
+
+def _of_equal_questions(domain: Domain, channel: AnyChannel, count: int) -> np.ndarray:
+    """Of equal questions, by repeated doubling."""
+    one = of_question(domain, channel)
+    if count == 1:
+        return one
+    half = _of_equal_questions(domain, channel, count // 2)
+    doubled = _sums(half, half, channel)
+    return _sums(doubled, one, channel) if count % 2 else doubled
+
+
+def _sums(one: np.ndarray, other: np.ndarray, channel: AnyChannel) -> np.ndarray:
+    sums = (one[:, None] + other[None]).reshape(-1, one.shape[1])
+    return np.unique(sums, axis=0) if channel.of_answers else largest(sums)
+
+
+def largest(classes: np.ndarray) -> np.ndarray:
+    """Of classes of bits, those that no other one exceeds.
+
+    One exceeds another if it is reached by more places at which some record differs from z, or by
+    turning places at which x and x' both differ from z into twice as many at which one does:
+    then A and B no longer rise and fall together, so that A - e^epsilon B spreads.
+    """
+    classes = np.unique(classes, axis=0)
+    classes = classes[np.argsort(-classes.sum(axis=1), kind="stable")]  # those exceeded come later
+    parts, kept = classes.reshape(len(classes), -1, 3), np.zeros(len(classes), dtype=bool)
+    for i, one in enumerate(parts):
+        kept[i] = not _exceed(parts[:i][kept[:i]], one).any()
+    return np.asarray(classes[kept])
+
+
+def _exceed(parts: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """Which classes exceed one."""
+    turned = np.maximum(one[:, 2] - parts[:, :, 2], 0)
+    spare = (parts[:, :, :2] - one[:, :2]).min(axis=2)
+    return np.asarray((spare >= turned).all(axis=1))
+
+
+MOST_CLASSES = 2200  # of x, x' and z; beyond that some noises are taken to be less than they are
+MOST_ATOMS = 1 << 22  # of all classes together
+HARDLY = 0.5  # if that is the chance that nobody sends what all have in common, half of D is left
+MOST_HELD = {True: 12, False: 4}  # options in a record; whether ones and zeros are alike
+
+Row = tuple[int, ...]  # places of each kind, of one channel
+Rows = tuple[Row, ...]
+Questions = tuple[tuple[Domain, int], ...]
+Groups = dict[AnyChannel, Questions]  # the questions of each channel, equal ones counted
+
+
+@dataclass(frozen=True)
+class Bound:
+    """delta for every collection is at most this; and the class that was the worst, in words."""
+
+    delta: float
+    worst: str
+
+
+@dataclass(frozen=True, eq=False)
+class Seats:
+    """What is known of a schema whatever the crowd and epsilon.
+
+    common: gamma. words, ratios: of each class of x, x' and z. alone: the pairs that can be the
+    worst without a crowd.
+    """
+
+    common: float
+    words: tuple[str, ...]
+    ratios: tuple[Ratios, ...]
+    alone: tuple[Ratios, ...]
+
+
+@lru_cache(maxsize=1024)
+def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: int = 0) -> Bound:
+    """A certified bound of delta(epsilon) over all collections of a crowd of honest people.
+
+    sharp: as in `least_bound`; without it some per cent looser, and several times as quick.
+    most: of how many classes, those that tell the most in a large crowd; 0 for all of them. With
+    some of them it is no certificate, and serves a search.
+    Raises PrivacyError for a crowd below 2, an epsilon out of range, or too many classes.
+    """
+    check_crowd(crowd)
+    check_epsilon(epsilon)
+    if epsilon >= schema.local_epsilon:
+        return Bound(0.0, "none: that much is promised without a crowd")
+    found = seats(schema, most)
+    laws = [ratios.law(epsilon) for ratios in found.ratios]
+    without = max(
+        local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
+    )
+    if (crowd - 1) * math.log1p(-found.common) > math.log(HARDLY):
+        return Bound(min(without, 1.0), "as if her report had her name: hardly any other hides it")
+    members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
+    value, place = least_bound(members, sharp)
+    return Bound(value, found.words[place])
+
+
+@lru_cache(maxsize=16)
+def seats(schema: Schema, most: int = 0) -> Seats:
+    """The common mass, the classes and the pairs of a schema; most: as in `bound`."""
+    groups = _few_enough(schema)
+    classes = list(product(*(_rows(channel, found) for channel, found in groups.items())))
+    if 0 < most < len(classes):
+        classes = [classes[place] for place in np.argsort(-_signals(groups))[:most]]
+    atoms = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
+    words = tuple(_words(groups, rows) for rows in classes)
+    ratios = tuple(thinned(_of_class(groups, rows), atoms) for rows in classes)
+    alone = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
+    return Seats(_common(groups), words, ratios, alone)
+
+
+def _few_enough(schema: Schema) -> Groups:
+    """The questions by channel; where classes would be too many, of channels that tell more.
+
+    That a channel that is post-processing of another tells no more holds for all of a report.
+    """
+    groups = _grouped((_plain(part), count) for part, count in schema.parts)
+    if _number(groups) > MOST_CLASSES:
+        parts = [(Part(d, c), n) for c, found in groups.items() for d, n in found]
+        groups = _grouped((at_most_flip(part), count) for part, count in parts)
+    while _number(groups) > MOST_CLASSES:
+        groups = _nearest_joined(groups)
+    return groups
+
+
+def _plain(part: Part) -> Part:
+    """The part, or one that tells at least as much if its classes would be too many to list."""
+    if part.domain.fewest:
+        return part
+    if part.domain.most > MOST_HELD[alike(part.channel)]:
+        part = at_most_flip(part)
+    return widened(part) if part.domain.most > MOST_HELD[True] else part
+
+
+def _grouped(parts: Iterator[tuple[Part, int]]) -> Groups:
+    groups: Groups = {}
+    for (domain, given), count in parts:
+        channel = as_flip(given) or given
+        free = (domain.fewest, domain.most) == (0, domain.bits)
+        question = (FREE_BIT, count * domain.bits) if free else (domain, count)
+        groups[channel] = (*groups.get(channel, ()), question)
+    return groups
+
+
+def _number(groups: Groups) -> int:
+    return math.prod(len(of_questions(found, channel)) for channel, found in groups.items())
+
+
+def _nearest_joined(groups: Groups) -> Groups:
+    """Of the bit flips those two whose noises are nearest, both with the smaller noise.
+
+    Raises PrivacyError if there are no two.
+    """
+    flips = sorted(channel for channel in groups if isinstance(channel, BitFlip))
+    if len(flips) < 2:
+        allowed = f"at most {MOST_CLASSES:,} can be tried; use fewer channels"
+        raise PrivacyError.of(
+            "questions", InWords(f"{_number(groups):,} classes of records"), allowed
+        )
+    less, more = min(pairwise(flips), key=lambda p: p[1].logit - p[0].logit)
+    joined = {channel: found for channel, found in groups.items() if channel != more}
+    return joined | {less: groups[less] + groups[more]}
+
+
+def _common(groups: Groups) -> float:
+    """gamma of the whole report, rounded down: that of independent questions multiplies."""
+    log_common = sum(
+        count * math.log(_question_common(domain, channel))
+        for channel, found in groups.items()
+        for domain, count in found
+    )
+    return math.exp(log_common) * (1 - PROBABILITY)
+
+
+def _question_common(domain: Domain, channel: AnyChannel) -> float:
+    pair = blanket_ratios.TWO_OPTIONS
+    if not channel.of_answers:
+        pair = blanket_ratios.pairs(domain, alike(channel))[0]
+    return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
+
+
+def _rows(channel: AnyChannel, questions: Questions) -> list[Row]:
+    """Every class of one channel that can be the worst."""
+    return [tuple(map(int, row)) for row in of_questions(questions, channel)]
+
+
+def _signals(groups: Groups) -> np.ndarray:
+    """E[(A - B)^2] of every class, in the order of `product`: what it tells in a large crowd."""
+    logs = np.zeros((1, 3))
+    for channel, found in groups.items():
+        moments = np.array([_log_moments(kind.ratios) for kind in kinds(channel)])
+        rows = of_questions(found, channel) @ moments
+        logs = (logs[:, None] + rows[None]).reshape(-1, 3)
+    squares = np.exp(np.minimum(logs, EXPONENT_TO_MULTIPLY))
+    return np.asarray(squares[:, 0] + squares[:, 1] - 2 * squares[:, 2])
+
+
+def _log_moments(ratios: Ratios) -> tuple[float, float, float]:
+    """ln E[A^2], ln E[B^2] and ln E[AB]."""
+    a, b = ratios.log_a, ratios.log_b
+    first, second, both = (
+        float(log_sum_exp(exponent + ratios.log_mass)) for exponent in (2 * a, 2 * b, a + b)
+    )
+    return first, second, both
+
+
+def _of_class(groups: Groups, rows: Rows) -> Ratios:
+    """The ratios of a class, from its counts for each channel."""
+    found = ONE
+    for channel, row in zip(groups, rows, strict=True):
+        found = _both(found, _of_channel(channel, row))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
+    """Of so many places of each kind."""
+    if isinstance(channel, BitFlip) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
+        return of_flips(channel, *row)
+    return _of_kinds(channel, row)
+
+
+@lru_cache(maxsize=1024)
+def _of_kinds(channel: AnyChannel, row: Row) -> Ratios:
+    """Of so many places of the first kinds; what rows begin with alike is worked out once."""
+    if not row:
+        return ONE
+    return _both(_of_kinds(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
+
+
+def _both(one: Ratios, other: Ratios) -> Ratios:
+    return other if one is ONE else independent([(one, 1), (other, 1)])
+
+
+@lru_cache(maxsize=1024)
+def _repeated(channel: AnyChannel, place: int, count: int) -> Ratios:
+    """Of so many places of one kind."""
+    return independent([(kinds(channel)[place].ratios, count)])
+
+
+def _words(groups: Groups, rows: Rows) -> str:
+    found = [
+        (kind, count)
+        for channel, row in zip(groups, rows, strict=True)
+        for kind, count in zip(kinds(channel), row, strict=True)
+    ]
+    x = sum(count for kind, count in found if kind.x)
+    other = sum(count for kind, count in found if kind.other)
+    both = sum(count for kind, count in found if kind.x and kind.other)
+    place = "place" if any(channel.of_answers for channel in groups) else "bit"
+    return relation_words("the others'", x, other, both, place)

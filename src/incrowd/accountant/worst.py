@@ -1,0 +1,100 @@
+"""The largest delta over candidates, each bounded; cheap bounds first, digits for the worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from incrowd.accountant.numerics.laws import Law
+from incrowd.accountant.numerics.positive_part import (
+    TOLERANCE,
+    Bounds,
+    chernoff_bound,
+    positive_part,
+    upper_bound,
+)
+from incrowd.accountant.pairs import Candidate
+from incrowd.accountant.ratios import Ratios
+
+BLURRED = 1e-4  # of what rounding may do, so much that it is worth to round down as well
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest delta: its bounds, and the candidate that gave it."""
+
+    delta: Bounds
+    candidate: Candidate
+
+
+def delta(ratios: Ratios, crowd: int, epsilon: float, tolerance: float = TOLERANCE) -> Bounds:
+    """Hockey-stick divergence of one pair in a crowd: E[max(0, G_1 + ... + G_M)] / (gamma N).
+
+    With the blanket's gamma left in the masses (Balle et al. 2019, theorem 5.1). Proof:
+    docs/mathematics.md#the-engine. It is never above 1, whatever rounding adds.
+    """
+    above = positive_part(ratios.law(epsilon, side=1), crowd, tolerance)
+    below, blur = above, ratios.blur(epsilon, crowd)
+    if blur > BLURRED:
+        below, blur = positive_part(ratios.law(epsilon, side=-1), crowd, tolerance), 0.0
+    found = (below.lower * (1 - 4 * blur), below.estimate, above.upper)
+    return Bounds(*(min(value / crowd, 1.0) for value in found))
+
+
+def worst_delta(
+    candidates: Sequence[Candidate], crowd: int, epsilon: float, tolerance: float = TOLERANCE
+) -> Worst:
+    """The largest delta over the candidates; its upper bound bounds every one of them.
+
+    Who is left out has a bound of its own that is no larger than the one returned.
+    """
+    (_, _, best), *others = _ranked(candidates, crowd, epsilon)
+    bounds = delta(best.ratios, crowd, epsilon, tolerance)
+    upper = bounds.upper
+    for ceiling, law, candidate in others:
+        if ceiling <= upper:
+            break
+        if upper_bound(law, crowd) / crowd <= upper:
+            continue
+        found = delta(candidate.ratios, crowd, epsilon, tolerance)
+        upper = max(upper, found.upper)
+        if found.estimate > bounds.estimate:
+            best, bounds = candidate, found
+    return Worst(Bounds(bounds.lower, bounds.estimate, upper), best)
+
+
+def largest_bound(
+    candidates: Sequence[Candidate], crowd: int, epsilon: float, sharp: bool = True
+) -> tuple[float, Candidate]:
+    """A certified bound of the largest delta, quickly, and whose it is: see `upper_bound`."""
+    largest, whose = 0.0, candidates[0]
+    for ceiling, law, candidate in _ranked(candidates, crowd, epsilon):
+        if ceiling <= largest:
+            break
+        bound = upper_bound(law, crowd, sharp) / crowd
+        if bound > largest:
+            largest, whose = bound, candidate
+    return largest, whose
+
+
+def likely_worst(candidates: Sequence[Candidate], crowd: int, epsilon: float) -> Candidate:
+    """The candidate with the largest bound in closed form: the worst, or nearly so."""
+    return max(candidates, key=lambda one: chernoff_bound(one.ratios.law(epsilon, side=1), crowd))
+
+
+def _ranked(
+    candidates: Sequence[Candidate], crowd: int, epsilon: float
+) -> list[tuple[float, Law, Candidate]]:
+    """Candidates with their bounds in closed form, the largest first.
+
+    Before them all the one with the widest upward spread, which is likely to be the worst; it is
+    always worked out.
+    """
+    laws = [candidate.ratios.law(epsilon, side=1) for candidate in candidates]
+    likely = max(range(len(laws)), key=lambda i: laws[i].mass @ np.maximum(laws[i].value, 0) ** 2)
+    ceilings = [chernoff_bound(law, crowd) / crowd for law in laws]
+    ceilings[likely] = math.inf
+    return sorted(zip(ceilings, laws, candidates, strict=True), key=lambda one: -one[0])

@@ -1,0 +1,293 @@
+"""The shuffler over HTTP: what it takes, in the order in which the protocol checks it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from threading import Lock
+from typing import Any
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from incrowd.collection import service
+from incrowd.collection.machine import Clock
+from incrowd.collection.machine import system as system_clock
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.keeper import Courier, Keeper, courier
+from incrowd.collection.mixer.store.grouping import Grouped
+from incrowd.collection.mixer.store.keys import BusyError, FullError, StoreError
+from incrowd.collection.mixer.store.store import Store, Stratum
+from incrowd.collection.mixer.store.writing import Outcome
+from incrowd.collection.protocol import problem
+from incrowd.collection.protocol.bundle import Bundle, as_time
+from incrowd.collection.protocol.problem import KINDS, Kind
+from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
+from incrowd.collection.service import answer, exposition, is_octets, no_such
+from incrowd.errors import IncrowdError, ProtocolError, UsageError
+
+# What may be told while it is collected: so little that no number shows who came when.
+
+
+PEOPLE = "People of a stratum, rounded down to a multiple of the reserve, read once an hour."
+STATE = "1 for the state that a stratum is in."
+
+
+class Counted:
+    """The strata as they were when somebody first asked in this hour."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+        self._asking = Lock()
+        self._hour: datetime | None = None
+        self._strata: tuple[Stratum, ...] = ()
+
+    def strata(self) -> tuple[Stratum, ...]:
+        """Read at most once an hour, by the clock of the wall."""
+        hour = self.clock().replace(minute=0, second=0, microsecond=0)
+        with self._asking:
+            if hour != self._hour:
+                self._strata, self._hour = self.store.strata(), hour
+            return self._strata
+
+    def people(self) -> dict[int, int]:
+        """Of each stratum, rounded down."""
+        return {s.number: self.store.bundle.rounded(s.people) for s in self.strata()}
+
+    def text(self) -> bytes:
+        """The same as Prometheus reads it."""
+        return exposition(self._metrics())
+
+    def _metrics(self) -> Iterator[Metric]:
+        counts = self.people()
+        people = GaugeMetricFamily("incrowd_people", PEOPLE, labels=["stratum"])
+        states = GaugeMetricFamily("incrowd_stratum_state", STATE, labels=["stratum", "state"])
+        for stratum in self.strata():
+            number = str(stratum.number)
+            people.add_metric([number], counts[stratum.number])
+            states.add_metric([number, stratum.state], 1)
+        yield from (people, states)
+
+
+UPLOAD = "/upload"
+LOG = logging.getLogger("incrowd.shuffler")  # is told what failed, never for whom
+# A survey page may stand on any host: nothing here depends on who asks, and no cookie is read.
+ANY_PAGE: dict[str, Any] = {
+    "allow_origins": ["*"],
+    "allow_methods": ["GET", "POST", "DELETE"],
+    "allow_headers": ["Content-Type"],
+    "expose_headers": ["Retry-After"],
+    "max_age": 86_400,
+}
+OPEN_TO_PAGES = CORSMiddleware(Response(), **ANY_PAGE).simple_headers  # of every answer
+TAKEN = {201: Outcome.STORED, 200: Outcome.REPEATED}
+DONE = {told: Response(status_code=code, headers=OPEN_TO_PAGES) for code, told in TAKEN.items()}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def application(
+    store: Store,
+    bundle: Bundle,
+    settings: Settings,
+    clock: Clock = system_clock,
+    deliver: Courier | None = None,
+) -> Starlette:
+    """The shuffler of one bundle. While it runs it closes, releases and delivers what is due.
+
+    deliver: how a release reaches the collector; by default it is posted to the bundle's address.
+    """
+    keeper = Keeper(store, settings, clock, deliver or courier(bundle.addresses.collector))
+    desk = Desk(store, bundle, settings, clock)
+
+    @asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(_look(keeper, settings.pause))
+        yield
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        desk.grouped.close()
+
+    app = Shuffler(
+        desk,
+        routes=[
+            Route("/bundle", _guarded(desk.show_bundle), methods=["GET"]),
+            Route("/count", _guarded(desk.count), methods=["GET"]),
+            Route("/metrics", _guarded(desk.metrics), methods=["GET"]),
+            Route("/health", _guarded(desk.health), methods=["GET"]),
+            Route("/ready", _guarded(desk.ready), methods=["GET"]),
+        ],
+        middleware=[Middleware(CORSMiddleware, **ANY_PAGE)],
+        exception_handlers={HTTPException: no_such},
+        lifespan=running,
+    )
+    app.state.keeper = keeper
+    return app
+
+
+async def _look(keeper: Keeper, pause: float) -> None:
+    """Whatever fails is tried again: nothing else would release what was collected."""
+    while True:
+        try:
+            await asyncio.to_thread(keeper.look)
+        except UsageError:  # another process is at it
+            pass
+        except Exception as error:
+            LOG.error("closing failed: %s", _said(error))
+        await asyncio.sleep(pause)
+
+
+class Shuffler(Starlette):
+    """Uploads go to the desk at once: all layers of a framework cost more than what they need."""
+
+    def __init__(self, desk: Desk, **given: Any) -> None:
+        super().__init__(**given)
+        self.desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        wanted = scope["type"] == "http" and scope["path"] == UPLOAD
+        if not wanted or scope["method"] == "OPTIONS":  # a browser asks whether it may ask
+            await super().__call__(scope, receive, send)
+            return
+        response = await self.desk.upload(scope, receive)
+        if response.status_code not in TAKEN:
+            response.headers.update(OPEN_TO_PAGES)
+        await response(scope, receive, send)
+
+
+class Desk:
+    """What is answered to whom."""
+
+    def __init__(self, store: Store, bundle: Bundle, settings: Settings, clock: Clock) -> None:
+        self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
+        self.grouped, self.counted = Grouped(store), Counted(store, clock)
+        self.length = upload_length(bundle)
+        self._announced = str(self.length).encode()
+        self._opens, self._closes = as_time(bundle.opens), as_time(bundle.closes)
+        self._room = max(1, settings.memory // self.length)
+
+    async def show_bundle(self, _: Request) -> Response:
+        """The bytes whose digest the link pins."""
+        return Response(self.bundle.encoded, media_type="application/json")
+
+    async def upload(self, scope: Scope, receive: Receive) -> Response:
+        """Take an upload, or take it back."""
+        act = {"POST": self._take, "DELETE": self._withdraw}.get(scope["method"])
+        if act is None:
+            return answer(KINDS["method"])
+        if not self._room:
+            return answer(KINDS["busy"])
+        self._room -= 1
+        try:
+            body = await self._body(dict(scope["headers"]), receive)
+            if isinstance(body, Kind):
+                return answer(body)
+            return await act(parse_upload(body, self.bundle))
+        except StoreError as error:
+            # The key may have been destroyed while the upload waited: then all is over.
+            over = KINDS["closed" if act == self._take else "not-found"]
+            return answer(over) if self.store.secrets is None else _refusal(error)
+        except Exception as error:
+            return _refusal(error)
+        finally:
+            self._room += 1
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | Kind:
+        """The bytes of an upload. Whoever announces another length is not listened to."""
+        if headers.get(b"content-length") != self._announced:
+            return KINDS["length"]
+        if not is_octets(headers.get(b"content-type", b""), headers.get(b"content-encoding")):
+            return KINDS["media-type"]
+        found, more = b"", True
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return KINDS["slow"]
+                    found += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(found) > self.length:
+                        return KINDS["length"]
+        except TimeoutError:
+            return KINDS["slow"]
+        return found
+
+    async def _take(self, upload: Upload) -> Response:
+        now = self.clock()
+        if now < self._opens:
+            return answer(KINDS["not-open"])
+        if self._is_closed(now):
+            return answer(KINDS["closed"])
+        outcome = await self.grouped.accept(upload)
+        return DONE.get(outcome) or answer(KINDS[outcome.value])
+
+    async def _withdraw(self, upload: Upload) -> Response:
+        if self._is_closed(self.clock()) or not await self.grouped.withdraw(upload):
+            return answer(KINDS["not-found"])
+        return Response(status_code=204)
+
+    def _is_closed(self, now: datetime) -> bool:
+        return now >= self._closes or self.store.secrets is None
+
+    async def count(self, _: Request) -> Response:
+        """How many people each stratum has, rounded down to a multiple of the reserve, hourly."""
+        counts = await asyncio.to_thread(self.counted.people)
+        names = self.bundle.strata
+        return JSONResponse({"people": {names[at]: people for at, people in counts.items()}})
+
+    async def metrics(self, _: Request) -> Response:
+        """For Prometheus: states, and nothing that changes with a single upload."""
+        text = await asyncio.to_thread(self.counted.text)
+        return Response(text, media_type=service.METRICS_TYPE)
+
+    async def health(self, _: Request) -> Response:
+        """The process answers."""
+        return Response("ok\n", media_type="text/plain")
+
+    async def ready(self, _: Request) -> Response:
+        """Uploads can be stored; 503 if they cannot, as proxies and machines expect."""
+        try:
+            await asyncio.to_thread(self.store.check)
+        except StoreError as error:
+            LOG.error("not ready: %s", error)
+            return Response("no\n", 503, media_type="text/plain")
+        return Response("ready\n", media_type="text/plain")
+
+
+def _guarded(handler: Handler) -> Handler:
+    """Every error becomes an answer, and no traceback of a request is written anywhere."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Exception as error:
+            return _refusal(error)
+
+    return guarded
+
+
+def _refusal(error: Exception) -> Response:
+    if isinstance(error, ProtocolError):
+        return answer(problem.kind_of(error))
+    if isinstance(error, FullError):
+        return answer(KINDS["full"])
+    if isinstance(error, BusyError):
+        return answer(KINDS["busy"])
+    LOG.error("a request failed: %s", _said(error))
+    return answer(KINDS["fault"])
+
+
+def _said(error: Exception) -> str:
+    """What a log may hold: our own words, which name no row, or only the type."""
+    return str(error) if isinstance(error, IncrowdError) else type(error).__name__

@@ -1,0 +1,131 @@
+"""A shuffler's folder: made once for one bundle, and opened whenever it starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import text
+
+from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, write_private
+from incrowd.collection.machine import Finding, clock, memory, modes, room
+from incrowd.collection.mixer.closing import is_over
+from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
+from incrowd.collection.mixer.store.store import Store
+from incrowd.collection.mixer.store.tables import opened
+from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.upload import upload_length
+from incrowd.errors import UsageError
+
+
+def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
+    """Make the folder of a bundle, with the keys and an empty store.
+
+    Raises UsageError if a bundle, or the store of one, is there already.
+    """
+    for path in (settings.bundle_file, settings.signing_file, settings.secret_file):
+        if path.exists():
+            allowed = "it is there already; a bundle has a folder of its own, name a new one"
+            raise UsageError.of("folder", str(path), allowed)
+    settings.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    write_private(settings.signing_file, private.private_bytes_raw())
+    new_secret(settings.secret_file)
+    Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()
+    if settings.database is None:
+        os.chmod(Path(settings.url.removeprefix("sqlite:///")), PRIVATE)
+    write_private(settings.bundle_file, bundle.encoded)
+
+
+def open_store(settings: Settings) -> Store:
+    """The store in a folder, without its key if everything was released and acknowledged.
+
+    Raises StoreError if there is none, or its key is gone too early, and ProtocolError for a
+    bundle that was changed.
+    """
+    try:
+        bundle = Bundle.parse(settings.bundle_file.read_bytes())
+    except OSError:
+        allowed = "it is not a bundle; make one with `incrowd shuffler init`"
+        raise StoreError.of("folder", str(settings.folder), allowed) from None
+    store = Store(opened(settings.url), None, bundle)
+    if settings.secret_file.exists() or not is_over(store.strata()):
+        store.secrets = load_secret(settings.secret_file)
+    return store
+
+
+# What a shuffler's machine is like: findings, each with what would work.
+
+
+QUIET = {  # what PostgreSQL must not write down
+    "log_error_verbosity": ("terse",),
+    "log_min_error_statement": ("panic",),
+    "log_statement": ("none",),
+    "log_min_duration_statement": ("-1",),
+    "log_parameter_max_length_on_error": ("0",),
+    "log_connections": ("off",),
+}
+
+
+def check(settings: Settings, store: Store) -> list[Finding]:
+    """All findings, in a fixed order."""
+    looks: list[Callable[[], Iterator[Finding]]] = [
+        lambda: modes(_private(settings)),
+        lambda: _secret(settings),
+        memory,
+        clock,
+        lambda: _room(settings, store),
+        lambda: _database(store),
+        lambda: _left(settings, store),
+    ]
+    return [finding for look in looks for finding in look()]
+
+
+def _secret(settings: Settings) -> Iterator[Finding]:
+    """It should be where no backup reads it, and where nothing stays when it is overwritten."""
+    path = settings.secret_file
+    if not path.exists():
+        yield Finding("the store's key", True, "destroyed: nothing in the database can be linked")
+        return
+    apart = path.stat().st_dev != settings.folder.stat().st_dev
+    said = "on a volume of its own"
+    if not apart:
+        said = "on the disk of the database; set secret to a file on a volume in memory"
+    yield Finding("the store's key", apart, said)
+
+
+def _private(settings: Settings) -> Iterable[Path]:
+    return settings.folder, settings.signing_file, settings.secret_file, settings.releases
+
+
+def _room(settings: Settings, store: Store) -> Iterator[Finding]:
+    """For as many people as the crowd three times over: rows, their log, the release."""
+    survey = store.bundle.plan.survey
+    needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
+    return room(settings.folder, needed)
+
+
+def _database(store: Store) -> Iterator[Finding]:
+    if store.engine.dialect.name != "postgresql":
+        return
+    with store.engine.connect() as connection:
+        for name, allowed in QUIET.items():
+            value = str(connection.scalar(text(f"SHOW {name}")))
+            said = f"{name} = {value}"
+            good = value in allowed
+            yield Finding("log of PostgreSQL", good, said if good else f"{said}; set {allowed[0]}")
+
+
+def _left(settings: Settings, store: Store) -> Iterator[Finding]:
+    """What is there after the last release."""
+    if not is_over(store.strata()):
+        return
+    files = [path for path in settings.releases.glob("*.*") if not path.name.startswith(".")]
+    rows = store.reports_in(range(len(store.bundle.strata))) + store.issued()
+    kept = settings.secret_file.exists()
+    left = [*(["the store's key"] if kept else []), *(["files"] if files else [])]
+    left += ["rows"] if rows else []
+    said = ", ".join(left) + "; start the shuffler once more" if left else "nothing"
+    yield Finding("left after the last release", not left, said)

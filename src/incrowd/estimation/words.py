@@ -1,0 +1,399 @@
+"""Shares of candidate words in Bloom filters by cohort, and which of the words are there at all.
+
+The debiased share of set bits t[c, j, i] (cohort c, block j of b bits, bit i) has the mean sum of
+share_w X_w[c, j, i] over all words w, where X_w are the bits that w sets. A word that is no
+candidate sets one bit in each block and cohort, any of them alike over the random choice of the
+hash functions, so that
+
+    t - 1/b = sum over candidates w of share_w (X_w - 1/b) + collisions + noise,
+
+a linear regression (RAPPOR: Erlingsson, Pihur and Korolova 2014, section 4, without the lasso).
+Its errors have three parts: the channel's noise, which is known; collisions with the other words,
+over the hash functions alike in all cells, hence the variance of the residuals beyond the noise;
+and the sampling of people, s (1 - s) / N. Later rounds that hash alike have the same collisions.
+
+Whether a word is present is not judged by its standard error. One unknown word of many people
+collides with a candidate in a few cells, a number too skewed for a normal tail. But a candidate
+that nobody has is a random placement: its bits are uniform in each block and independent of all
+the data. So the law of its score, the sum over its bits of what the other candidates leave
+unexplained, is known given the data, whatever the unknown words are; its tail is the p-value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from incrowd.errors import InWords, TableError
+from incrowd.estimation.tables import LEVEL, Ends, Intervals
+from incrowd.estimation.weighting.margins import listed
+
+# The law of a sum of one value from each block, each of its bits drawn alike: words at random.
+#
+# Saddlepoint approximation, never above Chernoff's bound. See `incrowd.estimation.words`.
+
+
+LEAST = 1e-3  # standard deviations; nearer to zero the saddlepoint formula is 0 / 0
+MOST_TILT = 20.0  # per standard deviation; further out the p-value is far below any in use
+STEPS = 8
+TINY = 1e-300
+
+
+def tail_of_placements(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """P[the sum of one value from each block, each of its bits drawn alike, is >= total].
+
+    values: shape (words, blocks, bits), of mean zero in each block. totals: shape (words,), above
+    zero. The saddlepoint approximation (Barndorff-Nielsen 1990), but never above Chernoff's bound.
+    The bound alone where there is no saddlepoint: it is right for the largest possible sum.
+    Sums on a lattice, as when one unknown word of half the people outweighs all noise, get about
+    the middle of their steps: right on average, for a single limit up to 1.8 times too small with
+    4 to 16 blocks, 1.3 times with 64.
+    """
+    spread = np.sqrt((values**2).mean(axis=2).sum(axis=1))
+    values, totals = values / spread[:, None, None], np.maximum(totals / spread, LEAST)
+    tilt = _tilt(values, totals)
+    logarithm, slope, curvature = _cumulants(values, tilt)
+    exponent = np.maximum(tilt * totals - logarithm, LEAST**2 / 4)
+    root, width = np.sqrt(2 * exponent), tilt * np.sqrt(curvature)
+    bound, close = np.exp(-exponent), scipy.special.ndtr(-root - np.log(width / root) / root)
+    reached = np.abs(slope - totals) < LEAST
+    return np.asarray(np.where(reached, np.minimum(close, bound), bound))
+
+
+def _tilt(values: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Where the slope of the cumulant function is the total, up to MOST_TILT.
+
+    Newton's steps for the logarithm of the slope, which bends little, within a bracket.
+    """
+    low, high = np.zeros(len(totals)), np.full(len(totals), MOST_TILT)
+    tilt = np.minimum(totals, MOST_TILT / 2)
+    for _ in range(STEPS):
+        _, slope, curvature = _cumulants(values, tilt)
+        low, high = np.where(slope < totals, (tilt, high), (low, tilt))
+        step = tilt + np.log(totals / slope) * slope / curvature
+        tilt = np.where((low < step) & (step < high), step, (low + high) / 2)
+    return np.asarray(tilt)
+
+
+def _cumulants(values: np.ndarray, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cumulant function of the sum and two derivatives at the tilt, shape (words,) each."""
+    top = values.max(axis=2, keepdims=True)
+    weight = np.exp(tilt[:, None, None] * (values - top))  # from the top: no overflow
+    total = weight.sum(axis=2)
+    first = np.einsum("kij,kij->ki", weight, values) / total
+    second = np.einsum("kij,kij,kij->ki", weight, values, values) / total
+    logarithm = tilt * top.sum(axis=(1, 2)) + np.log(total / values.shape[2]).sum(axis=1)
+    curvature = np.maximum((second - first**2).sum(axis=1), TINY)
+    return logarithm, first.sum(axis=1), curvature
+
+
+FAMILY_ERROR = 0.05
+RAISE = "raise the question's cohorts, bits or hashes in the next survey"
+CHUNK_NUMBERS = 1 << 21
+DEPENDENT = 1e-10  # relative; an eigenvalue below it is roundoff
+
+
+@dataclass(frozen=True)
+class WordEstimates(Intervals):
+    """The estimated shares of candidate words among the people; arrays of shape (candidates,).
+
+    estimate, standard_error: unbiased, with the error of noise, collisions and sampling.
+    share: nonnegative least squares, biased, as `share_statement` says.
+    p_value: of "nobody has this word", one-sided; 1 if the estimate is not above zero. present:
+    whether that is refused by Holm's rule, under which any absent word is called present with
+    probability `family_error` at most.
+    others, others_error: the share of people whose word is no candidate, 1 - sum, and its error.
+    degrees_of_freedom: the equations less the candidates, for Student's factor of the intervals.
+    margins: the names of the margins that they are weighted to.
+    """
+
+    candidates: tuple[str, ...]
+    estimate: np.ndarray
+    standard_error: np.ndarray
+    share: np.ndarray
+    p_value: np.ndarray
+    present: np.ndarray
+    others: float
+    others_error: float
+    degrees_of_freedom: int
+    errors: str = "noise, collisions and sampling"
+    share_statement: str = (
+        "Post-processed, biased: the shares, not negative, that fit the reports best. Rare words "
+        "come out too high on average; the errors of the unbiased estimate do not belong to these "
+        "figures."
+    )
+    family_error: float = FAMILY_ERROR
+    level: float = LEVEL
+    margins: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """To which margins they are weighted, for files."""
+        return {"weighted_to": listed(self.margins)} if self.margins else {}
+
+    @property
+    def _ends(self) -> Ends:
+        multiplier = float(scipy.special.stdtrit(self.degrees_of_freedom, (1 + self.level) / 2))
+        half = multiplier * self.standard_error
+        return np.asarray(self.estimate - half), np.asarray(self.estimate + half)
+
+
+def estimate_words(
+    candidates: Sequence[str],
+    places: np.ndarray,
+    counts: np.ndarray,
+    inverse: np.ndarray,
+    copies: int = 1,
+) -> WordEstimates:
+    """Estimate how many people have each candidate word, and which of the words are present.
+
+    candidates: normalized words, chosen without looking at these reports. places: the bit that
+    each sets in each block, shape (candidates, cohorts, hashes). counts: int64, shape (cohorts,
+    1 + hashes x b): the reports of each cohort, then how many of them show each bit set. inverse:
+    of the 2 x 2 channel of a bit. copies: reports of one person, each with its own cohort.
+    The errors are those of noise, collisions and the sampling of people. Raises TableError if
+    there are no candidates, if one stands twice, or if they cannot be told apart.
+    """
+    parts, known = [Part(1.0, counts)], np.zeros((1, 1))
+    return estimate_weighted_words(candidates, places, parts, known, inverse, copies)
+
+
+class Part(NamedTuple):
+    """Some of the people. weight: the share of all people that they stand for; counts: as
+    `estimate_words` has them."""
+
+    weight: float
+    counts: np.ndarray
+
+
+def estimate_weighted_words(
+    candidates: Sequence[str],
+    places: np.ndarray,
+    parts: Sequence[Part],
+    drift: np.ndarray,
+    inverse: np.ndarray,
+    copies: int = 1,
+) -> WordEstimates:
+    """`estimate_words` of the weighted mean of several parts of the people.
+
+    drift: the covariance of the weights, zero where they are known. The mean is taken of the cells,
+    not of estimates: words that are no candidates collide alike in all parts, and the residuals of
+    the mean say what that does to it.
+    """
+    for part in parts:
+        _check_shapes(candidates, places, part.counts)
+    seen = np.all([part.counts[:, 0] > 0 for part in parts], axis=0)
+    places = places[:, seen]
+    parts = [part._replace(counts=part.counts[seen]) for part in parts]
+    _check_room(candidates, places, parts[0].counts)
+    fit = _regress(parts, places, inverse)
+    errors, p_values = _errors_and_p_values(fit)
+    people = np.array([part.counts[:, 0].sum() / copies for part in parts])
+    weights = np.array([part.weight for part in parts])
+    others = 1 - float(fit.estimate.sum())
+    return WordEstimates(
+        candidates=tuple(candidates),
+        estimate=fit.estimate,
+        standard_error=np.hypot(errors, _sampling_error(fit.each, weights, people, drift)),
+        share=fit.share,
+        p_value=p_values,
+        present=_holm(p_values),
+        others=others,
+        others_error=float(
+            np.hypot(
+                _error_of_sum(fit), _sampling_error(1 - fit.each.sum(1), weights, people, drift)
+            )
+        ),
+        degrees_of_freedom=fit.degrees_of_freedom,
+    )
+
+
+class _Fit(NamedTuple):
+    """Weighted least squares of cells, one row for each block of a cohort, a column for each bit.
+
+    noise: the channel's variance of a debiased share. weight: the reports of the cohort, relative
+    to the mean of all; shape (blocks, 1). design: the cells that each candidate sets, sparse.
+    inverse: that of the normal equations. excess: the variance of the residuals beyond the noise,
+    for a cell of weight one. each: of every part by itself; their mean is the estimate.
+    """
+
+    noise: np.ndarray
+    weight: np.ndarray
+    design: scipy.sparse.csr_array
+    inverse: np.ndarray
+    estimate: np.ndarray
+    each: np.ndarray
+    share: np.ndarray
+    residual: np.ndarray
+    excess: float
+    degrees_of_freedom: int
+
+
+def _regress(parts: Sequence[Part], places: np.ndarray, inverse: np.ndarray) -> _Fit:
+    """X_w - 1/b is X_w less its mean in each block, as the shares are: that is the background.
+
+    Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
+    """
+    shares, noise, weight = _cells(parts, inverse, places.shape[2])
+    share = np.tensordot([part.weight for part in parts], shares, 1)
+    blocks, bits = share.shape
+    design = _design(places.reshape(len(places), blocks), bits)
+    weighted = design @ scipy.sparse.diags_array(np.repeat(weight, bits))
+    normal = (weighted @ design.T).toarray() - weight.sum() / bits
+    score = weighted @ share.ravel()
+    factor, inverted = _factor(normal), np.linalg.inv(normal)
+    estimate = inverted @ score
+    residual = share - _centered((design.T @ estimate).reshape(blocks, bits))
+    freedom = blocks * (bits - 1) - len(places)
+    surplus = float((weight * residual**2).sum() / freedom - (weight * noise).mean())
+    return _Fit(
+        noise=noise,
+        weight=weight,
+        design=design,
+        inverse=inverted,
+        estimate=estimate,
+        each=np.array([inverted @ (weighted @ own.ravel()) for own in shares]),
+        share=scipy.optimize.nnls(factor.T, np.linalg.solve(factor, score))[0],
+        residual=residual,
+        excess=max(surplus, 0.0),
+        degrees_of_freedom=freedom,
+    )
+
+
+def _cells(
+    parts: Sequence[Part], inverse: np.ndarray, hashes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each part debiased shares less each block's mean; of the weighted mean of all parts the
+    variance of their noise, and the weights of blocks.
+
+    The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise. A
+    block weighs as the reports that would tell as much without weights.
+    """
+    shares, noise, inverted = [], np.zeros(()), np.zeros(())
+    for part in parts:
+        reports = part.counts[:, :1]
+        rate, blocks = part.counts[:, 1:] / reports, len(reports) * hashes
+        value, square = (g[0] + (g[1] - g[0]) * rate for g in (inverse[1], inverse[1] ** 2))
+        shares.append(_centered(value.reshape(blocks, -1)))
+        noise = noise + part.weight**2 * ((square - value) / reports).reshape(blocks, -1)
+        inverted = inverted + part.weight**2 / reports
+    weight = 1 / inverted
+    return np.array(shares), noise, np.repeat(weight / weight.mean(), hashes, axis=0)
+
+
+def _centered(cells: np.ndarray) -> np.ndarray:
+    return np.asarray(cells - cells.mean(axis=-1, keepdims=True))
+
+
+def _design(places: np.ndarray, bits: int) -> scipy.sparse.csr_array:
+    """A one at each cell that a word sets: shape (words, blocks x bits)."""
+    words, blocks = places.shape
+    cells = places + bits * np.arange(blocks)
+    starts = np.arange(words + 1) * blocks
+    return scipy.sparse.csr_array(
+        (np.ones(cells.size), cells.ravel(), starts), (words, blocks * bits)
+    )
+
+
+def _factor(normal: np.ndarray) -> np.ndarray:
+    """Cholesky's factor. Raises TableError if some words are mixtures of others in every cell."""
+    spectrum = np.linalg.eigvalsh(normal)
+    if spectrum[0] <= spectrum[-1] * DEPENDENT:
+        allowed = f"some set the same bits as mixtures of the others; name fewer, or {RAISE}"
+        raise TableError.of("candidates", len(normal), allowed)
+    return np.asarray(np.linalg.cholesky(normal))
+
+
+def _errors_and_p_values(fit: _Fit) -> tuple[np.ndarray, np.ndarray]:
+    """For each candidate the error of noise and collisions, and the p-value."""
+    size = max(1, CHUNK_NUMBERS // fit.residual.size)
+    chunks = [slice(i, i + size) for i in range(0, len(fit.estimate), size)]
+    errors, p_values = zip(*(_judge(fit, chunk) for chunk in chunks), strict=True)
+    return np.concatenate(errors), np.concatenate(p_values)
+
+
+def _judge(fit: _Fit, words: slice) -> tuple[np.ndarray, np.ndarray]:
+    """What the fit without a word leaves: the residual and what the word alone explains.
+
+    The latter is its score, estimate / inverse_ww, times its influence; the sum of all that over
+    the word's bits is the score again.
+    """
+    own = np.diagonal(fit.inverse)[words]
+    influence = _influence(fit, fit.inverse[words])
+    score = fit.estimate[words] / own
+    p_values, up = np.ones(len(score)), score > 0
+    left = fit.weight * fit.residual + score[up, None, None] * influence[up]
+    p_values[up] = tail_of_placements(left, score[up])
+    return _error(fit, influence, own), p_values
+
+
+def _influence(fit: _Fit, rows: np.ndarray) -> np.ndarray:
+    """How an estimate moves with each value: shape (rows, blocks, bits); rows of the inverse."""
+    moved = (fit.design.T @ rows.T).T.reshape(len(rows), *fit.residual.shape)
+    return np.asarray(fit.weight * _centered(moved))
+
+
+def _error(fit: _Fit, influence: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The standard error of noise and collisions; own: the sum of influence^2 / weight."""
+    noise = np.einsum("kij,kij,ij->k", influence, influence, fit.noise)
+    return np.asarray(np.sqrt(noise + fit.excess * own))
+
+
+def _error_of_sum(fit: _Fit) -> float:
+    """The same for the sum of all estimates."""
+    rows = fit.inverse.sum(axis=0, keepdims=True)
+    return float(_error(fit, _influence(fit, rows), rows.sum(axis=1))[0])
+
+
+def _sampling_error(
+    each: np.ndarray, weights: np.ndarray, people: np.ndarray, drift: np.ndarray
+) -> np.ndarray:
+    """Of the weighted mean of shares in each part of the people, the first axis."""
+    own = np.tensordot(weights**2 / people, np.maximum(each * (1 - each), 0), 1)
+    between = np.einsum("s...,st,t...->...", each, drift, each)
+    return np.asarray(np.sqrt(own + np.maximum(between, 0)))
+
+
+def _holm(p_values: np.ndarray) -> np.ndarray:
+    """Holm's step-down rule: the k-th smallest of K is held against FAMILY_ERROR / (K - k + 1)."""
+    order = np.argsort(p_values)
+    limits = FAMILY_ERROR / np.arange(len(p_values), 0, -1)
+    refused = np.empty(len(p_values), bool)
+    refused[order] = np.logical_and.accumulate(p_values[order] <= limits)
+    return refused
+
+
+def _check_shapes(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
+    if not candidates:
+        raise TableError.of("candidates", InWords("no words"), "name at least one")
+    for word, times in Counter(candidates).items():
+        if times > 1:
+            raise TableError.of("candidate", word, f"it stands {times} times; name each word once")
+    words, cohorts, hashes = places.shape
+    if words != len(candidates) or len(counts) != cohorts or (counts.shape[1] - 1) % hashes:
+        allowed = f"should have a row for each of {cohorts} cohorts, a column for reports and bits"
+        raise TableError.of("counts", InWords(f"shape {counts.shape}"), allowed)
+    if not counts[:, 0].any():
+        raise TableError.of("reports", InWords("none were counted"), "at least one is needed")
+
+
+def _check_room(candidates: Sequence[str], places: np.ndarray, counts: np.ndarray) -> None:
+    """Raises TableError if the cohorts that sent reports cannot tell the candidates apart."""
+    words, cohorts, hashes = places.shape
+    room = cohorts * (counts.shape[1] - 1 - hashes) - 1
+    if words > room:
+        allowed = f"at most {room} can be told from each other; name fewer, or {RAISE}"
+        raise TableError.of("candidates", words, allowed)
+    first: dict[bytes, str] = {}
+    for word, bits in zip(candidates, places, strict=True):
+        other = first.setdefault(bits.tobytes(), word)
+        if other != word:
+            allowed = (
+                f"it sets the same bits as {other!r} in all cohorts; name one of them, or {RAISE}"
+            )
+            raise TableError.of("candidate", word, allowed)

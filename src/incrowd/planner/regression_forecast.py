@@ -1,0 +1,285 @@
+"""Plan -> how sharp regressions will be, before anything is collected."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from incrowd.errors import IncrowdError, TableError, UsageError
+from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
+from incrowd.estimation.regression.evidence import Evidence
+from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
+from incrowd.estimation.regression.expected_pairs import ExpectedPairs, expected_message
+from incrowd.estimation.regression.fitting import (
+    Risk,
+    fit,
+    fit_tables,
+    linear_risk,
+    no_fit,
+    refusal_risk,
+    silent_share,
+)
+from incrowd.estimation.regression.formula import model_of
+from incrowd.estimation.regression.levels import level_table
+from incrowd.estimation.regression.model import Levels, Model
+from incrowd.estimation.regression.pairs import lift_of
+from incrowd.estimation.regression.regress import (
+    assumption_of,
+    chosen_method,
+    formula_of,
+    in_cell_pairs,
+    ways_out,
+)
+from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
+from incrowd.estimation.regression.solving import Strata
+from incrowd.estimation.sources import (
+    expected_cells_reading,
+    expected_readings,
+    joint_sources,
+    pair_weight,
+)
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.planner.precision import assumed_shares
+from incrowd.plans import JointReport, Plan
+from incrowd.plans.plan import with_merged
+from incrowd.plans.strata import strata
+from incrowd.survey import AnyQuestion
+from incrowd.survey.formulas import Family, Formula, Penalty, share_problems
+from incrowd.survey.merging import Merge
+
+MOST_STEPS, STEP = 64, 1.25  # up to a million times the crowd
+RARE = 0.05  # of surveys, in which a model may be refused without a word about it
+NOTHING = np.zeros((0, 0))
+
+
+def forecast_regression(
+    plan: Plan,
+    outcome: str | None = None,
+    *,
+    on: Sequence[str] | None = None,
+    reference: Mapping[str, str] | None = None,
+    family: Family | None = None,
+    scores: Sequence[float] | None = None,
+    predictor_scores: Mapping[str, Sequence[float]] | None = None,
+    merge: Merge | None = None,
+    penalty: Penalty | None = None,
+    method: Method | None = None,
+    noise_only: bool = False,
+    shares: Shares | None = None,
+) -> Regression:
+    """How sharp a regression will be for exactly the plan's crowd, if nothing depends on anything.
+
+    Where questions are asked in clear, that crowd is in every stratum, whether they are predictors
+    or not.
+
+    shares: for some questions the shares of the answers that are expected; of others those that the
+    survey states, or all are taken to be alike. The errors are those to expect; the coefficients
+    say nothing. `refusal` is the chance that reports will not tell them. Other arguments, and what
+    is raised, as `regress`; UsageError also for shares that cannot be, and for the method
+    "likelihood".
+    """
+    what = outcome, on, reference, family, scores, predictor_scores, merge, penalty
+    formula = formula_of(plan.survey, *what)
+    model_of(plan.survey, formula)
+    questions = {question.id: question for question in plan.survey.questions}
+    if problems := tuple(share_problems(shares or {}, formula, questions)):
+        raise UsageError(*problems)
+    return _forecast(plan, formula, shares or {}, method, noise_only)
+
+
+def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
+    """What to expect of every regression that the survey of a plan wants.
+
+    One that no table can hold has that as its reason.
+    """
+    return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
+
+
+def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
+    try:
+        return _forecast(plan, formula, {})
+    except TableError as error:
+        problem = error.problems[0]
+        found = Fit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        return _regression(plan, formula, found, {})
+
+
+def _forecast(
+    plan: Plan,
+    formula: Formula,
+    stated: Shares,
+    method: Method | None = None,
+    noise_only: bool = False,
+) -> Regression:
+    model = model_of(plan.survey, formula)
+    merged = with_merged(plan, formula.merge)
+    method = chosen_method(merged, model, method, noise_only)
+    if method == "likelihood":
+        allowed = "what it will tell is not known beforehand; use method='table'"
+        raise UsageError.of("method", method, allowed)
+    read = _from_pairs if method == "pairs" else _from_table
+    asked = [each.question for each in (model.outcome, *model.predictors)]
+    known = {**plan.survey.shares, **stated}
+    shares = {question.id: known[question.id] for question in asked if question.id in known}
+
+    def expecting(formula: Formula, shares: Shares = shares) -> _Expected:
+        other = model_of(plan.survey, formula)
+        return read(with_merged(plan, formula.merge), other, shares, noise_only)
+
+    expected = expecting(formula)
+    found, risk = expected.fit(1.0), expected.risk(1.0)
+    rare = risk.chance <= RARE and not found.reason
+    uneven = {q.id: _uneven_shares(q) for q in asked if not (q.open or q.id in shares)}
+    return replace(
+        _regression(plan, formula, found, shares),
+        method=method,
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+        assumption=assumption_of(merged, model, method, noise_only),
+        left_out=expected.left_out,
+        refusal=risk.chance,
+        risk=risk.who,
+        ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
+        enough=None if rare else _enough(plan, expected),
+        uneven=_compared(found, expecting(formula, {**uneven, **shares})) if uneven else None,
+    )
+
+
+def _uneven_shares(question: AnyQuestion) -> tuple[float, ...]:
+    return tuple(assumed_shares(question.with_merged(()), even=False).tolist())
+
+
+def _compared(found: Fit, expected: _Expected) -> Uneven:
+    """What other shares do to a forecast."""
+    pairs = zip(expected.fit(1.0).coefficients, found.coefficients, strict=False)
+    ratios = [uneven.standard_error / even.standard_error for uneven, even in pairs]
+    return Uneven(expected.risk(1.0).chance, max(ratios, default=None))
+
+
+def _ways_out(
+    plan: Plan, formula: Formula, expecting: Callable[[Formula], _Expected]
+) -> Iterator[str]:
+    """What makes it rare that a model is refused."""
+
+    def refused(formula: Formula) -> Fit:
+        """Without a reason if that is rare."""
+        try:
+            chance, levels, _ = expecting(formula).risk(1.0)
+        except IncrowdError as error:
+            return no_fit(str(error))
+        return replace(no_fit("" if chance <= RARE else "often refused"), separated=levels)
+
+    return (way.words for way in ways_out(plan.survey, formula, refused(formula), refused))
+
+
+def _regression(plan: Plan, formula: Formula, found: Fit, shares: Shares) -> Regression:
+    """As it is planned, from a table with errors of noise and sampling."""
+    model = model_of(plan.survey, formula)
+    return of_fit(plan, model, found)(
+        people=_people(plan, model) * len(_strata(model)),
+        method="table",
+        errors=NOISE_AND_SAMPLING,
+        guarantee=plan.guarantee,
+        expected=True,
+        shares=shares,
+    )
+
+
+class _Expected(NamedTuple):
+    """fit: of so many times the crowd, with the plan's noise. risk: that it will be refused."""
+
+    fit: Callable[[float], Fit]
+    risk: Callable[[float], Risk]
+    left_out: float = 0.0
+
+
+def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+    questions = [variable.question for variable in model.randomized]
+    crowd = _people(plan, model)
+
+    def counts(message: JointReport) -> np.ndarray:
+        return expected_counts(message, questions, crowd, shares)
+
+    found = expected_readings(plan, model.ids, crowd, counts, partial(guessed_shares, shares))
+    table = level_table(model.randomized, found, noise_only)
+
+    def tables(times: float) -> list[tuple[Levels, JointEstimate]]:
+        more = replace(
+            table,
+            people=table.people * times,
+            covariance=table.covariance / times,
+            noise_covariance=table.noise_covariance / times,
+        )
+        return [(levels, more) for levels in _strata(model)]
+
+    return _Expected(
+        fit=lambda times: fit_tables(model, tables(times)),
+        risk=lambda times: refusal_risk(model, tables(times)),
+        left_out=silent_share(model, tables(1.0)),
+    )
+
+
+def _from_pairs(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _Expected:
+    stratum = _cell_pairs if in_cell_pairs(plan, model) else _report_pairs
+    of = partial(stratum, plan, model, shares, not noise_only)
+
+    def evidence(times: float) -> Strata:
+        people = _people(plan, model) * times
+        return Strata([of(people, levels) for levels in _strata(model)], not noise_only)
+
+    return _Expected(
+        fit=lambda times: fit(model, evidence(times)),
+        risk=lambda times: linear_risk(evidence(times), len(model.terms)),
+    )
+
+
+def _cell_pairs(
+    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+) -> Evidence:
+    reading = expected_cells_reading(plan, math.ceil(people), partial(guessed_shares, shares))
+    return cell_pairs_of_stratum(model, levels, reading, sampled)
+
+
+def _report_pairs(
+    plan: Plan, model: Model, shares: Shares, sampled: bool, people: float, levels: Levels
+) -> Evidence:
+    survey = plan.survey
+    sent = [
+        expected_message(model, each.message, pair_weight(survey, each.message, model.ids), shares)
+        for each in joint_sources(plan, model.ids)
+    ]
+    return ExpectedPairs(people, sent, np.array(model.scores), lift_of(model, levels), sampled)
+
+
+def _people(plan: Plan, model: Model) -> int:
+    """Those who give the same answers to the predictors that are asked in clear: the crowd of each
+    stratum that other open questions make of them."""
+    if not plan.survey.open:
+        return plan.survey.crowd
+    return plan.survey.crowd * len(strata(plan.survey)) // len(_strata(model))
+
+
+def _strata(model: Model) -> list[Levels]:
+    """The answers to the predictors that are asked in clear; one stratum, if there are none."""
+    clear = [each.question for each in model.predictors if each.question.id in model.open]
+    ids = [question.id for question in clear]
+    said = product(*(question.recorded for question in clear))
+    return [dict(zip(ids, answers, strict=True)) for answers in said]
+
+
+def _enough(plan: Plan, expected: _Expected) -> int | None:
+    """The crowd, to a quarter, with which this noise seldom refuses the model, if any does."""
+
+    def rare(step: int) -> bool:
+        times = STEP**step
+        return expected.risk(times).chance <= RARE and not expected.fit(times).reason
+
+    least = bisect_left(range(MOST_STEPS), True, key=rare)
+    return None if least == MOST_STEPS else math.ceil(plan.survey.crowd * STEP**least)

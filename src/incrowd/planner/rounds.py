@@ -1,0 +1,184 @@
+"""Ledger + Plan + reports -> Ledger: what the same people were asked, and how many of them came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from incrowd.accountant.analyses import analysis
+from incrowd.accountant.certificates import certify, smallest_epsilon
+from incrowd.accountant.schema import AnySent
+from incrowd.errors import MISSING, InWords, PlanError, PrivacyError, ReportsError, UsageError
+from incrowd.estimation.estimate import Reports, count
+from incrowd.estimation.results import Received
+from incrowd.planner.sent import sent, sent_before
+from incrowd.plans import Asked, Plan
+from incrowd.plans.claims import Claims
+from incrowd.plans.ledger import Ledger, Spent
+from incrowd.plans.plan import Collected, smallest_crowd
+from incrowd.reports.consistency import people_of
+from incrowd.reports.locking import rewrite
+from incrowd.reports.tally import Tally
+
+# What stands in a ledger has spent, and how many rounds of its last plan are left.
+
+
+def spent(known: Ledger, digest: str | None = None) -> Spent | None:
+    """All that stands in a ledger, by the promise of its last plan, or of one that is named.
+
+    None if that is not there. Of a plan of one round nothing is left.
+    """
+    found = [asked for asked in known.asked if digest in (None, asked.digest)]
+    if not found:
+        return None
+    last = found[-1]
+    privacy, done = last.survey.privacy, known.rounds_of(last.digest)
+    crowd = smallest_crowd(last.survey, known.asked)
+    everything = sent_before(known.asked)
+    epsilon = _epsilon(privacy.analysis, everything, crowd, privacy.delta)
+    left = _left(known, last, crowd)
+    return Spent(
+        last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
+    )
+
+
+def check_left(known: Ledger, plan: Plan) -> None:
+    """Raises PlanError if the people of a ledger cannot be asked another round of a plan."""
+    known.check_next(plan)
+    found = spent(known, plan.digest)
+    if found and not found.left:
+        allowed = (
+            f"after {found.done:,} of {found.rounds:,} rounds nothing is left of its promise, "
+            "since fewer or other people came than planned, or nobody mixed their reports; plan "
+            "anew with earlier=LEDGER and more epsilon"
+        )
+        raise PlanError.of("plan", plan.digest, allowed)
+
+
+def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
+    """The smallest epsilon at that delta; the local one if nobody hides."""
+    local = everything.local_epsilon
+    if not analysis(by).shuffled or crowd < 2:
+        return local
+    try:
+        return min(smallest_epsilon(by, everything, crowd, delta), local)
+    except PrivacyError:  # no epsilon reaches that delta
+        return local
+
+
+def _left(known: Ledger, last: Asked, crowd: int) -> int:
+    """How many more rounds keep the promise, if as many people come as in the smallest so far.
+
+    All that were planned, unless a round of its own was not as the promise has it: fewer or other
+    people came, nobody mixed, or noise was drawn again.
+    """
+    privacy, planned = last.survey.privacy, last.survey.rounds - known.rounds_of(last.digest)
+    others = [asked for asked in known.asked if asked.digest != last.digest]
+
+    def after(more: int) -> AnySent:
+        return sent_before([*known.asked, *[last] * more])
+
+    def kept(more: int) -> bool:
+        found = certify(privacy.analysis, after(more), crowd, privacy.epsilon).delta.upper
+        return found <= privacy.delta
+
+    as_promised = after(planned) == sent(last.survey, last.messages, others)
+    if as_promised and crowd >= smallest_crowd(last.survey, others):
+        return planned
+    if (analysis(privacy.analysis).shuffled and crowd < 2) or not kept(0):
+        return 0
+    low, high = 0, planned + 1  # low is kept, high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low
+
+
+def new_ledger(path: str | Path) -> Ledger:
+    """Write a ledger in which nothing stands yet. Raises UsageError if the file exists."""
+
+    def empty(real: Path) -> str:
+        if real.exists():
+            raise UsageError.of(
+                "ledger", str(path), "it exists already; use it, or name a new file"
+            )
+        return Ledger().dumps()
+
+    rewrite(path, empty)
+    return Ledger()
+
+
+def note(
+    path: str | Path,
+    plan: Plan,
+    reports: Reports | Tally | None = None,
+    *,
+    as_planned: bool = False,
+    local_only: bool = False,
+    received: Sequence[Received] = (),
+) -> Ledger:
+    """Note in a ledger file that a plan was carried out, how, and how many people came.
+
+    reports: all that arrived, or their tally: the crowd is that of the accepted reports, and never
+    more than planned. as_planned: take the planned crowd at its word instead. local_only: one party
+    saw the reports with their senders, or mixed and opened them; later plans then charge them as if
+    they carried names. received: what the receipts say, if the reports came over a network: the
+    same, noise that was drawn again, and that nobody signed who came. Two who write at once wait
+    for each other. Raises UsageError without either, ReportsError for reports of another plan, of
+    too few messages, of two bundles, of a simulation or that are noted already, PlanError if the
+    ledger does not take the plan, or if its rounds have left nothing of the promise.
+    """
+    if (reports is None) != as_planned:
+        if reports is not None:
+            allowed = "the reports tell who came; leave out as_planned=True"
+            raise UsageError.of("as_planned", True, allowed)
+        allowed = (
+            "name the reports that arrived, or their tally: a smaller crowd than planned leaks "
+            "more, and later plans have to know; or, if as many came as planned, as_planned=True"
+        )
+        raise UsageError.of("reports", MISSING, allowed)
+    counted = None if reports is None else _came(plan, reports)
+    people = None if counted is None else people_of(plan, counted)
+    names = set() if counted is None else counted.collections
+    collected = _collected(plan, counted, local_only, received)
+    noted = Ledger()
+
+    def with_plan(real: Path) -> str:
+        nonlocal noted
+        known = Ledger.load(real)
+        check_left(known, plan)
+        noted = known.with_plan(plan, people, names, collected)
+        return noted.dumps()
+
+    rewrite(path, with_plan)
+    return noted
+
+
+def _collected(
+    plan: Plan, counted: Tally | None, local_only: bool, received: Sequence[Received]
+) -> Collected:
+    """How some reports came together. Raises ReportsError if they are those of two rounds."""
+    states: Sequence[Claims | Received] = received  # the reports state the same of themselves
+    if counted and counted.releases:
+        states = [release.claims for release in counted.releases]
+    bundles = sorted({each.bundle for each in received or states})
+    if len(bundles) > 1 or len({each.bundle for each in states}) > 1:
+        allowed = "each bundle is a round of its own; note the reports of one after the other"
+        raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
+    messages = enumerate(plan.messages) if counted else ()
+    came = [(counted.messages[number], message) for number, message in messages if counted]
+    return Collected(
+        people=tuple(each.people(message) for each, message in came),
+        reports=tuple(each.accepted for each, _ in came),
+        local_only=local_only or any(each.local_only for each in states),
+        bundle=bundles[0] if bundles else None,
+        tail=max((each.tail for each in states), default=0.0),
+    )
+
+
+def _came(plan: Plan, reports: Reports | Tally) -> Tally:
+    counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
+    if counted.seed is not None:
+        made = InWords(f"made in a simulation with seed {counted.seed}")
+        raise ReportsError.of("reports", made, "name reports of real people")
+    return counted

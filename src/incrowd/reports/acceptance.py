@@ -1,0 +1,98 @@
+"""Which reports could have come from a client of the plan; the others are counted and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from incrowd.errors import InWords, ReportsError
+from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names, label, strata
+from incrowd.reports.collection import Collection
+from incrowd.reports.moments import extract
+
+SHOWN = 12  # names of strata in a message
+DIGITS = 12  # of a digest
+_ITS_PLAN = "use the plan that they were made by"
+
+
+def check_origin(plan: Plan, reports: Collection) -> Message:
+    """The message that the reports belong to.
+
+    Raises ReportsError unless they name this plan, one of its messages, strata that it has, and
+    have its length.
+    """
+    if reports.plan != plan.digest:
+        raise ReportsError.of(
+            "reports", reports.plan, f"they were made by {another_plan(reports.plan)}"
+        )
+    if not 0 <= reports.message < len(plan.messages):
+        found = InWords(f"message {reports.message + 1}")
+        raise ReportsError.of("reports", found, f"the plan has no such message; {_ITS_PLAN}")
+    message = plan.messages[reports.message]
+    bits = message.bits
+    if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
+        raise ReportsError.of(
+            "reports", InWords(f"{reports.bits} bits"), f"the plan's have {bits}; {_ITS_PLAN}"
+        )
+    if reports.people is None and message.declared(0) is not None:
+        allowed = "they are cells, of which the file has to say how many people took part"
+        raise ReportsError.of("reports", InWords("no number of people"), allowed)
+    if wrong := wrong_strata(plan, reports.strata):
+        raise ReportsError.of("reports", stratum_named(reports.strata), wrong)
+    return message
+
+
+def another_plan(digest: str) -> str:
+    """That something is of another plan, and which."""
+    return f"another plan; use the one whose digest begins with {digest[:DIGITS]}"
+
+
+def stratum_named(names: Names) -> InWords:
+    """Strata in a message."""
+    return InWords(f"of stratum {label(names)}" if names else "of no stratum")
+
+
+def wrong_strata(plan: Plan, names: Names) -> str:
+    """What is wrong with the strata of a collection, and what would do; nothing if they fit."""
+    known = strata(plan.survey)
+    if not known and names:
+        return f"the plan has no strata; {_ITS_PLAN}"
+    if known and not names:
+        return f"the plan has strata, which its reports name; {_ITS_PLAN}"
+    if not set(names) <= set(known) or len(set(names)) < len(names):
+        return f"the plan's strata are {', '.join(known[:SHOWN])}; {_ITS_PLAN}"
+    if len(names) > 1 and plan.survey.small_strata != "merge":
+        return "the plan merges no strata; use files of one stratum each"
+    return ""
+
+
+def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
+    """The reports that a client of the plan can send, uint8, same width.
+
+    No client sets a padding bit, gives a k-ary response of two options, or names a cell that the
+    message does not have. All else is possible, since every bit can be flipped.
+    """
+    for possible in _conditions(message, packed):
+        if not possible.all():
+            return accepted(message, packed[possible])
+    return packed
+
+
+def _conditions(message: Message, packed: np.ndarray) -> Iterator[np.ndarray]:
+    """For each condition the reports that meet it."""
+    if message.cells:
+        yield places(packed) < message.record_bits
+        return
+    if spare := message.bits % 8:
+        yield packed[:, -1] < 1 << spare
+    for bits, channel in zip(message.layout.values(), message.channels.values(), strict=True):
+        if channel.of_answers:
+            yield extract(packed, np.arange(bits.start, bits.stop)).sum(axis=1) == 1
+
+
+def places(packed: np.ndarray) -> np.ndarray:
+    """The numbers of the cells in reports of cells, int64, shape (reports,)."""
+    weights = 256 ** np.arange(packed.shape[1], dtype=np.int64)
+    return np.asarray(packed @ weights)

@@ -1,0 +1,281 @@
+"""Figures that are possible together: of a tally, and of people and the reports they send."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from incrowd.errors import IncrowdError, InWords, ReportsError
+from incrowd.plans import Cells, Message, Plan
+from incrowd.plans.strata import Names, label
+from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
+from incrowd.reports.tally import Ids, Kind, MessageTally, Tally
+from incrowd.survey import Text
+
+FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
+
+
+class Sends(NamedTuple):
+    """Between how many reports some people can send, of cells."""
+
+    low: float
+    high: float
+
+
+def check_possible(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError for a tally of another plan, or one that no reports of it can give."""
+    if tally.plan != plan.digest:
+        of = f"it counts the reports of {another_plan(tally.plan)}"
+        raise ReportsError.of("tally", tally.plan, of)
+    check_strata(plan, tally)
+    for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
+        if number >= len(plan.messages):
+            raise _impossible(number, "the plan has no such message")
+        for wrong in _wrong(plan, plan.messages[number], counts, tally):
+            raise _impossible(number, wrong)
+
+
+def check_strata(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError unless every stratum is one of the plan, and stands in one release."""
+    for names in tally.strata or ((),) * bool(tally.messages):
+        if wrong := wrong_strata(plan, names):
+            raise ReportsError.of("tally", stratum_named(names), wrong)
+    seen = Counter(name for names in tally.strata for name in names)
+    for name, times in seen.items():
+        if times > 1:
+            allowed = "a stratum is released once; name the reports of one release of it"
+            raise ReportsError.of("reports", InWords(f"{name} stands in {times} releases"), allowed)
+
+
+def check_people(plan: Plan, tally: Tally) -> None:
+    """Raises ReportsError if the people are more than can have sent so few reports.
+
+    Of cells the number of people is stated, and the guarantee counts on it.
+    tally: of all reports of its messages, not of parts.
+    """
+    for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
+        message = plan.messages[number]
+        if not message.cells:
+            continue
+        low = sends(message, counts.declared).low
+        if counts.accepted < low:
+            sent = f"send at least {math.ceil(low):,} reports, and {counts.accepted:,} came"
+            raise _impossible(number, f"{counts.declared:,} people {sent}")
+
+
+def people_of(plan: Plan, tally: Tally) -> int:
+    """Who took part: the smallest number of any message (rows, if one person has several).
+
+    Where questions are open, of any stratum; of what came over a network, of any release: each is a
+    crowd of its own. tally: all reports of every message. Raises ReportsError if a message is
+    missing, or for figures that are not possible together.
+    """
+    check_possible(plan, tally)
+    for names, crowd in tally.strata.items() or [((), tally.messages)]:
+        for number in range(len(plan.messages)):
+            if number not in crowd:
+                raise nothing_of(number, names)
+    check_people(plan, tally)
+    crowds = (smallest(plan, crowd) for crowd in tally.crowds)
+    return min([*crowds, *(release.people for release in tally.releases)])
+
+
+def smallest(plan: Plan, crowd: Mapping[int, MessageTally]) -> int:
+    """The people of the message that has the fewest."""
+    return min(crowd[number].people(message) for number, message in enumerate(plan.messages))
+
+
+def nothing_of(number: int, names: Names = ()) -> IncrowdError:
+    """The error for a message of which nothing came."""
+    what = "name the reports of every message"
+    found = InWords(f"no reports of stratum {label(names)}" if names else "no reports")
+    return ReportsError.of(f"message {number + 1}", found, what)
+
+
+def sends(message: Cells, people: int) -> Sends:
+    """How many reports of cells so many people send.
+
+    Every bit is set by itself, with probability p if the person chose it and q if not; so the
+    variance is the same whatever people answer, and the mean lies between two bounds. Beyond by
+    Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability is
+    below FALSE_ALARM on each side.
+    """
+    record, p, q = message.crossing, message.noise.p, message.noise.q
+    log = -math.log(FALSE_ALARM)
+    slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * people * record.cells * p * q)
+    least, most = (people * (k * p + (record.cells - k) * q) for k in (record.fewest, record.most))
+    return Sends(least - slack, most + slack)
+
+
+def _impossible(number: int, why: str) -> IncrowdError:
+    place = InWords(f"message {number + 1}")
+    return ReportsError.of(
+        "reports",
+        place,
+        f"{why}; something was edited, damaged or lost: use the files as they were written",
+    )
+
+
+def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> Iterator[str]:
+    """What cannot be in the counts of a message."""
+    if min(counts.accepted, counts.rejected, counts.declared) < 0:
+        yield "it counts fewer than 0 reports"
+    held = set(filter(message.holds, tally.tables))
+    if message.cells:
+        held = {message.ids} if tally.tables else set()
+    if set(counts.tables) != held:
+        yield "it does not count the tables that the tally names"
+    else:
+        for ids, table in counts.tables.items():
+            if table.shape != _shape(plan, message, ids, tally.kind):
+                yield f"the counts of {', '.join(ids)} have another shape"
+            elif not _adds_up(plan, message, ids, table, counts, tally.kind):
+                yield f"the counts of {', '.join(ids)} do not fit {counts.accepted:,} reports"
+        if tally.kind == "singles" and not message.cells and not _agree(counts):
+            yield "its tables do not agree with each other"
+
+
+def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
+    """The shape of a table's counts, as `incrowd.reports.tally.count_part` makes it."""
+    question = plan.survey.question(ids[0])
+    if isinstance(question, Text):
+        return (question.cohorts, 1 + question.bits - question.cohort_bits)
+    if message.cells:
+        return (1 + message.record_bits,)
+    widths = [plan.survey.question(id).bits for id in ids]
+    if kind == "singles":
+        return tuple(1 + width for width in widths)
+    if kind == "pairs":
+        return tuple(1 + width + width * (width - 1) // 2 for width in widths)
+    return tuple(1 << width for width in widths)
+
+
+def _adds_up(
+    plan: Plan, message: Message, ids: Ids, table: np.ndarray, counts: MessageTally, kind: Kind
+) -> bool:
+    """Whether some reports, as many as were accepted, give these counts; necessary conditions."""
+    if message.cells:
+        right = table[0] == counts.declared and table[1:].sum() == counts.accepted
+        return bool(right and table.min() >= 0)
+    if table.min() < 0 or table.max() > counts.accepted:
+        return False
+    if isinstance(plan.survey.question(ids[0]), Text):
+        return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())
+    if kind == "patterns":
+        return bool(table.sum() == counts.accepted)
+    return bool(table.flat[0] == counts.accepted) and _nested(table)
+
+
+def _nested(table: np.ndarray) -> bool:
+    """Whether no count of met conditions, and of those of one question unmet, is negative.
+
+    For yes/no questions alone that is the whole histogram.
+    """
+    if table.ndim == 1:
+        return _no_negative(table)
+    return all(_no_negative(part) for met in table[1:] for part in (met, table[0] - met))
+
+
+def _no_negative(table: np.ndarray) -> bool:
+    """For each axis: the reports that meet a condition, and the others."""
+    for axis in range(table.ndim):
+        none, met = np.split(table, [1], axis=axis)
+        table = np.concatenate([met, none - met], axis=axis)
+    return bool(table.min() >= 0)
+
+
+def _agree(counts: MessageTally) -> bool:
+    """Whether all tables say the same of every question, and of every two, that they share."""
+    known: dict[Ids, np.ndarray] = {}
+    for ids, table in counts.tables.items():
+        if table.ndim > len(ids):  # of a text question, which stands alone
+            continue
+        for shared in chain(combinations(sorted(ids), 1), combinations(sorted(ids), 2)):
+            margin = _marginal(ids, table, shared)
+            if not np.array_equal(known.setdefault(shared, margin), margin):
+                return False
+    return True
+
+
+def _marginal(ids: Ids, table: np.ndarray, shared: Ids) -> np.ndarray:
+    """The counts of some questions of a table, whatever the others say."""
+    kept = table[tuple(slice(None) if id in shared else 0 for id in ids)]
+    order = [id for id in ids if id in shared]
+    return kept.transpose([order.index(id) for id in shared])
+
+
+# Rates of bits, and numbers of people, that the reports of a plan cannot have.
+#
+# Proof: docs/mathematics.md#what-reports-can-be.
+
+
+FALSE_ALARM_OF_BITS = (
+    1e-6  # chance that right reports are called impossible, over all bits together
+)
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A bit whose rate cannot come from the plan: of message (from 1), question and bit (from 0).
+
+    low, high: the rates that the noise can give.
+    """
+
+    message: int
+    question: str
+    bit: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ImpossiblePeople:
+    """A number of people that does not fit the reports of a message (from 1) of cells.
+
+    low, high: how many reports so many people can send.
+    """
+
+    message: int
+    people: int
+    reports: int
+    low: int
+    high: int
+
+
+def impossible_rates(plan: Plan, found: Sequence[MessageTally]) -> Iterator[Impossible]:
+    """The bits whose rates lie outside their bounds. found: one-way tables of every message.
+
+    A bit is set with a probability between two bounds, whatever the answers are; the spread is
+    largest at the bounds themselves. All bits of the plan share the false alarm.
+    """
+    bits = sum(message.record_bits for message in plan.messages)
+    quantile = -float(scipy.special.ndtri(FALSE_ALARM_OF_BITS / (2 * bits)))
+    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
+        for id, channel in ({} if message.cells else message.channels).items():
+            if (id,) not in counts.tables:
+                continue
+            table = np.atleast_2d(counts.tables[(id,)]).sum(axis=0)  # of all cohorts
+            reports = max(int(table[0]), 1)
+            rates = table[1:] / reports
+            low, high = float(channel.set_rates.min()), float(channel.set_rates.max())
+            slack = [quantile * np.sqrt(r * (1 - r) / reports) + 1 / reports for r in (low, high)]
+            for bit in np.flatnonzero((rates < low - slack[0]) | (rates > high + slack[1])):
+                yield Impossible(number, id, int(bit), float(rates[bit]), low, high)
+
+
+def impossible_people(plan: Plan, found: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
+    """The messages of cells whose people cannot have sent as many reports."""
+    for number, (message, counts) in enumerate(zip(plan.messages, found, strict=True), 1):
+        if message.cells:
+            low, high = sends(message, counts.declared)
+            bounds = max(math.ceil(low), 0), math.floor(high)
+            if not bounds[0] <= counts.accepted <= bounds[1]:
+                yield ImpossiblePeople(number, counts.declared, counts.accepted, *bounds)

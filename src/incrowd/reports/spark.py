@@ -1,0 +1,149 @@
+"""Counting on Apache Spark: a small tally for each partition, added up by the driver.
+
+Nothing is counted twice and nothing is lost, whatever fails. A task reads its reports and returns
+their tally; it changes nothing elsewhere, and done again it returns the same. For each partition
+Spark hands the driver one result, of the first attempt that succeeded: those of attempts that
+were lost, repeated, or run twice for speed (speculation) are dropped. Of files, each tally also
+names the parts it has counted; tallies that share one are not added, and in the end all parts
+have to be there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.plans import Plan
+from incrowd.reports.acceptance import check_origin
+from incrowd.reports.collection import load_header, load_part, row_groups
+from incrowd.reports.folder import report_files
+from incrowd.reports.tally import Ids, Kind, Tally, count
+from incrowd.reports.tally_files import as_text, of_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+
+TALLY = "tally"
+TASKS_EACH = 2  # of a core: some row groups each; more would cost more than what a lost one does
+THIS_MACHINE = "local[*]"
+NAMED = re.compile(r"[\w.]+(Error|Exception): ")  # the end of a Python trace
+OURS = f"{ReportsError.__module__}.{ReportsError.__name__}: "
+INSTALL = "pip install 'incrowd[spark]'"
+
+
+def count_files(
+    plan: Plan,
+    session: SparkSession,
+    paths: Iterable[str | Path],
+    tables: Iterable[Ids],
+    kind: Kind = "singles",
+) -> Tally:
+    """Count files and folders of reports, which every machine has to find under these paths.
+
+    The machines read the row groups by themselves, so that no report passes through Spark. The
+    tally is the one that `incrowd.reports.tally.count` makes of the same files. Raises ReportsError
+    if a file cannot be read, is of another plan, or comes twice.
+    """
+    nothing = Tally(plan.digest, tuple(tables), kind)
+    files = [file.resolve() for path in paths for file in report_files(path)]
+    for file in files:
+        check_origin(plan, load_header(file))
+    places = [(str(file), number) for file in files for number in range(row_groups(file))]
+    tasks = min(len(places), TASKS_EACH * session.sparkContext.defaultParallelism)
+    numbers = session.range(0, len(places), 1, tasks)
+    found = _collected(numbers, partial(_count_places, plan, nothing, places))
+    total = sum(found, nothing)
+    if len(total.parts) != len(places):
+        raise ReportsError.of(
+            "reports", InWords(f"{len(total.parts)} of {len(places)} parts came"), "count again"
+        )
+    return total
+
+
+@contextmanager
+def started(master: str = THIS_MACHINE) -> Iterator[SparkSession]:
+    """A Spark session, stopped in the end.
+
+    master: where Spark runs; by default on this machine, with all its cores. The machines of a
+    cluster need this version of Python and this package. Raises UsageError if the extra `spark`
+    or Java is missing, if a session is running in this process already, or if Spark does not start.
+    """
+    try:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        allowed = f"it needs the extra `spark` ({error}); use {INSTALL}"
+        raise UsageError.of("engine", "spark", allowed) from None
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise UsageError.of("engine", "spark", "it needs Java 17 or newer; install it")
+    if SparkSession.getActiveSession() is not None:
+        allowed = "another Spark session is running here; stop it, or give it to count_files"
+        raise UsageError.of("master", master, allowed)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("incrowd").config("spark.log.level", "OFF")
+    try:
+        session = builder.master(master).getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        raise UsageError.of(
+            "master", master, f"Spark does not start there: {_reason(error)}; name where it runs"
+        ) from None
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def in_arrow(
+    frame: DataFrame, work: Callable[[Batches], Batches], result: str, done: str
+) -> pa.Table:
+    """What work makes of each partition of a frame, in any order, as the driver gets it.
+
+    result: its columns, as Spark names types. done: what is done to reports, in a message. Raises
+    ReportsError if it fails.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame.mapInArrow(work, result).toArrow()
+    except (Py4JError, PySparkException) as error:
+        allowed = f"they could not be {done}: {_reason(error)}; try it without Spark"
+        raise ReportsError.of("reports", InWords("on Spark"), allowed) from None
+
+
+def _collected(frame: DataFrame, work: Callable[[Batches], Batches]) -> list[Tally]:
+    table = in_arrow(frame, work, f"{TALLY} binary", "counted")
+    return [of_text(text.decode()) for text in table.column(TALLY).to_pylist()]
+
+
+def _count_places(
+    plan: Plan, nothing: Tally, places: Sequence[tuple[str, int]], batches: Batches
+) -> Batches:
+    """The tally of the row groups whose numbers among all places come in a partition."""
+    numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+    parts = (load_part(*places[number]) for number in numbers)
+    yield _as_batch(count(plan, parts, nothing.tables, nothing.kind))
+
+
+def _as_batch(tally: Tally) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({TALLY: [as_text(tally).encode()]})
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without the traces of two languages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if NAMED.match(line)]
+    return [type(error).__name__, *lines[:1], *named][-1].removeprefix(OURS)

@@ -1,0 +1,164 @@
+"""Tallies as files: JSON, so that collections can be counted where they lie and merged later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from incrowd.errors import InWords, ReportsError
+from incrowd.plans.claims import Release, together
+from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
+from incrowd.reports.files import write_text
+from incrowd.reports.tally import Kind, MessageTally, Tally
+
+FORMAT = "incrowd tally 2"
+ENDING = ".json"
+MOST = 1 << 53  # of whatever is counted; so sums are exact
+_FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Table(_Strict):
+    questions: list[str] = Field(min_length=1)
+    shape: list[Annotated[int, Field(ge=1, le=MOST)]] = Field(min_length=1)
+    counts: list[Any]  # an array checks them faster
+
+    def read(self) -> np.ndarray:
+        """The counts as int64. Raises ValueError if they are none, or of another shape."""
+        counts = np.array(self.counts)
+        if counts.dtype != np.int64 or counts.ndim != 1 or not 0 <= counts.min() <= MOST:
+            raise ValueError("are no counts")
+        return counts.reshape(self.shape)
+
+
+class _Message(_Strict):
+    accepted: Count
+    rejected: Count
+    declared: Count
+    tables: list[_Table]
+
+
+class _Stratum(_Strict):
+    names: list[str] = Field(min_length=1)
+    messages: dict[Number, _Message]
+
+
+class _File(_Strict):
+    format: Literal["incrowd tally 2"]
+    plan: str
+    kind: Kind
+    tables: list[list[str]]
+    parts: list[str]
+    simulation_seed: Annotated[int, Field(ge=0)] | None
+    persons: Literal["rows", "ids"]
+    messages: dict[Number, _Message]
+    strata: list[_Stratum] = []
+    releases: list[Release] = []
+
+
+def save_tally(tally: Tally, path: str | Path) -> None:
+    """Write a tally as JSON. Raises UsageError if the file cannot be written."""
+    write_text(path, as_text(tally) + "\n")
+
+
+def as_text(tally: Tally) -> str:
+    """A tally as JSON, with a digest of its content.
+
+    Where it tells strata apart their counts stand in it, and none of all together.
+    """
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "plan": tally.plan,
+        "kind": tally.kind,
+        "tables": [list(ids) for ids in tally.tables],
+        "parts": sorted(tally.parts),
+        "simulation_seed": tally.seed,
+        "persons": tally.persons,
+        "messages": {} if tally.strata else _messages(tally.messages),
+    }
+    if tally.strata:
+        data["strata"] = [
+            {"names": list(names), "messages": _messages(found)}
+            for names, found in tally.strata.items()
+        ]
+    if tally.releases:
+        data["releases"] = [
+            release.model_dump(mode="json")
+            for release in sorted(tally.releases, key=lambda release: release.id)
+        ]
+    return json.dumps(sealed(data), allow_nan=False)
+
+
+def _messages(found: Mapping[int, MessageTally]) -> dict[str, Any]:
+    return {str(number): _message(counts) for number, counts in found.items()}
+
+
+def _message(counts: MessageTally) -> dict[str, Any]:
+    tables = [
+        {"questions": list(ids), "shape": list(table.shape), "counts": table.ravel().tolist()}
+        for ids, table in counts.tables.items()
+    ]
+    return vars(counts) | {"tables": tables}
+
+
+def load_tally(path: str | Path) -> Tally:
+    """Read a tally. Raises ReportsError if the file holds none."""
+    return _FILES.load(path, of_text)
+
+
+def of_text(text: str, name: str = InWords("this text")) -> Tally:
+    """The tally that `as_text` wrote.
+
+    Raises ReportsError if the text holds none, or was changed after it was written.
+    """
+    with _FILES.parsing(name):
+        data = read_json(text)
+        if data["format"] != FORMAT:
+            raise _FILES.refused(name, "it is of another format")
+        content, fits = unsealed(data)
+        if not fits:
+            raise ReportsError.of("tally", name, f"{EDITED}; count again")
+        return _read(content)
+
+
+def _read(data: dict[str, Any]) -> Tally:
+    """The tally of a file's content. Raises ValueError if it holds none."""
+    file = _File.model_validate(data)
+    strata = {tuple(each.names): _read_messages(each.messages) for each in file.strata}
+    if len(strata) < len(file.strata) or (strata and file.messages):
+        raise ValueError("counts a stratum twice")
+    counted = Tally(
+        plan=file.plan,
+        tables=tuple(map(tuple, file.tables)),
+        kind=file.kind,
+        messages=_read_messages(file.messages),
+        parts=frozenset(file.parts),
+        seed=file.simulation_seed,
+        persons=file.persons,
+        strata=strata,
+        releases=together(frozenset(), file.releases),
+    )
+    return counted.only(strata) if strata else counted
+
+
+def _read_messages(found: Mapping[str, _Message]) -> dict[int, MessageTally]:
+    return {
+        int(number): MessageTally(
+            accepted=message.accepted,
+            rejected=message.rejected,
+            declared=message.declared,
+            tables={tuple(table.questions): table.read() for table in message.tables},
+        )
+        for number, message in found.items()
+    }

@@ -1,0 +1,250 @@
+"""A survey and a file of answers -> what `randomize` would refuse, before anything is planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from incrowd.drafts.missing import no_answers, number
+from incrowd.encoding.amounts import Outside
+from incrowd.encoding.answers import check_names, column_names, load_answers, load_batches, texts
+from incrowd.encoding.cells import texts_of, without_point
+from incrowd.encoding.frames import as_table, is_frame
+from incrowd.encoding.records import DROP, People, hint, one_row_each, read_column
+from incrowd.encoding.sources import source_of
+from incrowd.errors import MISSING, AnswersError, Problem, described
+from incrowd.sampling.randomize import outside_lines as amount_lines
+from incrowd.sampling.strata import FEWER, release_lines, released
+from incrowd.survey import Amount, AnyQuestion, Codes, Number, Survey
+
+BATCH = 1 << 17  # rows
+SHOWN = 5  # different wrong values of a question; the rest is counted
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the answers.
+
+    field: the question, or what else it is about. shown: what is there. allowed: what would work;
+    empty if nothing has to be done. rows: in how many, first: in which row first, counted from 1
+    without the header; None where it is not about rows. refused: whether `randomize` stops there.
+    """
+
+    field: str
+    shown: str
+    allowed: str = ""
+    rows: int | None = None
+    first: int | None = None
+    refused: bool = False
+
+    def __str__(self) -> str:
+        where = "" if self.rows is None else f" in {self.rows:,} row{'s' * (self.rows != 1)}"
+        first = "" if self.first is None else f", first in row {self.first:,}"
+        return f"{self.field}: {self.shown}{where}{first}{'; ' * bool(self.allowed)}{self.allowed}"
+
+
+@dataclass(frozen=True)
+class AnswersCheck:
+    """What is known of a file of answers before a survey is planned.
+
+    rows: of the file that were read. people: rows, or different ids. crowd: of the survey.
+    """
+
+    rows: int
+    people: int
+    crowd: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether `randomize` would take these answers."""
+        return not any(finding.refused for finding in self.findings)
+
+
+def check(
+    survey: Survey,
+    answers: str | Path | IO[bytes] | Any,
+    *,
+    id: str | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> AnswersCheck:
+    """Find everything in a file of answers that `randomize` would refuse, and what it warns of.
+
+    answers, id, format, encoding, sheet: as for `load_answers`; with an id all rows are held in
+    memory. Found are: missing columns; cells that hold no answer, by value; missing answers; ids
+    that are missing or whose rows differ; too few people for the crowd or for every stratum;
+    amounts beyond the edges; numbers that look like codes for no answer. Raises AnswersError only
+    if the file cannot be read at all.
+    """
+    data: Any = answers if is_frame(answers) else source_of(answers, format, encoding, sheet)
+    names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)
+    findings = _wrong_columns(survey, names, id)
+    there = tuple(question for question in survey.questions if names.count(question.id) == 1)
+    known = survey.model_copy(update={"questions": there})
+    has_id = id is not None and names.count(id) == 1
+    columns = [_Column(question, survey.codes_of(question.id)) for question in there]
+    strata, rows, people = Counter[int](), 0, 0
+    try:
+        for table in _tables(data, known, id if has_id else None):
+            for each in columns:
+                each.add(table[each.question.id].combine_chunks(), rows)
+            rows += table.num_rows
+            if id is not None and has_id:
+                table, more = _identified(table, known, id)
+                findings += more
+            people += table.num_rows
+            strata.update(_strata(known, table))
+    except AnswersError as error:
+        findings += _refused(error.problems)
+        if rows:
+            findings.append(Finding("answers", f"only the first {rows:,} rows were checked"))
+    findings += chain.from_iterable(each.findings() for each in columns)
+    if rows:
+        findings += _crowd(survey, people, strata)
+    return AnswersCheck(rows, people, survey.crowd, tuple(findings))
+
+
+def _refused(problems: Iterable[Problem]) -> list[Finding]:
+    return [Finding(each.field, each.shown, each.allowed, refused=True) for each in problems]
+
+
+def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[Finding]:
+    """Columns that are missing or stand twice; a device that remembers needs one of ids."""
+    findings = []
+    if id is None and any(question.memoised for question in survey.questions):
+        allowed = "permanent responses need a column that says whose row it is; name it"
+        findings.append(Finding("id", MISSING, allowed, refused=True))
+    try:
+        check_names(names, survey, id)
+    except AnswersError as error:
+        findings += _refused(error.problems)
+    return findings
+
+
+def _tables(data: Any, survey: Survey, id: str | None) -> Iterator[pa.Table]:
+    """The rows in pieces; all at once where they have ids."""
+    if not survey.questions:
+        return iter(())
+    if id is not None or is_frame(data):
+        return iter([load_answers(data, survey, id=id)])
+    return (table for table, _ in load_batches(data, survey, BATCH).tables)
+
+
+class _Column:
+    """What has been seen in the column of a question, piece by piece."""
+
+    def __init__(self, question: AnyQuestion, codes: Codes) -> None:
+        self.question, self.codes = question, codes
+        self.problems: dict[Problem, None] = {}
+        self.wrong: dict[str, _Wrong] = {}
+        self.missing = _Wrong(DROP)
+        self.numbers, self.outside = Counter[str](), Outside()
+
+    def add(self, cells: pa.Array, before: int) -> None:
+        """Take up more cells. before: how many rows come before them."""
+        read = read_column(self.question, self.codes, cells)
+        self.problems |= dict.fromkeys(read.problems)
+        self.missing.add(np.flatnonzero(read.missing) + before)
+        self.outside = self.outside.and_of(read.encoded.outside)
+        for row in np.flatnonzero(read.wrong).tolist():
+            value = cells[row].as_py()
+            if (shown := described(value)) not in self.wrong:
+                self.wrong[shown] = _Wrong(hint(value, read.choices) + read.allowed)
+            self.wrong[shown].add(np.array([row + before]))
+        if isinstance(self.question, Number | Amount) and not read.problems:
+            found = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
+            pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
+            self.numbers.update(dict(pairs))
+
+    def findings(self) -> Iterator[Finding]:
+        """What is to be said of the column: what is refused first."""
+        id = self.question.id
+        yield from _refused(self.problems)
+        often = sorted(self.wrong.items(), key=lambda each: -each[1].rows)
+        for shown, wrong in often[:SHOWN]:
+            yield wrong.finding(id, shown)
+        if rest := often[SHOWN:]:
+            rows = sum(wrong.rows for _, wrong in rest)
+            others = _Wrong(rest[0][1].allowed, rows, min(wrong.first for _, wrong in rest))
+            yield others.finding(id, f"{len(rest):,} other values that are not answers")
+        if self.missing.rows:
+            yield self.missing.finding(id, "no answer", refused=not self.question.optional)
+        if isinstance(self.question, Amount):
+            yield from (Finding(id, line) for line in amount_lines(self.question, self.outside))
+        numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
+        for code in no_answers(numbers, {}):
+            if code not in map(str, self.outside.codes) and f"got {code!r}" not in self.wrong:
+                allowed = f'if it means no answer, add missing = ["{code}"] to the question'
+                yield Finding(id, f"{code}, which is often a code,", allowed, numbers[code])
+
+
+@dataclass
+class _Wrong:
+    """Rows with one mistake: how many, and which comes first, from 0."""
+
+    allowed: str
+    rows: int = 0
+    first: int = 0
+
+    def add(self, places: np.ndarray) -> None:
+        """Count more rows, later ones."""
+        if len(places) and not self.rows:
+            self.first = int(places[0])
+        self.rows += len(places)
+
+    def finding(self, field: str, shown: str, refused: bool = True) -> Finding:
+        """What is said of them."""
+        allowed = self.allowed if refused else ""
+        return Finding(field, shown, allowed, self.rows, self.first + 1, refused)
+
+
+def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, list[Finding]]:
+    """The first row of each id, and what is to be said of the ids."""
+    try:
+        ids = pc.value_counts(texts(table, id))
+        first = one_row_each(table, survey, id)
+    except AnswersError as error:
+        return table, _refused(error.problems)
+    if (most := pc.max(ids.field("counts")).as_py()) == 1:
+        return first, []
+    said = f"{table.num_rows:,} rows of {len(ids):,} people, up to {most:,} of one person"
+    return first, [Finding(id, said, "each person sends one set of reports")]
+
+
+def _strata(survey: Survey, table: pa.Table) -> list[int]:
+    """The strata of the rows, if every open answer can be read; other findings say what cannot."""
+    asked = survey.model_copy(update={"questions": survey.open})
+    if not asked.questions:
+        return []
+    try:
+        return [int(n) for n in People.of(asked, table).strata(asked)]
+    except AnswersError:
+        return []
+
+
+def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Finding]:
+    """Whether there are enough people for the crowd, or for some stratum."""
+    if not survey.open:
+        if people < survey.crowd:
+            shown = f"{people:,} people, where the survey's crowd is {survey.crowd:,}"
+            yield Finding("crowd", shown, FEWER)
+        return
+    if strata.total() < people:  # some open answers are not known
+        return
+    numbers = np.repeat(list(strata), list(strata.values()))
+    try:
+        groups = released(survey, numbers)
+    except AnswersError as error:
+        yield from _refused(error.problems)
+        return
+    yield from (Finding("strata", line) for line in release_lines(survey, numbers, groups))

@@ -1,0 +1,240 @@
+"""Flip every bit of packed records independently, with exactly the plan's probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.errors import AnswersError, InWords, PrivacyError, UsageError
+from incrowd.kernels.compilation import use_machine_code
+from incrowd.kernels.gaps import LARGE, join_digits, lane_bits, set_bits
+from incrowd.kernels.lanes import decide_words
+from incrowd.sampling.keystream import Keystream
+
+# Binary digits of thresholds, from integers alone: every digit given is a digit of the number.
+
+
+# About 128 digits are certain at this precision for every power used here: see `power_bounds`.
+FIRST_PRECISION = 192
+DENOMINATOR_BITS = DENOMINATOR.bit_length() - 1
+
+Bounds = tuple[int, int]
+
+
+def fraction_digits(numerator: int, bits: int = DENOMINATOR_BITS) -> tuple[int, ...]:
+    """The binary digits of numerator / 2^bits, first the half, up to the last that is set."""
+    text = f"{numerator:0{bits}b}".rstrip("0")
+    return tuple(map(int, text))
+
+
+def power_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
+    """Integers around 2^precision x, x = (1 - numerator / 2^32)^(2^squarings).
+
+    Rounds down on one side and up on the other, so that x lies between. A squaring at most
+    doubles the distance and adds two units: it stays below 2^(squarings + 2).
+    """
+    exact = (DENOMINATOR - numerator) << precision
+    lower, upper = exact >> DENOMINATOR_BITS, -(-exact >> DENOMINATOR_BITS)
+    for _ in range(squarings):
+        lower, upper = lower * lower >> precision, -(-upper * upper >> precision)
+    return lower, upper
+
+
+def share_bounds(numerator: int, squarings: int, precision: int) -> Bounds:
+    """Integers around 2^precision x / (1 + x), x as in `power_bounds`."""
+    lower, upper = power_bounds(numerator, squarings, precision)
+    one = 1 << precision
+    return (lower << precision) // (one + lower), -(-(upper << precision) // (one + upper))
+
+
+def certain_digits(bounds: Bounds, precision: int) -> tuple[int, ...]:
+    """The leading digits on which both bounds agree, which are those of every number between."""
+    lower, upper = bounds
+    doubtful = (lower ^ upper).bit_length()
+    return tuple(lower >> place & 1 for place in range(precision - 1, doubtful - 1, -1))
+
+
+@dataclass(frozen=True)
+class LazyDigits:
+    """All binary digits of a number in (0, 1): iterating computes more of them when asked.
+
+    `bounds(precision)` gives integers around 2^precision times the number.
+    """
+
+    bounds: Callable[[int], Bounds]
+
+    def __iter__(self) -> Iterator[int]:
+        known = 0
+        for doubling in count():
+            precision = FIRST_PRECISION << doubling
+            digits = certain_digits(self.bounds(precision), precision)
+            yield from digits[known:]
+            known = max(known, len(digits))
+
+
+# Exact gaps between rare flips: work grows with the flips, not with the bits.
+#
+# Proof: docs/mathematics.md#exact-sampling.
+
+
+Integers = npt.NDArray[np.int64]
+
+LARGEST_LIMIT = 2**62
+BATCH_GAPS = 2**17
+# A window of this many expected flips is almost never empty, and needs few binary digits.
+WINDOW_FLIPS = 8
+
+
+def gaps(
+    numerator: int,
+    count: int,
+    keystream: Keystream,
+    limit: int,
+    machine_code: bool | None = None,
+) -> Integers:
+    """`count` independent draws of min(g, limit), P(g) = (1 - q)^g q, q = numerator / 2^32.
+
+    g is the number of unflipped bits before the next flip. Shape (count,); `limit` in bits.
+    Its binary digits b_j are independent with P(b_j = 1) = x_j / (1 + x_j), x_j = (1 - q)^(2^j);
+    those from J on are independent of the lower ones, and P(g >= 2^J) = x_J.
+
+    Raises PrivacyError unless 0 < numerator < 2^32, UsageError unless 1 <= limit <= 2^62.
+    """
+    if not 0 < numerator < DENOMINATOR:
+        raise PrivacyError.of("noise", numerator / DENOMINATOR, "should lie between 0 and 1")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
+    digits, size = (limit - 1).bit_length(), -(-count // 64)
+
+    def words(bounds: Callable[[int, int, int], Bounds], place: int) -> npt.NDArray[np.uint64]:
+        threshold = LazyDigits(partial(bounds, numerator, place))
+        return decide_words(threshold, size, keystream.words, machine_code)
+
+    low = [words(share_bounds, place) for place in reversed(range(digits))]
+    drawn = join_digits(np.array(low, np.uint64).reshape(digits, size), count, machine_code)
+    drawn[lane_bits(words(power_bounds, digits), count) == 1] = limit
+    return np.minimum(drawn, limit, out=drawn)
+
+
+def flip_positions(numerator: int, total_bits: int, keystream: Keystream) -> Integers:
+    """Which of `total_bits` bits are flipped, each independently with q = numerator / 2^32.
+
+    Sorted, shape (number of flips,). Raises PrivacyError unless 0 < numerator < 2^32.
+    """
+    found = [np.empty(0, np.int64)]
+    start, flips = 0, numerator * total_bits // DENOMINATOR
+    machine_code = use_machine_code(None, flips, LARGE)
+    while start < total_bits:
+        more, start = _next_flips(numerator, start, total_bits, keystream, machine_code)
+        found.append(more)
+    return np.concatenate(found)
+
+
+def _next_flips(
+    numerator: int, start: int, total_bits: int, keystream: Keystream, machine_code: bool
+) -> tuple[Integers, int]:
+    """One batch of flips at or after `start`, and the first bit on which nothing is decided yet.
+
+    A gap beyond the window says only that the window holds no flip; the law has no memory, so
+    the next gap starts afresh behind the window.
+    """
+    window = min(total_bits - start, 1 << (WINDOW_FLIPS * DENOMINATOR // numerator).bit_length())
+    size = _batch_size(numerator, total_bits - start)
+    drawn = gaps(numerator, size, keystream, window, machine_code)
+    ended = drawn < window
+    after = start + np.cumsum(drawn + ended)
+    flips = after[ended] - 1
+    return flips[flips < total_bits], int(after[-1])
+
+
+def _batch_size(numerator: int, bits: int) -> int:
+    """A little more than the expected number of flips, so that one batch mostly suffices."""
+    expected = bits * numerator // DENOMINATOR
+    return min(BATCH_GAPS, expected + 4 * isqrt(expected) + 8)
+
+
+Packed = npt.NDArray[np.uint8]
+
+# Below this noise drawing the gaps between flips is faster than deciding every bit (measured).
+SPARSE_BELOW = DENOMINATOR // 96
+# Rows whose width is no multiple of 8 are unpacked, a byte per bit, this many bits at a time.
+UNPACKED_BITS = 2**20
+
+
+def packed_width(bits: int) -> int:
+    """Bytes of a packed row of `bits` bits."""
+    return -(-bits // 8)
+
+
+def flip(packed_records: Packed, bits: int, numerator: int, keystream: Keystream) -> Packed:
+    """Reports from records: each bit flipped independently with q = numerator / 2^32, exactly.
+
+    `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
+    place i % 8. Returns a new array of that shape.
+
+    Raises PrivacyError unless 0 < numerator < 2^31; AnswersError if the array is not of that
+    shape, or if a padding bit is set, since it would travel without noise.
+    """
+    check_packed(packed_records, bits)
+    return packed_records ^ flip_mask(numerator, (len(packed_records), bits), keystream)
+
+
+def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """Which bits are flipped: `shape` is (rows, bits), packed as in `flip`, padding bits zero.
+
+    Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
+    """
+    BitFlip(numerator)
+    if min(shape) < 0:
+        raise UsageError.of("shape", shape, "should hold no negative number")
+    draw = sparse_mask if numerator < SPARSE_BELOW else dense_mask
+    return draw(numerator, shape, keystream)
+
+
+def dense_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """`flip_mask` by deciding every bit; padding bits cost no randomness."""
+    rows, bits = shape
+    if bits % 8 == 0:
+        return _bernoulli_bytes(numerator, rows * bits, keystream).reshape(rows, bits // 8)
+    mask = np.empty((rows, packed_width(bits)), np.uint8)
+    step = -(-UNPACKED_BITS // bits)
+    for start in range(0, rows, step):
+        part = mask[start : start + step]
+        size = len(part) * bits
+        flips = _bernoulli_bytes(numerator, size, keystream)
+        unpacked = np.unpackbits(flips, count=size, bitorder="little")
+        part[:] = np.packbits(unpacked.reshape(-1, bits), axis=1, bitorder="little")
+    return mask
+
+
+def _bernoulli_bytes(numerator: int, bits: int, keystream: Keystream) -> Packed:
+    words = decide_words(fraction_digits(numerator), -(-bits // 64), keystream.words)
+    return words.astype("<u8", copy=False).view(np.uint8)[: packed_width(bits)]
+
+
+def sparse_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
+    """`flip_mask` by drawing the gaps between flips."""
+    rows, bits = shape
+    mask = np.zeros((rows, packed_width(bits)), np.uint8)
+    set_bits(mask, bits, flip_positions(numerator, rows * bits, keystream))
+    return mask
+
+
+def check_packed(packed: Packed, bits: int) -> None:
+    """Raises AnswersError for packed records of another shape, or with a padding bit set."""
+    width = packed_width(bits)
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
+        allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"
+        found = InWords(f"{packed.dtype.name} of shape {packed.shape}")
+        raise AnswersError.of("packed records", found, allowed)
+    if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
+        raise AnswersError.of(
+            "packed records", InWords("a padding bit is set"), "all of them should be 0"
+        )

@@ -1,0 +1,360 @@
+"""How good the estimates of a plan are: many collections drawn, randomised and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
+from incrowd.encoding.answers import load_answers
+from incrowd.encoding.records import People, pack
+from incrowd.errors import UsageError
+from incrowd.estimation.across import OpenAxis
+from incrowd.estimation.estimate import count
+from incrowd.estimation.figures import Asked, figures
+from incrowd.estimation.open_tables import open_axis, open_of, table
+from incrowd.estimation.quality import TableQuality, quality
+from incrowd.estimation.readings import Ids
+from incrowd.estimation.simultaneous import Method, SimultaneousIntervals
+from incrowd.estimation.sources import check_tables, sources
+from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.truth import theoretical_error, true_table
+from incrowd.estimation.weighting.known_margins import known_margins
+from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alone
+from incrowd.planner.plan import plan
+from incrowd.plans import Message, Plan
+from incrowd.plans.strata import Names, label, told_apart
+from incrowd.reports.collection import Collection
+from incrowd.reports.moments import moments
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.randomize import people_of_file, randomize_message, rounded, unrounded
+from incrowd.sampling.records import randomize_records
+from incrowd.sampling.strata import released, rows_of
+from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
+
+# Answers + Plan -> the shares in the answers themselves: for demonstrations and simulations.
+
+
+MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
+
+
+def truth(
+    plan: Plan, answers: Any, *, tables: Sequence[Sequence[str]] | None = None
+) -> tuple[np.ndarray, ...]:
+    """The shares in the answers themselves, one array for each table but those of text questions.
+
+    For comparison only. answers: as `load_answers` takes them; each edge of an amount counts with
+    its chance. Where questions are open, of the people whom `randomize` would release. Raises
+    AnswersError if there are none.
+    """
+    wanted = [ids for ids in check_tables(plan, tables) if ids[0] not in plan.survey.texts]
+    read = load_answers(answers, plan.survey)
+    everybody = Everybody.of(plan, people_of_file(plan.survey, read))
+    return tuple(everybody.cells(plan, ids) for ids in wanted)
+
+
+class Everybody(NamedTuple):
+    """People whose answers are known: who is released, and who with whom."""
+
+    people: People
+    releases: Mapping[Names, np.ndarray]
+
+    @classmethod
+    def of(cls, plan: Plan, people: People) -> Everybody:
+        """The people of all releases. releases: their rows; none where no question is open."""
+        if not plan.survey.open:
+            return cls(people, {})
+        groups = released(plan.survey, people.strata(plan.survey))
+        rows = np.sort(np.concatenate(list(rows_of(plan, people, groups))))
+        kept = people.take(rows)
+        return cls(kept, dict(zip(groups, rows_of(plan, kept, groups), strict=True)))
+
+    def parts(self, plan: Plan, ids: Ids) -> tuple[OpenAxis, list[People]]:
+        """The open axis of a table, and who gave each of its answers."""
+        names = told_apart(plan.survey, open_of(plan.survey, ids), list(self.releases))
+        rows = [np.concatenate([self.releases[name] for name in found]) for found in names.values()]
+        axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
+        return axis, list(map(self.people.take, rows))
+
+    def who_answered(self, plan: Plan, ids: Ids) -> Everybody:
+        """Those who answered all of some questions."""
+        said = np.ones(self.people.number, bool)
+        for question in map(plan.survey.question, ids):
+            if NO_ANSWER in question.answers:
+                place = question.answers.index(NO_ANSWER)
+                place -= question.bits < len(question.answers)  # where the first answer is no bit
+                found = self.people.encoded[question.id]
+                said[found.rows[found.places == place]] = False
+        places = np.cumsum(said) - 1
+        releases = {names: places[rows[said[rows]]] for names, rows in self.releases.items()}
+        return Everybody(self.people.take(np.flatnonzero(said)), releases)
+
+    def cells(self, plan: Plan, ids: Ids) -> np.ndarray:
+        """The true shares of a table."""
+        closed = plan.survey.closed(ids)
+        if closed == ids:
+            return true_table(plan, ids, true_moments(plan, self.people, ids))
+        axis, parts = self.parts(plan, ids)
+        one = np.array(1.0)
+        shares = [
+            true_table(plan, closed, true_moments(plan, part, closed)) if closed else one
+            for part in parts
+        ]
+        return np.stack(
+            [w * cells for w, cells in zip(axis.shares, shares, strict=True)], axis.place
+        )
+
+
+def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
+    """The joint shares of set bits in the answers, as `incrowd.reports.moments` counts them."""
+    questions = [plan.survey.question(id) for id in ids]
+    if len(ids) == 1 and questions[0].wide:
+        counts = np.bincount(people.encoded[ids[0]].places, minlength=questions[0].bits)
+        return np.append(people.number, counts) / people.number
+    ends = np.cumsum([0, *(question.bits for question in questions)]).tolist()
+    axes = [slice(a, b) for a, b in pairwise(ends)]
+    if any(people.encoded[id].up is not None for id in ids):
+        return _expected_moments(questions, people)
+    return moments(pack(questions, people.encoded, people.number), axes) / people.number
+
+
+def _expected_moments(questions: Sequence[AnyQuestion], people: People) -> np.ndarray:
+    """The same where amounts are not rounded yet: each edge counts with its chance."""
+    total = np.zeros([1 + question.bits for question in questions])
+    each = max(1, MOST_NUMBERS // total.size)
+    for start in range(0, people.number, each):
+        some = people.take(np.arange(start, min(start + each, people.number)))
+        held = np.ones((some.number, 1))
+        for question in questions:
+            chances = np.hstack([np.ones((some.number, 1)), _chances(question, some)])
+            held = (held[:, :, None] * chances[:, None]).reshape(some.number, -1)
+        total += held.sum(axis=0).reshape(total.shape)
+    return total / people.number
+
+
+def _chances(question: AnyQuestion, people: People) -> np.ndarray:
+    """The chance of each bit of each person to be set, shape (people, bits)."""
+    found = people.encoded[question.id]
+    up = np.zeros(len(found.rows)) if found.up is None else found.up / DENOMINATOR
+    chances = np.zeros((people.number, question.bits + 1))  # the first is of no bit
+    chances[found.rows, found.places + 1] = 1 - up
+    above = up > 0
+    chances[found.rows[above], found.places[above] + 2] = up[above]
+    return chances[:, 1:]
+
+
+MOST_SEED = 2**63
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The quality of every table over a number of trials."""
+
+    plan: Plan
+    trials: int
+    fixed_people: bool
+    tables: tuple[TableQuality, ...]
+    seed: int
+
+
+def simulate(
+    survey: Survey,
+    answers: Any,
+    *,
+    trials: int = 1000,
+    fixed_people: bool = False,
+    simultaneous: Method | None = None,
+    weight_to: Sequence[str] = (),
+    of_those_who_answered: bool = False,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Simulation:
+    """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
+
+    Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
+    plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
+    the errors of the noise alone. Where questions are open each trial has as many people as the
+    answers that `randomize` would release, in their strata. Text questions are left out.
+    simultaneous: make intervals for all cells of a table at once as well. weight_to: questions to
+    whose shares in the answers every trial is weighted, so that the true shares stay what they are.
+    of_those_who_answered: leave "no answer" out. progress: called with 1 after every trial. The
+    randomness is repeatable (`seed`). Raises UsageError for fewer than 2 trials, a negative seed,
+    or if there are fewer fixed people than the crowd; TableError as `estimate` does. answers: as
+    `load_answers` takes them.
+    """
+    if trials < 2:
+        raise UsageError.of("trials", trials, "should be at least 2")
+    if not 0 <= seed < MOST_SEED:
+        raise UsageError.of("seed", seed, "should be at least 0 and below 2^63")
+    made = plan(survey)
+    everybody = people_of_file(survey, load_answers(answers, survey))
+    generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
+    if fixed_people:
+        everybody = rounded(_crowd(survey, everybody, generator), keystream)
+    known = Everybody.of(made, everybody)
+    change = _change(made, known, weight_to, of_those_who_answered)
+    trial = Trial(made, known, fixed_people, simultaneous, change)
+    collected = []
+    for _ in range(trials):
+        collected.append(trial.run(generator, keystream))
+        if progress:
+            progress(1)
+    tables = [
+        _quality(trial, known, ids, found)
+        for ids, *found in zip(trial.wanted, *collected, strict=True)
+    ]
+    return Simulation(made, trials, fixed_people, tuple(tables), seed)
+
+
+def _crowd(survey: Survey, everybody: People, generator: np.random.Generator) -> People:
+    """As many of the people as the survey counts on; all of them where questions are open."""
+    if survey.open:
+        return everybody
+    if everybody.number < survey.crowd:
+        allowed = f"should be at most {everybody.number:,}, the people whom the answers keep fixed"
+        raise UsageError.of("crowd", survey.crowd, allowed)
+    return everybody.take(np.sort(generator.permutation(everybody.number)[: survey.crowd]))
+
+
+def _quality(trial: Trial, known: Everybody, ids: Ids, found: Sequence[Found]) -> TableQuality:
+    """Of one table in all trials."""
+    change = trial.asked.change
+    estimates, intervals = zip(*found, strict=True)
+    truth = _truth(trial.plan, known, ids, change is not None and change.answered)
+    theory = np.full(truth.shape, np.nan)
+    if change is None:
+        theory = _theory(trial.plan, known, ids, estimates[0].errors, trial.number)
+    at_once = [each for each in intervals if each is not None]
+    return quality(ids, truth, theory, estimates, at_once)
+
+
+def _change(
+    plan: Plan, known: Everybody, weight_to: Sequence[str], answered: bool
+) -> Change | None:
+    """What is made of the tables; the margins are those of the answers themselves."""
+    if not weight_to and not answered:
+        return None
+    for ids in check_tables(plan, [(id,) for id in weight_to]):
+        question = plan.survey.question(ids[0])
+        if question.one_way_only or question.wide:
+            allowed = "should be a question that travels with others"
+            raise UsageError.of("weight_to", ids[0], allowed)
+    shares = {
+        id: dict(zip(plan.survey.question(id).answers, known.cells(plan, (id,)), strict=True))
+        for id in weight_to
+    }
+    return Change(known_margins(plan.survey, shares) if shares else (), answered)
+
+
+def _truth(plan: Plan, known: Everybody, ids: Ids, answered: bool) -> np.ndarray:
+    """The true shares of a table; among those who answered, without "no answer"."""
+    if not answered or wide_alone(plan.survey, ids):
+        return known.cells(plan, ids)
+    cells = known.who_answered(plan, ids).cells(plan, ids)
+    axes = [plan.survey.question(id).answers for id in ids]
+    if cells.ndim != len(axes):  # several open questions are one axis, without "no answer"
+        return cells
+    return cells[np.ix_(*([a != NO_ANSWER for a in answers] for answers in axes))]
+
+
+def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) -> np.ndarray:
+    """The standard error that every cell should have, of so many people."""
+    closed = plan.survey.closed(ids)
+
+    def of(people: People, number: int, errors: str) -> np.ndarray:
+        weights = [(source.message, source.weight) for source in sources(plan, closed)]
+        shares = true_moments(plan, people, closed)
+        return theoretical_error(plan, weights, closed, shares, errors, number)
+
+    if closed == ids:
+        return of(known.people, number, errors)
+    axis, parts = known.parts(plan, ids)
+    each = [of(part, part.number, NOISE_ONLY) if closed else np.array(0.0) for part in parts]
+    noise = np.stack([w * error for w, error in zip(axis.shares, each, strict=True)], axis.place)
+    cells = known.cells(plan, ids)
+    sampling = 0.0 if errors == NOISE_ONLY else cells * (1 - cells) / number
+    return np.asarray(np.sqrt(noise**2 + sampling))
+
+
+Found = tuple[TableEstimate, SimultaneousIntervals | None]
+
+
+class Trial:
+    """What all trials share: the plan, the people, and their records where those never change."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        known: Everybody,
+        fixed_people: bool,
+        simultaneous: Method | None,
+        change: Change | None,
+    ) -> None:
+        self.plan, self.people, self.fixed_people = plan, known.people, fixed_people
+        self.asked = Asked(fixed_people, 0, {}, simultaneous, covariance=False, change=change)
+        self.strata = list(known.releases) or [()]
+        self.number = self.people.number if plan.survey.open else plan.survey.crowd
+        self.release = np.zeros(self.people.number, np.int64)
+        for release, rows in enumerate(known.releases.values()):
+            self.release[rows] = release
+        self.wanted = [ids for ids in plan.survey.wanted if ids[0] not in plan.survey.texts]
+        self.records = [self._packed(message) for message in plan.messages]
+
+    def _packed(self, message: Message) -> np.ndarray | None:
+        """The records of a message; None of words, which change with the cohort, of amounts, which
+        are rounded anew, and if wide."""
+        words = {*message.ids} & {*self.plan.survey.texts}
+        if message.cells or words or unrounded(self.people):
+            return None
+        return pack(message.questions, self.people.encoded, self.people.number)
+
+    def run(self, generator: np.random.Generator, keystream: Keystream) -> list[Found]:
+        """Every wanted table from one collection."""
+        drawn = np.arange(self.people.number)
+        if not self.fixed_people:
+            drawn = generator.integers(self.people.number, size=self.number)
+        people, release = self.people, self.release
+        if unrounded(people):
+            people, release = rounded(people.take(drawn), keystream), release[drawn]
+            drawn = np.arange(len(drawn))
+        reports = [
+            self._reports(number, names, people, drawn[release[drawn] == place], keystream)
+            for place, names in enumerate(self.strata)
+            for number in range(len(self.records))
+        ]
+        return self._estimated(reports)
+
+    def _estimated(self, reports: Sequence[Collection]) -> list[Found]:
+        change, simultaneous = self.asked.change, self.asked.simultaneous
+        if change is None and simultaneous is None:
+            counted = count(self.plan, reports, tables=self.wanted)
+            each = [table(self.plan, counted, ids, self.fixed_people) for ids in self.wanted]
+            return [(table, None) for table in each]
+        together = [counted_for(self.plan, ids, change) for ids in self.wanted] if change else []
+        tables = tuple(dict.fromkeys(filter(None, (*self.wanted, *together))))
+        counted = count(self.plan, reports, tables=tables, kind="pairs")
+        made = figures(self.plan, counted, self.wanted, self.asked)
+        return list(zip(made.tables, made.simultaneous or [None] * len(made.tables), strict=True))
+
+    def _reports(
+        self, number: int, names: Names, people: People, drawn: np.ndarray, keystream: Keystream
+    ) -> Collection:
+        message, records = self.plan.messages[number], self.records[number]
+        if records is None:
+            packed = randomize_message(self.plan, message, people.take(drawn), keystream)
+        else:
+            packed = randomize_records(records[drawn], self.plan, message, keystream)
+        return Collection(
+            plan=self.plan.digest,
+            message=number,
+            bits=message.bits,
+            packed=packed,
+            seed=keystream.seed,
+            id=f"{label(names)} {number}",
+            people=message.declared(len(drawn)),
+            strata=names,
+        )

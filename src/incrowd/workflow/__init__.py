@@ -1,1 +1,0 @@
-"""The public arrows: plan, randomize, estimate, simulate, verify."""

@@ -1,0 +1,211 @@
+"""Analyses are objects: a new one is registered, and works everywhere without another change."""
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import incrowd
+from incrowd import IncrowdError, Plan, PlanError, PrivacyError, Survey, certify, plan, verify
+from incrowd.accountant.analyses import ANALYSES, Analysis, analysis, plannable
+from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.numerics.positive_part import Bounds
+from incrowd.accountant.schema import FREE_BIT, Schema, Sent
+from incrowd.accountant.search import smallest
+from incrowd.cli.app import main
+from incrowd.errors import PrecisionError
+from incrowd.planner.plan import guarantee_for
+
+SURVEY = """
+name = "clubs"
+crowd = 1000
+[privacy]
+epsilon = 1.0
+delta = 1e-4
+analysis = "{analysis}"
+[[question]]
+id = "member"
+type = "yesno"
+[[question]]
+id = "how"
+type = "choice"
+options = ["a", "b", "c"]
+"""
+
+
+class Twice(Analysis):
+    """A toy: twice the delta of the blanket, so that it needs more noise and nobody doubts it."""
+
+    name = "twice"
+    assumption = "The shuffler removes names; and caution pays."
+
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+        delta, worst, _ = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
+        bounds = (delta.lower, delta.estimate, delta.upper)
+        return Found(Bounds(*(min(2 * value, 1.0) for value in bounds)), f"{worst}, twice")
+
+
+@pytest.fixture
+def twice(monkeypatch):
+    monkeypatch.setitem(ANALYSES, "twice", Twice())
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
+        with pytest.raises(SystemExit) as done:
+            main()
+        return done.value.code or 0, capsys.readouterr()
+
+    return run
+
+
+def survey_file(folder, name):
+    path = folder / f"{name[:20]}.toml"
+    path.write_text(SURVEY.format(analysis=name))
+    return path
+
+
+def survey(name):
+    raw = {"crowd": 1000, "name": "clubs", "question": [{"id": "member", "type": "yesno"}]}
+    return Survey.of(raw | {"privacy": {"epsilon": 1.0, "delta": 1e-4, "analysis": name}})
+
+
+def test_a_toy_works_in_every_command(twice, command, tmp_path):
+    survey, made = survey_file(tmp_path, "twice"), tmp_path / "plan.json"
+    code, said = command("plan", survey, "-o", made, "--json")
+    assert code == 0, said.err
+    facts = json.loads(said.out)
+    cautious = Plan.load(made)
+    usual = plan(Survey.load(survey_file(tmp_path, "blanket")))
+    assert facts["analysis"] == cautious.guarantee.analysis == "twice"
+    assert cautious.messages[0].noise > usual.messages[0].noise
+    assert cautious.guarantee.proved and cautious.guarantee.worst.endswith("twice")
+    assert cautious.guarantee.certified_delta <= 1e-4
+    code, said = command("verify", made, "--json")
+    assert code == 0 and json.loads(said.out)["certificate"]["analysis"] == "twice", said.err
+    code, said = command("card", made, "-o", tmp_path / "card.md")
+    card = (tmp_path / "card.md").read_text()
+    assert code == 0 and "caution pays" in card and 'analysis "twice"' in card, said.err
+    code, said = command("plan", survey)
+    assert code == 0 and "caution pays" in said.out + said.err
+
+
+def test_a_toy_answers_every_privacy_command(twice, command):
+    common = ("--bits", 2, "--crowd", 500, "--analysis", "twice", "--json")
+    _, said = command("privacy", "noise", "--epsilon", 1, "--delta", 1e-5, *common)
+    noise = json.loads(said.out)["noise"]
+    _, said = command("privacy", "delta", "--noise", noise, "--epsilon", 1, *common)
+    found = json.loads(said.out)
+    report = Sent.of(Schema.uniform([FREE_BIT] * 2, BitFlip.at_least(noise)))
+    delta = certify("blanket", report, 500, 1.0).delta.upper
+    assert found["analysis"] == "twice" and found["guarantee"]
+    assert found["delta"] == pytest.approx(2 * delta, rel=1e-9) and found["delta"] <= 1e-5
+    assert found["delta"] <= found["eta"] <= 1
+    _, said = command("privacy", "epsilon", "--noise", noise, "--delta", 1e-5, *common)
+    assert json.loads(said.out)["epsilon"] == pytest.approx(1.0, rel=1e-3)
+    _, said = command("privacy", "delta", "--noise", noise, "--epsilon", 1, *common[:-1])
+    words = [line.strip("│ ").split() for line in said.out.splitlines()]
+    rows = [first for first, *_ in filter(None, words) if first in ANALYSES]
+    assert rows == list(ANALYSES)
+
+
+def test_fewer_people_than_planned_weaken_a_toys_promise(twice):
+    made = plan(survey("twice"))
+    weaker = guarantee_for(made, 700)
+    assert weaker.analysis == "twice" and weaker.epsilon > made.guarantee.epsilon
+    assert guarantee_for(made, 1).analysis == "local"
+
+
+def test_nothing_outside_compares_an_analysis_by_its_name():
+    """Its name is read where the others are not known, and written nowhere but in its module."""
+    source = Path(incrowd.__file__).parent
+    found = []
+    for file in source.rglob("*.py"):
+        if file.parent.name == "analyses":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                values = {s.value for s in sides if isinstance(s, ast.Constant)}
+                if values & {*ANALYSES, "enumerate"}:
+                    found.append(f"{file}:{node.lineno}")
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["magic", "exact", "enumerate", "BLANKET", "x" * 500])
+def test_a_plan_needs_an_analysis_that_can_be_planned(name, command, tmp_path):
+    code, said = command("plan", survey_file(tmp_path, name))
+    assert code == 2
+    shown = name if len(name) < 100 else name[:40]
+    assert f"privacy.analysis: got '{shown}" in said.err
+    assert "use one of shuffle, seat, blanket, outlier, local" in said.err.replace("\n", " ")
+    with pytest.raises(PrivacyError, match=r"privacy\.analysis"):
+        incrowd.solve(survey(name), "epsilon", error=0.05)
+
+
+def test_the_earlier_spelling_of_exact(command):
+    common = ("--noise", 0.2, "--bits", 1, "--crowd", 20, "--epsilon", 0.5, "--json")
+    found = [command("privacy", "delta", "--analysis", n, *common) for n in ("exact", "enumerate")]
+    assert found[0] == found[1] and json.loads(found[0][1].out)["analysis"] == "exact"
+    for unknown in (analysis, plannable):
+        with pytest.raises(PrivacyError, match="use one of shuffle, seat, blanket, outlier, local"):
+            unknown("enumerate")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("proved", True, "proved"),
+        ("delta", 0.0, "delta"),
+        ("analysis", "magic", "analysis"),
+        ("analysis", "exact", "analysis"),
+    ],
+)
+def test_a_plan_says_of_its_analysis_what_the_analysis_says(field, value, said):
+    """A changed plan with a right digest: read, but neither certified nor estimated from."""
+    made = plan(survey("outlier"))
+    content = made.content
+    content["guarantee"][field] = value
+    if field == "analysis":
+        content["survey"]["privacy"][field] = value
+    changed = Plan.model_validate(content)
+    for use in (verify, lambda plan: guarantee_for(plan, 1000)):
+        with pytest.raises(PlanError, match=rf"plan\.guarantee\.{said}"):
+            use(changed)
+
+
+def test_no_other_words_pass():
+    made = plan(survey("blanket"))
+    promise = made.guarantee
+    assert "shuffler" in promise.assumption and verify(made).holds
+    for words in ("", "Trust us.", promise.assumption.replace("shuffler", "wizard")):
+        changed = promise.model_copy(update={"assumption": words})
+        assert not verify(made.model_copy(update={"guarantee": changed})).holds
+
+
+def test_only_precision_ends_a_search_quietly():
+    """Where double precision ends noise is too small; any other error reaches the caller."""
+
+    def bound(error):
+        def found(sent):
+            if sent.parts[0][0].channel.q < 0.2:
+                raise error
+            return 1e-3
+
+        return found
+
+    def family(flip):
+        return Schema.uniform([FREE_BIT], flip)
+
+    # the words of neither decide, only the class
+    precision = PrecisionError.of("anything", 1, "is beyond")
+    other = PrivacyError.of("likelihood ratio", 1, "is something else")
+    noise = smallest(family, 100, 1.0, 1e-3, [(bound(precision), 0.9)])
+    assert noise.q >= 0.2
+    with pytest.raises(IncrowdError, match="something else"):
+        smallest(family, 10**9, 1.0, 1e-3, [(bound(other), 0.9)])

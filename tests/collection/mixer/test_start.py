@@ -1,0 +1,50 @@
+"""What a shuffler loads before it listens: a service in a crash loop should be back quickly."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from incrowd.collection.mixer import setup
+from incrowd.collection.mixer.config import Settings
+from incrowd.plans.slots import slots
+from tests.conftest import local_plan
+from tests.oracles import make_vectors
+from tests.oracles.make_vectors import SHUFFLER
+
+# Each takes a tenth of a second or more, and nothing that a shuffler does at its start needs it.
+SLOW = {"scipy", "numba", "altair", "httpx", "pandas", "pyspark", "sqlalchemy.dialects.postgresql"}
+SLOW |= {"scipy.optimize", "incrowd.planner", "incrowd.workflow", "incrowd.estimation"}
+START = """
+import json, sys
+from pathlib import Path
+from incrowd.cli import shuffler
+parts = shuffler._parts()
+settings = parts.load_settings(Path(sys.argv[1]), {})
+store = parts.open_store(settings)
+parts.application(store, store.bundle, settings)
+json.dump(sorted(sys.modules), sys.stdout)
+"""
+
+
+def loaded(folder, bundle):
+    setup.install(Settings(folder=folder), bundle, SHUFFLER)
+    done = subprocess.run([sys.executable, "-c", START, folder], capture_output=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def linked():
+    """A bundle without a message of cells."""
+    plan = local_plan({"id": "smokes", "type": "yesno"})
+    words = {"language": "en", "title": "One", "questions": {"smokes": "Do you smoke?"}}
+    changes = {"plan": plan, "wording": words, "slots": slots(plan), "colluding": 0}
+    return make_vectors.bundle(**changes, reserve=50)
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
+    """For cells a check of the bundle's slots needs one function of scipy."""
+    bundle = make_vectors.INVITED if cells else linked()
+    needed = {"scipy"} if cells else set()
+    assert loaded(tmp_path / "shuffler", bundle) & SLOW <= needed

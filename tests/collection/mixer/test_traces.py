@@ -1,0 +1,219 @@
+"""What stays: nothing links once the key is gone, and no order tells who came when."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from sqlalchemy import text
+
+from incrowd.collection.mixer import releasing
+from incrowd.collection.mixer.store.keys import Secrets, load_secret
+from incrowd.sampling.keystream import Keystream
+from incrowd.sampling.shuffle import mixed, permutation
+from tests.collection.mixer.conftest import INVITED, PIECE, Site, content, found, upload
+from tests.oracles.make_vectors import SHUFFLER
+
+PEOPLE = 50
+FALSE_ALARM = 1e-9  # of each test of an order
+
+
+def people(count):
+    return [upload(INVITED, n, 0, n) for n in range(count)]
+
+
+def marks(uploads):
+    """What would tell who was there: pieces of what they sent, and their codes."""
+    skip = len(INVITED.key.header)
+    sealed = [each[skip : skip + PIECE] for one in uploads for each in one.sealed]
+    ends = [each[-PIECE:] for one in uploads for each in one.sealed]
+    return sealed + ends + [one.code for one in uploads]
+
+
+def tags(uploads, secrets):
+    reports = [secrets.tag(each) for one in uploads for each in one.sealed]
+    return reports + [secrets.code_tag(one.code) for one in uploads]
+
+
+def run_to_the_end(site, uploads):
+    site.post(*uploads[: PEOPLE // 2])
+    site.post(*uploads[PEOPLE // 2 :])
+    site.delete(uploads[0])
+    key = site.settings.secret_file.read_bytes()
+    while_open = content(site.settings.folder)
+    site.look_at("closes")
+    site.look_at("disposes")
+    return key, while_open
+
+
+def test_without_the_key_no_file_holds_anything_that_links(tmp_path):
+    site, uploads = Site(tmp_path, invitations=PEOPLE), people(PEOPLE)
+    key, backup = run_to_the_end(site, uploads)
+    after = content(site.settings.folder)
+    assert len(site.collector.heard) == 1
+    for hay in (backup.replace(key, b""), after):
+        assert found(marks(uploads), hay) == 0
+    assert found([key], backup) == 1 and found([key], after) == 0
+    # With the key everything links: that is why it is destroyed, and what the search can see.
+    held = tags(uploads, Secrets.of(key))
+    assert found(held, backup) == len(held), "the log keeps what was taken back, too"
+    site.close()
+
+
+class Bare(Secrets):
+    """A wrong store: tags are the bytes themselves."""
+
+    def tag(self, sealed):
+        return sealed[-32:]
+
+    def code_tag(self, code):
+        return code
+
+
+def test_a_store_without_a_key_is_seen(tmp_path):
+    with mock.patch.object(Secrets, "tag", Bare.tag):
+        site, uploads = Site(tmp_path, invitations=PEOPLE), people(PEOPLE)
+        _, backup = run_to_the_end(site, uploads)
+        assert found(marks(uploads), backup) >= (PEOPLE - 1) * INVITED.places
+        site.close()
+
+
+def test_on_postgresql_nothing_in_tables_heap_log_and_messages_links(tmp_path, postgres):
+    site = Site(tmp_path, invitations=PEOPLE, database=postgres.database())
+    uploads = people(PEOPLE)
+    key, _ = run_to_the_end(site, uploads)
+    site.close()
+    after = content(postgres.folder) + content(site.settings.folder)
+    assert found(marks(uploads), after) == 0
+    held = tags(uploads, Secrets.of(key))
+    assert found(held, after) > len(held) // 2, "the write-ahead log holds what was deleted"
+
+
+# --- order ---------------------------------------------------------------------------------------
+
+
+def in_places(make):
+    """A release in which each report is at the place that `make` gives it."""
+
+    def mixed(pieces, width, keystream, disk):
+        body = np.concatenate(list(pieces))
+        yield body[np.argsort(make(len(body), keystream))]
+
+    return mixed
+
+
+def released_order(site, uploads, make=None):
+    """For each sealed report, as they arrived, its place in the release."""
+    with mock.patch.object(releasing, "mixed", in_places(make) if make else mixed):
+        store, folder = site.store, site.settings.releases
+        folder.mkdir(exist_ok=True)
+        store.close((0,), 1)
+        releasing.make(store, (0,), folder, Keystream.for_simulation(7), SHUFFLER)
+    signed, _ = releasing.Signed.parse(store.start_of(0))
+    body, width = releasing.body_file(folder, signed).read_bytes(), INVITED.sealed_length
+    place = {body[at : at + width]: at // width for at in range(0, len(body), width)}
+    return np.array([[place[each] for each in one.sealed] for one in uploads])
+
+
+def z_of_ranks(first, second):
+    """Spearman's correlation in standard deviations; about normal if the orders are independent."""
+    ranks = [np.argsort(np.argsort(each)) for each in (first, second)]
+    return float(np.corrcoef(*ranks)[0, 1] * np.sqrt(len(first) - 1))
+
+
+def z_of_neighbors(places):
+    """Squared distances within uploads against those of an independent order."""
+    n, (people, each) = places.size, places.shape
+    spread = places.var(axis=1, ddof=1).mean()
+    expected = n * (n + 1) / 12
+    # The variance of a sample variance of a uniform law is about 0.8 / each of its square.
+    return float((spread / expected - 1) * np.sqrt(people * each / 0.8))
+
+
+def suspicious(places, secrets, uploads):
+    """The statistics of an order that chance would not give."""
+    arrival, flat = np.arange(places.size), places.ravel()
+    tags = np.array([int.from_bytes(secrets.tag(x)[:7]) for one in uploads for x in one.sealed])
+    limit = -ndtri(FALSE_ALARM / 2)
+    measured = {
+        "arrival": z_of_ranks(flat, arrival),
+        "tags": z_of_ranks(flat, tags),
+        "uploads": z_of_neighbors(places),
+    }
+    return {name for name, z in measured.items() if abs(z) > limit}
+
+
+def arrival_first(uploads, secrets):
+    """A wrong permutation: the order of arrival, whatever the database gives."""
+    sealed = [each for one in uploads for each in one.sealed]
+    by_tag = sorted(range(len(sealed)), key=lambda at: secrets.tag(sealed[at]))
+    return lambda count, _: np.array(by_tag)
+
+
+def in_blocks(uploads, secrets):
+    """A wrong one: uploads are mixed with each other, and each stays together."""
+    order = arrival_first(uploads, secrets)
+
+    def blocks(count, keystream):
+        moved = permutation(count // INVITED.places, keystream)
+        arrived = order(count, keystream)
+        return moved[arrived // INVITED.places] * INVITED.places + arrived % INVITED.places
+
+    return blocks
+
+
+def by_tags(uploads, secrets):
+    """A wrong one: the order of the database, which its files keep."""
+    return lambda count, _: np.arange(count)
+
+
+@pytest.fixture
+def arrived(tmp_path):
+    site, uploads = Site(tmp_path, invitations=PEOPLE), people(PEOPLE)
+    for one in uploads:
+        assert site.post(one) == [201]
+    yield site, uploads, load_secret(site.settings.secret_file)
+    site.close()
+
+
+def test_the_order_of_a_release_says_nothing_of_arrival(arrived):
+    site, uploads, secrets = arrived
+    assert suspicious(released_order(site, uploads), secrets, uploads) == set()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "seen"), [(arrival_first, "arrival"), (in_blocks, "uploads"), (by_tags, "tags")]
+)
+def test_a_wrong_order_is_seen(arrived, wrong, seen):
+    site, uploads, secrets = arrived
+    places = released_order(site, uploads, wrong(uploads, secrets))
+    assert seen in suspicious(places, secrets, uploads)
+
+
+# --- the order in which PostgreSQL lays rows down ------------------------------------------------
+
+
+def z_of_physical_order(site, uploads, make=None):
+    """Of the physical order with arrival, and with the places in the release."""
+    secrets = load_secret(site.settings.secret_file)
+    with site.store.engine.connect() as connection:
+        rows = connection.execute(text("SELECT ctid::text, tag FROM reports")).all()
+    place = {bytes(tag): tuple(map(int, ctid.strip("()").split(","))) for ctid, tag in rows}
+    lain = sorted(place, key=place.__getitem__)
+    sealed = [each for one in uploads for each in one.sealed]
+    physical = np.array([lain.index(secrets.tag(each)) for each in sealed])
+    places = released_order(site, uploads, make and make(uploads, secrets)).ravel()
+    return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
+
+
+@pytest.mark.parametrize("wrong", [None, arrival_first])
+def test_postgresql_keeps_the_order_of_arrival_and_the_release_does_not(tmp_path, postgres, wrong):
+    """With the key ctid tells who came when; nothing of it is in a release."""
+    site = Site(tmp_path, invitations=PEOPLE, database=postgres.database())
+    uploads, limit = people(PEOPLE), -ndtri(FALSE_ALARM / 2)
+    for one in uploads:
+        assert site.post(one) == [201]
+    arrival, released = z_of_physical_order(site, uploads, wrong)
+    site.close()
+    assert arrival > limit, "rows lie in the order in which they came"
+    assert (abs(released) > limit) == (wrong is not None)

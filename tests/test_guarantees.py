@@ -1,0 +1,238 @@
+"""What holds for a collection: one function, which every result asks."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import incrowd
+from incrowd.accountant.certificates import redrawn
+from incrowd.errors import PlanError, ReportsError
+from incrowd.estimation.results import Received
+from incrowd.guarantees import guarantee_of
+from incrowd.planner.plan import guarantee_for
+from incrowd.plans import Plan
+from incrowd.presentation.guarantees import guarantee_heading, guarantee_sentence
+from incrowd.presentation.receipts import UPLOADS
+from incrowd.reports.collection import Collection
+from tests.oracles.releases import claims, digest, stated_release
+
+PEOPLE = 2000
+RECEIPT = Received(
+    release=digest("a release"),
+    bundle="b",
+    strata=("all",),
+    people=PEOPLE,
+    issued=None,
+    reports=PEOPLE,
+    rejected={},
+    opened_people=PEOPLE,
+    crowded=(),
+    places=1,
+    tail=0.0,
+    colluding=0,
+    local_only=False,
+)
+
+
+def planned(**changes):
+    raw = {
+        "name": "s",
+        "crowd": PEOPLE,
+        "tables": "any",
+        "privacy": {"epsilon": 1.0, "delta": 1e-6},
+    }
+    questions = [{"id": "ill", "type": "yesno"}, {"id": "old", "type": "yesno"}]
+    table = [{"questions": ["ill", "old"]}]
+    return incrowd.plan(incrowd.Survey.of(raw | {"question": questions, "table": table} | changes))
+
+
+def quick(**changes):
+    """One question, by an analysis that is soon done."""
+    privacy = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
+    question = [{"id": "ill", "type": "yesno"}]
+    return planned(privacy=privacy, question=question, table=[], **changes)
+
+
+def memoised_plan(f=0.3, **changes):
+    permanent = {"kind": "rappor", "f": f, "memoised": True}
+    question = {"id": "ill", "type": "yesno", "randomizer": permanent}
+    raw = {"name": "p", "crowd": PEOPLE, "privacy": {"epsilon": 1.0, "delta": 1e-6}}
+    return incrowd.plan(incrowd.Survey.of(raw | {"question": [question]} | changes))
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return planned()
+
+
+@pytest.fixture(scope="module")
+def weekly():
+    return memoised_plan(rounds=2)
+
+
+def collection(plan, came=None, people=PEOPLE, seed=None):
+    """Coins, which any plan can give."""
+    (message,) = plan.messages
+    packed = np.random.default_rng(0).integers(0, 1 << message.bits, (people, 1), np.uint8)
+    about = {"id": came.collection(0) if came else digest(people), "release": came, "seed": seed}
+    return Collection(plan.digest, 0, message.bits, packed, **about)
+
+
+def local_epsilon(plan):
+    """By hand: all of a person's bits differ, in every copy; permanent ones count once."""
+    (message,) = plan.messages
+    noise = [
+        (each.permanent_stage if plan.memoised else each).q for each in message.channels.values()
+    ]
+    return message.independent_copies * sum(math.log((1 - q) / q) for q in noise)
+
+
+RESULTS = {
+    "verify": lambda plan, each, **more: incrowd.verify(plan, each, **more),
+    "estimate": lambda plan, each, **more: incrowd.estimate(plan, each, **more),
+    "estimate a tally": lambda plan, each, **more: incrowd.estimate(
+        plan, incrowd.count(plan, each), **more
+    ),
+    "compare": lambda plan, each, **more: incrowd.compare(plan, each, "ill", "old", **more),
+    "regress": lambda plan, each, **more: incrowd.regress(
+        plan, each, outcome="ill", on=["old"], **more
+    ),
+    "postprocess": lambda plan, each, **more: incrowd.postprocess(
+        plan, each, tables=[["ill"]], **more
+    )[0],
+}
+
+
+@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize(
+    ("came", "more", "reasons"),
+    [
+        (None, {}, ()),
+        (stated_release(), {}, ()),
+        (stated_release(local_only=True), {}, ("one-party",)),
+        (stated_release(), {"received": [replace(RECEIPT, contradicted=True)]}, ("contradicted",)),
+    ],
+    ids=["a file", "two parties", "one party", "a cheat"],
+)
+def test_every_result_has_the_guarantee_that_holds(plan, result, came, more, reasons):
+    """Without a receipt too: what was claimed is in the collection itself."""
+    found = RESULTS[result](plan, [collection(plan, came)], **more).guarantee
+    assert found.reduced_by == reasons
+    if reasons:
+        assert (found.analysis, found.delta) == ("local", 0)
+        assert found.epsilon == pytest.approx(local_epsilon(plan), rel=1e-9)
+        assert found.epsilon > 3 * plan.guarantee.epsilon
+    else:
+        assert found == plan.guarantee
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_of_a_simulation_nothing_is_promised(plan, result):
+    found = RESULTS[result](plan, [collection(plan, seed=3)]).guarantee
+    assert found.reduced_by == ("simulation",)
+    assert guarantee_heading(found) == "No guarantee"
+    assert "protect nobody" in guarantee_sentence(found)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_fewer_people_than_planned_are_protected_less(plan, result):
+    accept = {} if result == "verify" else {"accept_smaller_crowd": True}
+    found = RESULTS[result](plan, [collection(plan, people=900)], **accept).guarantee
+    assert found.reduced_by == ("fewer-people",)
+    assert found.epsilon == guarantee_for(plan, 900).epsilon > plan.guarantee.epsilon
+
+
+def test_a_small_release_is_a_crowd_of_its_own():
+    """1,900 and 150 people, two strata of one bundle: whoever is in the second hides among 150."""
+    plan = quick()
+    each = [
+        collection(plan, stated_release("one", 1900), people=1900),
+        collection(plan, stated_release("two", 150, strata=(1,)), people=150),
+    ]
+    with pytest.raises(ReportsError, match="a crowd of 150"):
+        incrowd.estimate(plan, each)
+    found = incrowd.estimate(plan, each, accept_smaller_crowd=True).guarantee
+    assert found.crowd == 150 and found.epsilon > 2
+    checked = incrowd.verify(plan, each)
+    assert not checked.holds and checked.missing == PEOPLE - 150
+    assert checked.guarantee == found
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_noise_that_may_have_been_drawn_again_costs_what_the_formula_says(rounds):
+    """In each of the rounds that the promise covers, for everybody who hides the person."""
+    plan = quick(rounds=rounds)
+    found = guarantee_of(plan, claims=[claims(tail=1e-6)])
+    said = plan.guarantee.epsilon, plan.guarantee.delta
+    times = -PEOPLE * rounds * math.log1p(-1e-6)
+    assert found.epsilon == pytest.approx(said[0] + times, rel=1e-12)
+    assert found.delta == pytest.approx(said[1] * math.exp(times), rel=1e-12)
+    assert found.reduced_by == ()
+    assert redrawn(*said, tail=1e-6, crowd=PEOPLE * rounds) == (found.epsilon, found.delta)
+    alone = guarantee_of(plan, claims=[claims(tail=1e-6, local_only=True)])
+    own = plan.guarantee.local_epsilon - rounds * math.log1p(-1e-6)
+    assert alone.epsilon == alone.local_epsilon == pytest.approx(own, rel=1e-12)
+
+
+class TestPermanentResponses:
+    def test_of_several_rounds_over_a_network_promise_the_local_guarantee(self, weekly):
+        found = guarantee_of(weekly, claims=[claims()])
+        assert (found.analysis, found.reduced_by) == ("local", ("permanent-responses",))
+        assert found.epsilon == pytest.approx(local_epsilon(weekly), rel=1e-9)
+        assert "permanent responses are repeated" in guarantee_sentence(found)
+        assert guarantee_of(weekly) == weekly.guarantee, "one party that holds all answers"
+
+    def test_in_two_bundles_of_one_plan_are_two_rounds(self):
+        """Nothing in either bundle says so, both together do; not so with fresh noise."""
+        once, fresh, two = memoised_plan(), planned(), [claims("one"), claims("two")]
+        assert guarantee_of(once, claims=two).reduced_by == ("permanent-responses",)
+        assert guarantee_of(once, claims=two[:1]) == once.guarantee
+        assert guarantee_of(fresh, claims=two) == fresh.guarantee
+
+    def test_that_a_device_gave_before_are_repeated(self):
+        found = guarantee_of(memoised_plan(), claims=[claims()], repeated=True)
+        assert found.reduced_by == ("permanent-responses",)
+
+
+def test_nothing_known_of_a_collection_raises_its_promise(plan):
+    """Each of all that can be known, added to any set of the others: epsilon never falls."""
+    known = {"people": 700, "claims": [claims(tail=1e-7)]}
+    known |= {"repeated": True, "contradicted": True, "seed": 1}
+    found = {
+        names: guarantee_of(plan, **{name: known[name] for name in names})
+        for size in range(len(known) + 1)
+        for names in map(frozenset, itertools.combinations(known, size))
+    }
+    for names, before in found.items():
+        for name in known.keys() - names:
+            after = found[names | {name}]
+            assert after.epsilon >= before.epsilon >= plan.guarantee.epsilon
+            assert {*before.reduced_by} - {"fewer-people"} <= {*after.reduced_by}
+
+
+def test_a_promise_that_the_devices_keep_by_themselves_always_holds():
+    """f = 0.8 alone gives ln(1.5), where epsilon 1 is promised."""
+    plan = memoised_plan(0.8, rounds=2)
+    for known in ({"claims": [claims(local_only=True)]}, {"people": 700}, {"people": 1}):
+        found = guarantee_of(plan, **known)
+        assert found.reduced_by == () and found.epsilon <= math.log(1.5) + 1e-9
+
+
+def test_without_a_shuffler_nothing_is_lost_if_one_party_mixes(plan):
+    alone = planned(privacy={"epsilon": 4.0, "analysis": "local"})
+    assert guarantee_of(alone, 900, [claims(local_only=True)], contradicted=True) == alone.guarantee
+
+
+def test_a_plan_promises_what_its_noise_gives_and_no_less(plan):
+    """What is left in the place of a promise is of a collection, never of a plan."""
+    less = plan.guarantee.model_copy(update={"reduced_by": ("one-party",)})
+    with pytest.raises(PlanError, match="reduced_by"):
+        Plan.loads(plan.model_copy(update={"guarantee": less}).dumps())
+    assert "reduced_by" not in plan.dumps()
+
+
+def test_the_promise_is_to_who_sends_once():
+    assert "each person who sends once" in UPLOADS
