@@ -14,7 +14,8 @@ from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.channels.k_ary import KAry
 from incrowd.errors import IncrowdError
-from incrowd.planner.planner import make_plan, recertify
+from incrowd.guarantees import recertify
+from incrowd.planner.planner import make_plan
 from incrowd.survey import Domain, Survey
 
 HALF = DENOMINATOR // 2

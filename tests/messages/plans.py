@@ -4,10 +4,10 @@ import json
 from unittest import mock
 
 import incrowd
+from incrowd.guarantees import check_left
 from incrowd.planner.planner import make_plan
 from incrowd.planner.solving import Wish, solve
 from incrowd.planner.sources import check_tables
-from incrowd.planner.spending import check_left
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected

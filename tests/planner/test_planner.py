@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import incrowd
+from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.expectation import Axis, guessed_excess
-from incrowd.planner.planner import recertify
 from incrowd.planner.precision import expected_error, plan_error
 from incrowd.workflow.forecast import forecast
 from tests.planner.conftest import pairs_survey, yes_no_survey

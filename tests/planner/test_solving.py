@@ -6,7 +6,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError, UsageError
-from incrowd.planner.planner import recertify
+from incrowd.guarantees import recertify
 from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import with_budget
 from tests.planner.conftest import pairs_survey, yes_no_survey

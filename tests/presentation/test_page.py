@@ -17,22 +17,24 @@ from rich.console import Console
 
 from incrowd.accounting.analyses import ANALYSES, Analysis
 from incrowd.accounting.analyses.base import Found
+from incrowd.accounting.codes import WorstPair
 from incrowd.accounting.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.planner.planner import make_plan
 from incrowd.plans import Guarantee
+from incrowd.plans.plan import Assumption
 from incrowd.presentation import write as writing
 from incrowd.presentation.data import as_json, as_table
-from incrowd.presentation.guarantees import (
+from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
+from incrowd.presentation.page import page
+from incrowd.presentation.sentences import (
     ROWS,
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
 )
-from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
-from incrowd.presentation.page import page
 from incrowd.presentation.shown import shown
 from incrowd.presentation.simulated import simulation_warning
 from incrowd.presentation.terminal import terminal
@@ -204,9 +206,9 @@ class TestNumbers:
 
 
 class Hope(Analysis):
-    """An analysis that proves nothing and says no more about itself than it has to."""
+    """An analysis that proves nothing."""
 
-    name, assumption, proved = "hope", "All are alike.", False
+    name, assumption, proved = "hope", "every-crowd-tried", False
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
         raise NotImplementedError
@@ -216,7 +218,7 @@ class TestWords:
     def test_the_local_guarantee(self, real: Estimates) -> None:
         sentence = guarantee_sentence(real.guarantee)
         assert "at most 7.39" in sentence
-        assert "nobody need be trusted" in sentence
+        assert "nobody needs to be trusted" in sentence
         assert guarantee_heading(real.guarantee) == "Guarantee"
 
     def test_a_large_epsilon_is_still_a_sentence(self, real: Estimates) -> None:
@@ -232,25 +234,28 @@ class TestWords:
             epsilon=1.0,
             delta=1e-6,
             crowd=10,
-            assumption="All are alike.",
-            worst="nobody",
+            assumptions=(Assumption(code=Hope.assumption),),
+            worst=(WorstPair(code="any-pair"),),
             local_epsilon=8.0,
             proved=False,
         )
         text = guarantee_sentence(other)
-        assert (
-            "hope" in text
-            and "one in a million" in text
-            and text.endswith("this assumes: all are alike.")
-        )
-        assert "uarantee" not in guarantee_heading(other) + text
+        assert "hope" in text and "one in a million; this assumes: the shuffler" in text
+        assert guarantee_heading(other) == "Privacy, no guarantee" and "uarantee" not in text
         assert "differential privacy" not in guarantee_symbols(other)
 
     def test_a_blanket_is_a_guarantee_and_an_outlier_is_none(self, real: Estimates) -> None:
-        blanket = real.guarantee.model_copy(update={"analysis": "blanket", "delta": 1e-6})
+        crowd = (Assumption(code="whole-crowd"),)
+        changes = {"analysis": "blanket", "delta": 1e-6, "assumptions": crowd}
+        blanket = real.guarantee.model_copy(update=changes)
         assert guarantee_heading(blanket) == "Guarantee"
-        assert ". This holds provided that " in guarantee_sentence(blanket)
-        outlier = real.guarantee.model_copy(update={"analysis": "outlier", "delta": 1e-6})
+        assert ". This holds provided that the shuffler" in guarantee_sentence(blanket)
+        alike = {
+            "analysis": "outlier",
+            "proved": False,
+            "assumptions": (Assumption(code="crowd-alike"),),
+        }
+        outlier = real.guarantee.model_copy(update=alike)
         assert guarantee_heading(outlier) == "Privacy, no guarantee"
 
 

@@ -10,7 +10,7 @@ import pytest
 import incrowd
 from incrowd.arguments import checked
 from incrowd.errors import UsageError
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
 from incrowd.workflow.regress import regress
 from tests.messages.shared import asked, made, people, reports, survey
 

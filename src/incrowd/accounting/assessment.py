@@ -1,4 +1,4 @@
-"""What a noise guarantees, by every analysis: the accountant's answers for people and machines."""
+"""What a noise guarantees, by every analysis: the accountant's answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.analyses import analysis as registered
+from incrowd.accounting.codes import AssumptionCode, WorstPair
 from incrowd.accounting.eta import pair_eta
 from incrowd.accounting.pairs import papers_pair
 from incrowd.accounting.ratios import Ratios
@@ -32,7 +33,7 @@ class Assessment:
 
     delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
     collection, for `outlier` the largest found (numerical), else exact. by: the analysis that
-    bounded delta, which `shuffle` chooses. presence, absence: the
+    bounded delta, which `shuffle` chooses. worst: of each kind of report. presence, absence: the
     papers' own pair in a homogeneous crowd, in either order; None with several reports, or with
     channels that are no bit flips.
     """
@@ -43,8 +44,8 @@ class Assessment:
     copies: int
     delta: Bounds
     eta: float
-    worst: str
-    assumption: str
+    worst: tuple[WorstPair, ...]
+    assumption: AssumptionCode
     proved: bool
     by: str
     presence: Order | None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from incrowd.accounting.analyses import ANALYSES
 from incrowd.accounting.analyses import analysis as registered
 from incrowd.accounting.analyses.composing import Composing
+from incrowd.accounting.codes import AssumptionCode, WorstPair
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS
 from incrowd.accounting.redraws import redraw_cost
@@ -29,15 +30,15 @@ class Certificate:
     """(epsilon, delta) of what one person sends, by one analysis.
 
     delta: lower and estimate are numerical, upper is certified. worst: the pair of records (and
-    the crowd) that gave it. proved: whether it holds for every collection. by: the analysis that
-    bounded it, which `shuffle` chooses.
+    the crowd) that gave it, of each kind of report. proved: whether it holds for every collection.
+    by: the analysis that bounded it, which `shuffle` chooses.
     """
 
     analysis: str
     epsilon: float
     delta: Bounds
-    worst: str
-    assumption: str
+    worst: tuple[WorstPair, ...]
+    assumption: AssumptionCode
     proved: bool
     by: str
 

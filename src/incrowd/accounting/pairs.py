@@ -1,4 +1,4 @@
-"""The pairs of records (and crowds) that can be the worst, as ratios with a name for people."""
+"""The pairs of records (and crowds) that can be the worst, as ratios."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from itertools import combinations_with_replacement, product
 from typing import TypeVar
 
 from incrowd.accounting import blanket_ratios, local_ratios, outlier_ratios
+from incrowd.accounting.codes import WorstPair
 from incrowd.accounting.outlier_ratios import Relation
 from incrowd.accounting.parts import Part, alike, at_most_flip, flip_of, widened
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.ratios import product as independent
-from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.k_ary import takes_answers
@@ -34,9 +34,9 @@ RelationKey = Callable[[Relation], tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One pair (and crowd): words for people, and the ratios of each kind of question."""
+    """One pair (and crowd), and the ratios of each kind of question."""
 
-    words: str
+    pair: WorstPair
     factors: tuple[tuple[Ratios, int], ...]
 
     @cached_property
@@ -47,7 +47,7 @@ class Candidate:
     @property
     def swapped(self) -> Candidate:
         """The same pair in the other order."""
-        return Candidate(self.words, tuple((r.swapped, count) for r, count in self.factors))
+        return Candidate(self.pair, tuple((r.swapped, count) for r, count in self.factors))
 
 
 def check_number(count: int) -> None:
@@ -67,7 +67,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     """
     parts = _covering(schema.parts, most)
     return [
-        Candidate(_pair_words(parts, chosen), _factors(parts, chosen, _blanket_ratios))
+        Candidate(_apart(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
         if any(u + v for counts in chosen for (u, v, _) in counts)
     ]
@@ -97,9 +97,9 @@ def local_candidates(sent: Sent) -> list[Candidate]:
 
     Raises PrivacyError if there are too many to try all of them.
     """
-    words = "the farthest pair, without a crowd"
+    pair = WorstPair(code="no-crowd")
     return [
-        Candidate(words, _factors(sent.parts, chosen, _local_ratios))
+        Candidate(pair, _factors(sent.parts, chosen, _local_ratios))
         for chosen in _mixtures(sent.parts, lambda part: local_ratios.pairs(*part))
     ]
 
@@ -132,11 +132,10 @@ def _factors(
     )
 
 
-def _pair_words(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> str:
+def _apart(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
     bits = sum(times * (u + v) for counts in chosen for (u, v, _), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
-    which = "the farthest pair" if bits == farthest else "a nearer pair"
-    return f"two records {bits} bit{'s' if bits > 1 else ''} apart, {which}"
+    return WorstPair(code="apart", bits=bits, farthest=bits == farthest)
 
 
 def outlier_candidates(schema: Schema) -> list[Candidate]:
@@ -154,7 +153,7 @@ def outlier_candidates(schema: Schema) -> list[Candidate]:
         chosen |= set(product(*(_sums(questions, kind) for questions in by_noise.values())))
     check_number(len(chosen))
     return [
-        Candidate(_relation_words(relations), _relation_factors(tuple(by_noise), relations))
+        Candidate(_relation(relations), _relation_factors(tuple(by_noise), relations))
         for relations in sorted(chosen)
         if any(only_x + only_other for only_x, only_other, _ in relations)
     ]
@@ -217,6 +216,13 @@ def papers_pair(schema: Schema, presence: bool) -> Ratios:
     return independent(_relation_factors(tuple(by_noise), chosen))
 
 
-def _relation_words(chosen: tuple[Relation, ...]) -> str:
+def _relation(chosen: tuple[Relation, ...]) -> WorstPair:
     only_x, only_other, both = (sum(counts) for counts in zip(*chosen, strict=True))
-    return relation_words("the crowd's", only_x + both, only_other + both, both)
+    return WorstPair(
+        code="relation",
+        x=only_x + both,
+        other=only_other + both,
+        both=both,
+        place="bit",
+        crowd="alike",
+    )

@@ -37,7 +37,7 @@ from incrowd.collection.collector.receipt import receipts_beside, receipts_of, r
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.results import Received
-from incrowd.planner.planner import analysis_of
+from incrowd.guarantees import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
+from incrowd.guarantees import spent
 from incrowd.planner.alternatives import KEPT, Alternative
 from incrowd.planner.precision import least_effective_sample
-from incrowd.planner.spending import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import regressions
 from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
 from incrowd.presentation.data import guarantee_facts, message_facts, of_the_only
-from incrowd.presentation.guarantees import (
+from incrowd.presentation.number_text import finite
+from incrowd.presentation.plan_text import word_notes
+from incrowd.presentation.regressions import expected_facts
+from incrowd.presentation.sentences import (
     guarantee_sentence,
     guarantee_symbols,
     warnings,
     worst_pair,
 )
-from incrowd.presentation.number_text import finite
-from incrowd.presentation.plan_text import word_notes
-from incrowd.presentation.regressions import expected_facts
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     Expected,

@@ -6,10 +6,10 @@ import hashlib
 
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.release import DOMAIN, Header
+from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import Claims, Release
 from incrowd.plans.slots import slots, tail
-from incrowd.workflow.guarantees import guarantee_of
 
 
 def claims_of(bundle: Bundle) -> Claims:

@@ -12,12 +12,12 @@ from incrowd.errors import PrivacyError
 from incrowd.planner.groups import Grouping, Ids, Progress, Search
 from incrowd.planner.planner import certified_messages
 from incrowd.planner.precision import least_effective_sample
-from incrowd.planner.sent import sent
 from incrowd.planner.solving import limit_error, with_budget
 from incrowd.planner.ways import sends_cells, ways
 from incrowd.plans import Asked, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.sent import sent
 from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9

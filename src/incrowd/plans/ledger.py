@@ -23,7 +23,7 @@ from incrowd.plans.message import place
 from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
 from incrowd.plans.rounds import all_rounds, repeated, rounds_before, rounds_planned
 
-FORMAT: Final = "incrowd ledger 3"
+FORMAT: Final = "incrowd ledger 1"
 _MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
 _FILES = FileKind("ledger", PlanFileError, _MAKE)
 
@@ -37,7 +37,7 @@ class Ledger(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    format: Literal["incrowd ledger 3"] = FORMAT
+    format: Literal["incrowd ledger 1"] = FORMAT
     asked: tuple[Asked, ...] = ()
     collections: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
 

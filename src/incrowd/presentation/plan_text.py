@@ -12,8 +12,8 @@ from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import bound, factor, noise, written_out
+from incrowd.presentation.sentences import against_sentence, assumption_text, without_shuffler
 from incrowd.survey import (
     NO_ANSWER,
     Amount,
@@ -281,9 +281,11 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     )
 
 
-def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
-    """The assumption, the crowd, and what the promise covers. promise: what holds."""
-    yield "Assumption", promise.assumption
+def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
+    """The assumption, the crowd, and what the promise covers. promise: what holds. sealed: whether
+    the reports will come over a network."""
+    yield "Assumption", assumption_text(promise)
+    yield "Against", against_sentence(promise, sealed=sealed)
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
         yield "Strata", _strata(plan.survey)

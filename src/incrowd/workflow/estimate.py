@@ -9,10 +9,10 @@ from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received
 from incrowd.estimation.simultaneous import Method
+from incrowd.guarantees import analysis_of, counted_guarantee
 from incrowd.kernels.threads import in_order
 from incrowd.planner.figures import Asked, Figures, figures, strata_figures
 from incrowd.planner.margins import Given, known_margins
-from incrowd.planner.planner import analysis_of
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for, what_can_be_made
 from incrowd.plans import Guarantee, Plan
@@ -24,7 +24,6 @@ from incrowd.tally.spark import THIS_MACHINE, count_files, started
 from incrowd.tally.subtables import with_tables
 from incrowd.tally.tally import Kind, Tally
 from incrowd.tally.tally import count as tallied
-from incrowd.workflow.guarantees import guarantee_of
 
 Reports = Collection | Iterable[Collection]
 
@@ -261,13 +260,4 @@ def check_arrived(
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
-    return tuple(arrived), collected_guarantee(plan, counted, people, received)
-
-
-def collected_guarantee(
-    plan: Plan, counted: Tally, people: int, received: Iterable[Received] = ()
-) -> Guarantee:
-    """The guarantee that holds for reports that were counted."""
-    claims = {release.claims for release in counted.releases}
-    contradicted = any(each.contradicted for each in received)
-    return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
+    return tuple(arrived), counted_guarantee(plan, counted, people, received)

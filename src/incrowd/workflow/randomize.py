@@ -19,7 +19,7 @@ from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import pack, set_cells
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, InWords, Problem
-from incrowd.planner.planner import analysis_of
+from incrowd.guarantees import analysis_of
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Group, Names
 from incrowd.reports.collection import Collection

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
 from incrowd.estimation.results import Received
-from incrowd.planner.spending import check_left
+from incrowd.guarantees import check_left
 from incrowd.plans import Plan
 from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger

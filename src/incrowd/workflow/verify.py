@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 from incrowd.accounting.certificates import Certificate
 from incrowd.estimation.results import Received
-from incrowd.planner.assumption import assumption
-from incrowd.planner.planner import analysis_of, recertify
-from incrowd.planner.sent import sent_by
+from incrowd.guarantees import counted_guarantee, keeps, recertify
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.rounds import all_rounds
 from incrowd.plans.strata import Names
 from incrowd.tally.consistency import check_strata
 from incrowd.tally.impossible import (
@@ -21,7 +18,7 @@ from incrowd.tally.impossible import (
     impossible_rates,
 )
 from incrowd.tally.tally import MessageTally
-from incrowd.workflow.estimate import Reports, collected_guarantee, count
+from incrowd.workflow.estimate import Reports, count
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,8 @@ def verify(
     received: what the receipts say of reports that came over a network. Raises
     ReportsError for another plan's reports, or strata that it does not have.
     """
-    by, certificate = analysis_of(plan), recertify(plan)
-    promise = plan.guarantee
-    holds = (
-        certificate.delta.upper <= promise.delta * (1 + 1e-9)
-        and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
-        and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and promise.assumption == assumption(all_rounds(plan), by.assumption)
-    )
+    certificate, promise = recertify(plan), plan.guarantee
+    holds = keeps(plan, certificate)
     if reports is None:
         return Verification(certificate, holds, promise)
     one_way = [(question.id,) for question in plan.survey.randomized]
@@ -95,7 +86,7 @@ def verify(
     return Verification(
         certificate,
         holds,
-        collected_guarantee(plan, counted, smallest, received),
+        counted_guarantee(plan, counted, smallest, received),
         reports=sum(f.accepted for f in found),
         rejected=sum(f.rejected for f in found),
         impossible=tuple(impossible_rates(plan, found)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from incrowd.accounting.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Found
 from incrowd.accounting.analyses.local import LOCAL
+from incrowd.accounting.codes import WorstPair
 from incrowd.accounting.composition import PrivacyCurve
 from incrowd.accounting.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accounting.schema import Schema, Sent
@@ -46,7 +47,7 @@ class Composing(Analysis):
 
         return Orders(delta, delta, self.of_all)
 
-    of_all: str = "any pair of records, in any crowd"
+    of_all = WorstPair(code="any-pair")
 
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about."""

@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 from incrowd.accounting.analyses.base import LARGEST_EPSILON, Found
 from incrowd.accounting.analyses.composing import SPREAD_OF_LOSS, Composing
+from incrowd.accounting.codes import WorstPair
 from incrowd.accounting.composition import Delta
 from incrowd.accounting.curves import Orders
 from incrowd.accounting.pairs import Candidate
@@ -28,7 +29,8 @@ class CrowdPairs(Composing):
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The largest bound of all pairs, in either order."""
         found = self.few(schema)
-        worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
+        several = WorstPair(code="classes", number=len(found))
+        worst = found[0].pair if len(found) == 1 else several
         delta = roughly(found, crowd)
         return Orders(delta, delta, worst)
 
@@ -40,7 +42,7 @@ class CrowdPairs(Composing):
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
         """delta of the worst pair."""
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
-        return Found(largest.delta, largest.candidate.words)
+        return Found(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """A certified upper bound of delta of one report alone, quickly."""

@@ -18,7 +18,7 @@ from incrowd.collection.collector.places import starts_in
 from incrowd.collection.collector.telling import Told
 from incrowd.collection.wire.bundle import TIME, Bundle, as_time
 from incrowd.plans.strata import releases
-from incrowd.presentation.guarantees import (
+from incrowd.presentation.sentences import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,

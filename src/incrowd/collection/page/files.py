@@ -20,12 +20,12 @@ from incrowd.collection.claims import bundle_guarantee, claims_of_plan
 from incrowd.collection.wire.addresses import checked_address
 from incrowd.collection.wire.bundle import FORMAT, Bundle
 from incrowd.errors import IncrowdError, UsageError, unreadable
+from incrowd.guarantees import guarantee_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
 from incrowd.presentation.number_text import bound, factor
 from incrowd.presentation.shell import rendered
 from incrowd.survey.words import checked_tag
-from incrowd.workflow.guarantees import guarantee_of
 
 LANGUAGE = "language"  # the key of a page's texts that holds the language's own name
 _HERE = files(__package__)
