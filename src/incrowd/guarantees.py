@@ -23,6 +23,7 @@ from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import AskedIn, Assumption, Reduction, smallest_crowd
 from incrowd.plans.rounds import (
+    Permanent,
     Rounds,
     Spent,
     all_rounds,
@@ -293,7 +294,7 @@ def _permanent(survey: Survey, exposed: bool) -> Assumption:
     return Assumption(code="permanent-same-people", number=survey.rounds)
 
 
-def _repeats(plans: Sequence[Rounds], names: Names[str]) -> tuple[AskedIn, ...]:
+def _repeats(plans: Sequence[Rounds], names: Names[Permanent]) -> tuple[AskedIn, ...]:
     """The surveys and questions of some permanent responses that the plans gave."""
     given = {
         rounds[0].survey.name: tuple(

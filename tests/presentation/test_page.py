@@ -133,7 +133,7 @@ class TestData:
         assert data["copies"] == 2
         said = {"sentence": guarantee_sentence(simulated.guarantee)}
         said |= {"promise_holds": True, "reduced_by": []}
-        assert data["guarantee"] == simulated.guarantee.model_dump() | said
+        assert data["guarantee"] == simulated.guarantee.model_dump(mode="json") | said
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 
     def test_json_cells_equal_the_arrays(self, simulated: Estimates) -> None:

@@ -49,8 +49,8 @@ def test_every_assumption_has_a_sentence_with_its_numbers_and_names(code):
     text = assumption_sentence(Assumption.model_validate({"code": code} | given))
     assert text.endswith(".") and "{" not in text and text[0].isupper()
     template = sentences._ASSUMPTIONS[code]
-    for field, shown in (("number", "1,234"), ("times", "1,234 times"), ("questions", "cover town, which is")):
-        assert (f"{{{field}}}" in template) is (shown in text) or field == "number"
+    assert ("{number}" in template or "{times}" in template) is ("1,234" in text)
+    assert ("{questions}" in template) is ("town, which is" in text)
     assert ("{asked}" in template) is ("P1: ill" in text)
 
 

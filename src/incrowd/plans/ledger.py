@@ -146,7 +146,7 @@ def _check_people(plan: Plan, others: Sequence[Asked]) -> None:
     shown = repeated([*rounds_before(others), own]).exposed
     if more := sorted(shown - repeated(all_rounds(plan)).exposed):
         why = "it counts on the same people in the rounds of permanent responses to"
-        raise _uncovered(plan, f"{why} {more[0].rpartition(': ')[2]!r}, which others gave")
+        raise _uncovered(plan, f"{why} {more[0].question!r}, which others gave")
 
 
 def _uncovered(plan: Plan, why: str) -> IncrowdError:

@@ -78,25 +78,34 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
     return f"{survey}, noise {noise.numerator}, with {questions}{pairs}"
 
 
-def permanent(survey: Survey, message: Message) -> Iterator[str]:
-    """The names of the permanent responses in a message: a series, and the question."""
+class Permanent(NamedTuple):
+    """The permanent responses of everybody to one question: they repeat in every release that has
+    the same series and question. survey: its name, which is part of the series."""
+
+    series: str
+    question: str
+    survey: str
+
+
+def permanent(survey: Survey, message: Message) -> Iterator[Permanent]:
+    """The permanent responses in a message."""
     for question in message.questions:
         if question.memoised:
             noise = message.channels[question.id].permanent_stage
             assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
-            yield f"{series(survey.name, message, noise)}: {question.id}"
+            yield Permanent(series(survey.name, message, noise), question.id, survey.name)
 
 
 class Repeated(NamedTuple):
-    """Permanent responses that come in several releases, by name.
+    """Permanent responses that come in several releases.
 
     hidden: all releases are made of one multiset of responses, if the same people take part; then
     they tell no more than one. exposed: the difference of two releases can be one person's
     response, which counts as if it carried her name.
     """
 
-    hidden: frozenset[str]
-    exposed: frozenset[str]
+    hidden: frozenset[Permanent]
+    exposed: frozenset[Permanent]
 
 
 def repeated(plans: Iterable[Rounds]) -> Repeated:
@@ -107,12 +116,12 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     network, where nobody signs who came; and where one release had no shuffler.
     Proof: docs/mathematics.md#memoised-rounds.
     """
-    found: defaultdict[str, list[tuple[Release, int]]] = defaultdict(list)
+    given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:
         for number, message in enumerate(rounds[0].messages):
             for name in permanent(rounds[0].survey, message):
-                found[name] += [(release, number) for release in rounds]
-    several = {name: releases for name, releases in found.items() if len(releases) > 1}
+                given[name] += [(release, number) for release in rounds]
+    several = {name: releases for name, releases in given.items() if len(releases) > 1}
     exposed = {name for name, releases in several.items() if not _of_the_same_people(releases)}
     return Repeated(frozenset(several.keys() - exposed), frozenset(exposed))
 

@@ -303,7 +303,7 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "
-            f"ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
+            f"ε = {written_out(promise.local_epsilon)}, δ = 0.",
         )
 
 

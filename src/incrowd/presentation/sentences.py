@@ -316,6 +316,25 @@ _PARTIES: dict[Party, str] = {
 }
 
 
+# Other ways to send a survey.
+
+
+def way_words(code: str, limit: float | None = None) -> str:
+    """A way to send a survey. limit: of reports per person, or of the local epsilon."""
+    return _WAYS[code].format(limit=limit or 0)
+
+
+_WAYS = {
+    "joint": "one joint report",
+    "joint-copies": "joint, with copies",
+    "table-messages": "a message per table",
+    "table-messages-copies": "a message per table, with copies",
+    "more-reports": "up to {limit:g} reports",
+    "local-epsilon": "local ε at most {limit:g}",
+    "local": "no shuffler (local)",
+}
+
+
 # What is left, and what is unusual.
 
 
