@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as Names
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, redrawn, smallest_epsilon
@@ -17,7 +17,7 @@ from incrowd.accountant.codes import AssumptionCode
 from incrowd.accountant.schema import AnySent
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
 from incrowd.plans import Asked, Guarantee, Message, Plan
-from incrowd.plans.claims import Claims
+from incrowd.plans.claims import Claims, Release
 from incrowd.plans.ledger import (
     Ledger,
     Permanent,
@@ -33,10 +33,6 @@ from incrowd.plans.ledger import (
 from incrowd.plans.plan import AskedIn, Assumption, Reduction, smallest_crowd
 from incrowd.plans.sent import sent, sent_before, sent_by
 from incrowd.survey import Survey
-
-if TYPE_CHECKING:
-    from incrowd.estimation.results import Received
-    from incrowd.reports.tally import Tally
 
 HIGHEST = 699.0  # an epsilon that numbers can still hold
 
@@ -190,8 +186,28 @@ def guarantee_of(
     return guarantee.model_copy(update=changes)
 
 
+class Counted(Protocol):
+    """Reports that were counted: a tally of them."""
+
+    @property
+    def releases(self) -> frozenset[Release]:
+        """Those that they came in, if they came over a network."""
+
+    @property
+    def seed(self) -> int | None:
+        """Of a simulation."""
+
+
+class Receipt(Protocol):
+    """What the receipt of a release says."""
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the shuffler signed another release of the same stratum as well."""
+
+
 def counted_guarantee(
-    plan: Plan, counted: Tally, people: int, received: Iterable[Received] = ()
+    plan: Plan, counted: Counted, people: int, received: Iterable[Receipt] = ()
 ) -> Guarantee:
     """What holds for reports that were counted. people: of the smallest release of any message.
     received: what the receipts beside them say."""
