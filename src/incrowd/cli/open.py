@@ -28,8 +28,8 @@ from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
 from incrowd.plans import Guarantee
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.receipts import receipt_facts
+from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.reports.spark import THIS_MACHINE, started
 
 _log = logging.getLogger(__name__)

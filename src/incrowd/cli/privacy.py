@@ -31,14 +31,13 @@ from incrowd.cli.options import AsJson
 from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.plans.message import crowd_channel
 from incrowd.presentation import number_text
-from incrowd.presentation.guarantees import worst_pair
+from incrowd.presentation.sentences import analysis_assumption, figure_kind, worst_pair
 from incrowd.presentation.terminal_tables import table
 from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
-EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
     add_completion=False,
@@ -60,7 +59,6 @@ Analysis = Annotated[
     typer.Option(
         help=f"One of {', '.join(ANALYSES)}.",
         autocompletion=one_of(ANALYSES),
-        callback=lambda name: EARLIER.get(name, name),
     ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
@@ -272,7 +270,7 @@ def _show(
     out.print(found)
     _print_pair(asked)
     say(f"{asked.analysis}: {worst_pair(asked.worst)}")
-    say(asked.assumption)
+    say(analysis_assumption(asked.assumption))
 
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
@@ -295,7 +293,7 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
 
 def _kind(found: Assessment) -> str:
     """What a figure is; and whose, where an analysis chooses."""
-    kind = registered(found.analysis).kind(found.delta)
+    kind = figure_kind(found.proved, found.delta)
     return kind if found.by == found.analysis else f"{kind}, by {found.by}"
 
 
@@ -311,6 +309,7 @@ def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
     figures = asdict(found)
     proved = figures.pop("proved")
     return figures | {
+        "worst": [pair.model_dump(mode="json") for pair in found.worst],
         "delta": float(found.delta.upper),
         "delta_lower": float(found.delta.lower),
         "delta_estimate": float(found.delta.estimate),

@@ -28,7 +28,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.planner.rounds import check_left
+from incrowd.guarantees import check_left
 from incrowd.plans.ledger import Ledger
 from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked

@@ -33,7 +33,7 @@ from incrowd.errors import MISSING, UsageError
 from incrowd.estimation.regression.regress import METHODS
 from incrowd.estimation.regression.results import Method
 from incrowd.presentation import regression_page, regressions
-from incrowd.presentation.guarantees import guarantee_sentence
+from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, PENALTIES, Family, Penalty
 from incrowd.survey.merging import parsed_merges
 from incrowd.survey.questions import TABLE_SEPARATOR

@@ -23,7 +23,7 @@ from incrowd.collection.protocol.addresses import short as shortened
 from incrowd.encoding.answers import texts
 from incrowd.encoding.records import People, one_row_each
 from incrowd.errors import MISSING, UsageError, unreadable
-from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.data import promise_facts
 from incrowd.presentation.terminal_tables import beside
 from incrowd.sampling.permanent import remembering
 
@@ -169,7 +169,7 @@ def _facts(device: Device) -> dict[str, Any]:
         "bundle": device.bundle.digest.hex(),
         "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
-        "promise": guarantee_facts(promise) | {"redraw_tail": device.promise.tail},
+        "promise": promise_facts(promise, sealed=True) | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
         "example": [each._asdict() | {"odds": each.odds} for each in device.example],
         "warnings": list(device.warnings),
