@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli import show
 from incrowd.cli.completion import question_is, questions_joined
 from incrowd.cli.console import all_parts, working
 from incrowd.cli.naming import naming
@@ -22,8 +21,7 @@ from incrowd.cli.options import (
     check_reports,
 )
 from incrowd.cli.regressing import scores_of_questions
-from incrowd.collection.collector.receipt import receipts_of, releases_in
-from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.cli.words import TABLE_SEPARATOR
 
 Among = Annotated[
     str | None,
@@ -58,6 +56,9 @@ def correlate(
       incrowd correlate plan.json reports.parquet
       incrowd correlate plan.json reports.parquet --among smoker,visits,health --scores health=1,2,3
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of, releases_in
+
     check_reports(*reports)
     made = certified(plan, merge)
     received, parts = receipts_of(made, reports), all_parts(reports)
