@@ -34,6 +34,14 @@ def pytest_configure():
             signal.signal(number, lambda *_: None)
 
 
+def slowly(*cases):
+    """Cases of a parametrization that repeat at length what a quick one of them tests."""
+    return [
+        pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
+        for case in cases
+    ]
+
+
 def run(*arguments, cwd=None):
     """The command line, called in this process: imports are a command's largest cost.
 

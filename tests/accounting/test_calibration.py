@@ -23,6 +23,7 @@ from incrowd.channels.simmons import Simmons
 from incrowd.errors import PrivacyError
 from incrowd.survey import Domain
 from tests.accounting.conftest import choice, everything, flip, free, same_noise
+from tests.conftest import slowly
 from tests.oracles import expected
 
 # Calibration
@@ -44,7 +45,7 @@ def mixed(reference):
     )
 
 
-@pytest.mark.parametrize("analysis", ["blanket", "outlier", "local"])
+@pytest.mark.parametrize("analysis", ["blanket", "local", *slowly("outlier")])
 def test_messages_scaled_together(analysis):
     """The noise holds; half a per cent less does not."""
     found = smallest_noise(analysis, mixed, 20_000, 1.0, 1e-5)

@@ -15,6 +15,7 @@ from incrowd.numerics import modulus_bound
 from incrowd.numerics.crowd_laws import Crowd
 from incrowd.numerics.law import Law
 from incrowd.numerics.modulus_bound import Contour
+from tests.conftest import slowly
 from tests.oracles import crowds as truth
 
 
@@ -139,7 +140,7 @@ def contours(random, laws, n, gain, eta, cut):
     return [Contour(x / spread, spread, eta, level) for x in np.geomspace(0.4, 12, 8)]
 
 
-@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("cut", [True, *slowly(False)])
 def test_mixed_crowds_are_below_the_mean_over_their_people(cut):
     random = np.random.default_rng(8)
     shares = np.array([e / b for e, b in (seats_and_terms(random, cut) for _ in range(150))])
