@@ -142,20 +142,6 @@ def test_importing_is_light():
     assert found.stdout.strip() == "[]"
 
 
-def functions() -> list[tuple[str, ast.FunctionDef]]:
-    return [
-        (f"{module_name(file)}:{node.name}", node)
-        for file in module_files()
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.FunctionDef)
-    ]
-
-
-def test_functions_are_short():
-    long = [n for n, node in functions() if node.end_lineno - node.lineno >= 50]
-    assert long == []
-
-
 def rederives_p(tree: ast.AST) -> bool:
     """Whether p = 1 - q is worked out again."""
     return any(

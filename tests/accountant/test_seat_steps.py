@@ -14,6 +14,7 @@ from incrowd.accountant.numerics.contours import Contour, Crowd
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.schema import FREE_BIT, Schema
 from incrowd.accountant.seat import of_flips
+from tests.conftest import slowly
 from tests.oracles import crowds as truth
 
 
@@ -138,7 +139,7 @@ def contours(random, laws, n, gain, eta, cut):
     return [Contour(x / spread, spread, eta, level) for x in np.geomspace(0.4, 12, 8)]
 
 
-@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("cut", [True, *slowly(False)])
 def test_mixed_crowds_are_below_the_mean_over_their_people(cut):
     random = np.random.default_rng(8)
     shares = np.array([e / b for e, b in (seats_and_terms(random, cut) for _ in range(150))])
