@@ -184,7 +184,10 @@ NOT_YET_USED = {
     "numerics.modulus_bound",
     "numerics.contours",
 }
-ENTRY_POINT = {"incrowd.cli.main"}
+ENTRY_POINT = {
+    "incrowd.cli.main",
+    "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
+}
 ORACLES = {  # what tests of other things need: exact small cases, a release as a whole
     "incrowd.accounting.enumeration.enumerate_one",
     "incrowd.collection.wire.release.parse_release",

@@ -19,7 +19,7 @@ from incrowd.collection.collector.taking import Taking, read_start
 from incrowd.collection.durable import lasting
 from incrowd.collection.wire.release import Signed, sign
 from incrowd.reports.collection import Collection, write_reports
-from tests.messages.shared import file, made, reports_file
+from tests.messages.shared import file, made, reports_file, with_variable
 from tests.messages.wire import BODY, HEADER, RELEASES
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
 
@@ -146,16 +146,10 @@ def stopped(folder):
     service.go_on(1)
 
 
-def token(folder):
-    load_settings(folder, {"INCROWD_COLLECTOR_TOKEN": "guessed"})
-
-
-def setting(folder):
-    load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
-
-
 CASES = {
-    "a token that is guessed": token,
+    "a token that is guessed": lambda folder: with_variable(
+        load_settings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
+    ),
     "key: twice": key_twice,
     "key: none": lambda folder: keys.load_private(folder / "none", INVITED),
     "key: short": lambda folder: keys.load_private(file(folder, "k", b"abc"), INVITED),
@@ -181,5 +175,5 @@ CASES = {
     "receipt: another plan": of_another_plan,
     "receipt: beside other reports": beside_others,
     "receipt: missing": missing,
-    "settings": setting,
+    "settings": lambda folder: with_variable(load_settings, folder, "INCROWD_COLLECTOR_PORT", "x"),
 }

@@ -13,7 +13,6 @@ from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
 from incrowd.collection.clock import system
 from incrowd.collection.collector import checks
-from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import Places
@@ -79,7 +78,7 @@ def run(
       incrowd collector run collector --bundle bundle.json
     """
     parts = _parts()
-    places, settings = Places(folder), load_settings(folder)
+    places, settings = Places(folder), parts.load_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():
         say("everything is opened, and the private key is destroyed: nothing is left to do")
@@ -107,7 +106,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
       incrowd collector check collector
     """
     places = Places(folder)
-    load_settings(folder)
+    _parts().load_settings(folder)
     print_findings(checks.check(places, keep_bundle(places, None), system()), json)
 
 

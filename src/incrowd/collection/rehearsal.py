@@ -54,6 +54,7 @@ from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
 from incrowd.presentation.guarantees import without_shuffler
+from incrowd.survey.toml import read_toml
 
 LOOPBACK = "127.0.0.1"
 LOOK = 0.2  # seconds between two looks whether something is due
@@ -264,7 +265,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
     places = Places(folder)
     bundle = keep_bundle(places, None)
     private = load_private(places.private, bundle)
-    token = collector_config.load_settings(folder, {}).token
+    token = read_toml(folder / collector_config.FILE, "settings")["token"]
     settings = collector_config.Settings(workers=1, token=token)
     clock = _clock(folder.parent / "shuffler", bundle)
     _serve(collecting.application(folder, bundle, private, settings, clock), door)

@@ -216,13 +216,16 @@ def test_a_folder_is_for_one_bundle(keyed, tmp_path):
         keeper.keep_bundle(keyed, other)
 
 
-def test_settings_come_from_the_file_then_the_environment(tmp_path):
+def test_settings_come_from_the_file_then_the_environment(tmp_path, monkeypatch):
     (tmp_path / "collector.toml").write_text('port = 9000\nhost = "::1"\n')
-    found = load_settings(tmp_path, {"INCROWD_COLLECTOR_PORT": "9001"})
-    assert (found.host, found.port) == ("::1", 9001)
-    for environment in ({"INCROWD_COLLECTOR_WORKERS": "0"}, {"INCROWD_COLLECTOR_PORT": "x"}):
-        with pytest.raises(IncrowdError, match=r"collector\."):
-            load_settings(tmp_path, environment)
+    monkeypatch.setenv("INCROWD_COLLECTOR_PORT", "9001")
+    settings = load_settings(tmp_path)
+    assert (settings.host, settings.port) == ("::1", 9001)
+    for name, value in (("INCROWD_COLLECTOR_WORKERS", "0"), ("INCROWD_COLLECTOR_PORT", "x")):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(IncrowdError, match=f"{name}: got '{value}'; should be"):
+            load_settings(tmp_path)
+        monkeypatch.delenv(name)
 
 
 def test_nothing_of_the_sender_is_kept_or_logged(keyed, sealed, caplog):
