@@ -17,6 +17,7 @@ PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
     {"characters"},
     {"errors"},
+    {"files"},
     {"numerics", "kernels", "views", "arguments"},
     {"channels", "survey"},
     {"plans"},

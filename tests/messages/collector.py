@@ -16,8 +16,8 @@ from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.collector.taking import Taking, read_start
-from incrowd.collection.durable import lasting
 from incrowd.collection.wire.release import Signed, sign
+from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
 from tests.messages.shared import file, made, reports_file, with_variable
 from tests.messages.wire import BODY, HEADER, RELEASES
@@ -41,7 +41,7 @@ def folder_of(folder, bundle=INVITED):
     rejected = {"does not open": HEADER.reports}
     found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
     save_receipt(found, folder)
-    lasting(folder / "bundle.json", bundle.encoded)
+    write_private(folder / "bundle.json", bundle.encoded)
     return found
 
 
@@ -107,7 +107,7 @@ def key_twice(folder):
 
 
 def another_bundle(folder):
-    lasting(folder / "bundle.json", INVITED.encoded)
+    write_private(folder / "bundle.json", INVITED.encoded)
     keep_bundle(Places(folder), file(folder, "other.json", OPEN.encoded))
 
 

@@ -18,9 +18,9 @@ from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.page.files import is_bundle
 from incrowd.collection.wire.bundle import Bundle
+from incrowd.files import checked_ending
 from incrowd.presentation.card import markdown
 from incrowd.presentation.write import CARD_WRITERS, write_card
-from incrowd.reports.files import checked_ending
 from incrowd.workflow import card as cards
 
 

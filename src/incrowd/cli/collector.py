@@ -16,8 +16,8 @@ from incrowd.collection.collector import checks
 from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
 from incrowd.collection.collector.keys import load_private, new_key
 from incrowd.collection.collector.places import Places
-from incrowd.collection.durable import PRIVATE_FOLDER
 from incrowd.collection.machine import protect
+from incrowd.files import PRIVATE_FOLDER
 
 app = typer.Typer(
     add_completion=False,

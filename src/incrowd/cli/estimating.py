@@ -37,9 +37,9 @@ from incrowd.collection.collector.receipt import receipts_beside, receipts_of, r
 from incrowd.errors import UsageError
 from incrowd.estimation.postprocessed import Method as PostprocessingMethod
 from incrowd.estimation.results import Received
+from incrowd.files import is_stream
 from incrowd.planner.planner import analysis_of
 from incrowd.presentation.write import check_ending
-from incrowd.reports.files import is_stream
 from incrowd.tally.consistency import check_possible
 from incrowd.tally.files import ENDING as TALLY_ENDING
 from incrowd.tally.files import load_tally, save_tally

@@ -19,10 +19,10 @@ from incrowd.collection.collector.receipt import received
 from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_each_saw
 from incrowd.encoding.people import People
 from incrowd.errors import UsageError
+from incrowd.files import write_text
 from incrowd.presentation import terminal
 from incrowd.presentation.data import as_json
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
-from incrowd.reports.files import write_text
 
 
 def live(

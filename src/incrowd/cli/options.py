@@ -16,8 +16,8 @@ from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.encoding.kinds import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
+from incrowd.files import is_stream
 from incrowd.plans.merging import with_merged
-from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
 
 if TYPE_CHECKING:

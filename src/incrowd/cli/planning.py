@@ -20,13 +20,13 @@ from incrowd.cli.options import (
     share,
 )
 from incrowd.errors import MISSING, UsageError
+from incrowd.files import write_text
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.frontier import frontier as curves_around
 from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import UNKNOWNS, Wish, with_budget
 from incrowd.planner.solving import solve as solve_for
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import write_text
 
 SOLVABLE = (*UNKNOWNS, "error")
 

@@ -28,9 +28,9 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.files import is_stream
 from incrowd.planner.spending import check_left
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.workflow.randomize import randomize_files
 

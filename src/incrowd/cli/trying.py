@@ -33,11 +33,11 @@ from incrowd.cli.options import (
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.margins import listed
 from incrowd.estimation.quality import TableQuality
+from incrowd.files import write_text
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
-from incrowd.reports.files import write_text
 from incrowd.workflow.guarantees import guarantee_of
 
 DEVICES = 2000

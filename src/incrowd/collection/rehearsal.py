@@ -36,7 +36,6 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.fetching import fetch
 from incrowd.collection.device.promising import Line, Promise, promised
-from incrowd.collection.durable import write_private
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.service import serve
 from incrowd.collection.shuffler import app as mixing
@@ -51,6 +50,7 @@ from incrowd.collection.wire.bundle import TIME, Bundle, as_time, least_reserve
 from incrowd.collection.wire.upload import code_field
 from incrowd.encoding.people import People
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.files import write_private
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
 from incrowd.presentation.guarantees import without_shuffler

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from incrowd.files import replaced, write_text
 from incrowd.plans import Plan
 from incrowd.presentation.charts import drawn
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.presentation.shell import rendered
-from incrowd.reports.files import replaced, write_text
 
 Points = Sequence[tuple[float, float]]
 FLOOR = 1e-16  # smaller bounds are left out of the picture, not of the csv

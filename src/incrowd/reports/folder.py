@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.files import replaced
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
-from incrowd.reports.files import replaced
 
 MERGED = "merged"  # strata that were released as one
 MOST_LETTERS = 40  # of a stratum in the name of a file

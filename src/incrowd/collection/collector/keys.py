@@ -7,10 +7,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from incrowd.collection.collector.places import Places
-from incrowd.collection.durable import lasting
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.collection.wire.sealed import KEY_BYTES, KeyConfiguration
 from incrowd.errors import InWords, UsageError
+from incrowd.files import write_private
 
 
 def new_key(places: Places, id: int = 1) -> KeyConfiguration:
@@ -20,8 +20,8 @@ def new_key(places: Places, id: int = 1) -> KeyConfiguration:
         raise UsageError.of("folder", str(places.root), allowed)
     private = X25519PrivateKey.generate()
     made = KeyConfiguration(id, private.public_key().public_bytes_raw())
-    lasting(places.private, private.private_bytes_raw())
-    lasting(places.public, made.encoded.hex().encode() + b"\n")
+    write_private(places.private, private.private_bytes_raw())
+    write_private(places.public, made.encoded.hex().encode() + b"\n")
     return made
 
 

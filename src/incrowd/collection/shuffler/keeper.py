@@ -11,7 +11,6 @@ from functools import cached_property
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.clock import Clock
-from incrowd.collection.durable import PRIVATE_FOLDER, destroy
 from incrowd.collection.shuffler import closing, releasing
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.shuffler.delivering import Courier
@@ -20,6 +19,7 @@ from incrowd.collection.store.errors import StoreError
 from incrowd.collection.store.store import Store
 from incrowd.collection.wire.release import Signed
 from incrowd.errors import InWords
+from incrowd.files import destroy, private_folder
 from incrowd.plans.strata import Group
 from incrowd.reports.locking import locked
 from incrowd.sampling.keystream import Keystream
@@ -40,7 +40,7 @@ class Keeper:
 
         Raises UsageError if another process is at it.
         """
-        self.settings.releases.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
             self._close()
             for group in closing.groups(self.store.strata(), CLOSING):

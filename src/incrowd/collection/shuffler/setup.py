@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, write_private
 from incrowd.collection.shuffler.closing import is_over
 from incrowd.collection.shuffler.config import Settings
 from incrowd.collection.store.errors import StoreError
@@ -16,6 +15,7 @@ from incrowd.collection.store.store import Store
 from incrowd.collection.store.tables import opened
 from incrowd.collection.wire.bundle import Bundle
 from incrowd.errors import UsageError
+from incrowd.files import PRIVATE, private_folder, write_private
 
 
 def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
@@ -27,7 +27,7 @@ def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> N
         if path.exists():
             allowed = "it is there already; a bundle has a folder of its own, name a new one"
             raise UsageError.of("folder", str(path), allowed)
-    settings.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
     new_secret(settings.secret_file)
     Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()

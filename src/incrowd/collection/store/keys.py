@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from incrowd.collection.durable import write_private
 from incrowd.collection.store.errors import StoreError
 from incrowd.errors import InWords
+from incrowd.files import write_private
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
