@@ -18,10 +18,10 @@ from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.page.files import is_bundle
 from incrowd.collection.protocol.bundle import Bundle
+from incrowd.files import checked_ending
 from incrowd.presentation import card as cards
 from incrowd.presentation.card import markdown
 from incrowd.presentation.write import CARD_WRITERS, write_card
-from incrowd.reports.files import checked_ending
 
 
 def verify(

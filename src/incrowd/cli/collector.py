@@ -12,11 +12,10 @@ from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
 from incrowd.collection.collector import checks
-from incrowd.collection.collector.config import load_settings
 from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
 from incrowd.collection.collector.places import Places, load_private, new_key
-from incrowd.collection.durable import PRIVATE_FOLDER
 from incrowd.collection.machine import protect, system
+from incrowd.files import PRIVATE_FOLDER
 
 app = typer.Typer(
     add_completion=False,
@@ -77,7 +76,7 @@ def run(
       incrowd collector run collector --bundle bundle.json
     """
     parts = _parts()
-    places, settings = Places(folder), load_settings(folder)
+    places, settings = Places(folder), parts.load_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():
         say("everything is opened, and the private key is destroyed: nothing is left to do")
@@ -105,7 +104,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
       incrowd collector check collector
     """
     places = Places(folder)
-    load_settings(folder)
+    _parts().load_settings(folder)
     print_findings(checks.check(places, keep_bundle(places, None), system()), json)
 
 

@@ -39,10 +39,10 @@ from incrowd.estimation.estimate import count_on_spark, to_count
 from incrowd.estimation.postprocess import METHODS
 from incrowd.estimation.postprocess import Method as PostprocessingMethod
 from incrowd.estimation.results import Received
+from incrowd.files import is_stream
 from incrowd.planner.plan import analysis_of
 from incrowd.presentation.write import check_ending
 from incrowd.reports.consistency import check_possible
-from incrowd.reports.files import is_stream
 from incrowd.reports.spark import THIS_MACHINE
 from incrowd.reports.tally import Kind
 from incrowd.reports.tally_files import ENDING as TALLY_ENDING

@@ -21,11 +21,11 @@ from incrowd.collection.collector.opening import cores
 from incrowd.collection.collector.places import load_private
 from incrowd.collection.collector.receipt import received
 from incrowd.collection.collector.taking import read_start
-from incrowd.collection.durable import destroy
 from incrowd.collection.machine import protect
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Received
+from incrowd.files import destroy
 from incrowd.plans import Guarantee
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence

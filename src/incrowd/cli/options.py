@@ -17,8 +17,8 @@ from incrowd.cli.console import working
 from incrowd.encoding.sources import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
 from incrowd.estimation.simultaneous import Method as SimultaneousMethod
+from incrowd.files import is_stream
 from incrowd.plans.plan import with_merged
-from incrowd.reports.files import is_stream
 from incrowd.survey.merging import parsed_merges
 
 if TYPE_CHECKING:

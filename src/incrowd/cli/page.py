@@ -10,9 +10,9 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson, check_certificate, make_folder
 from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
+from incrowd.files import replaced
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.reports.files import replaced
 
 
 def page(

@@ -12,13 +12,13 @@ from incrowd.cli import show_plans
 from incrowd.cli.console import say, working
 from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep, share
 from incrowd.errors import MISSING, UsageError
+from incrowd.files import write_text
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.frontier import frontier as curves_around
 from incrowd.planner.plan import UNKNOWNS, Wish, with_budget
 from incrowd.planner.plan import solved as solve_for
 from incrowd.planner.precision import plan_error
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import write_text
 
 SOLVABLE = (*UNKNOWNS, "error")
 

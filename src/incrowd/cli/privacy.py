@@ -29,11 +29,11 @@ from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.errors import MISSING, IncrowdError, UsageError
+from incrowd.files import replaced
 from incrowd.plans.message import crowd_channel
 from incrowd.presentation import number_text
 from incrowd.presentation.guarantees import worst_pair
 from incrowd.presentation.terminal_tables import table
-from incrowd.reports.files import replaced
 from incrowd.survey import Survey
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double

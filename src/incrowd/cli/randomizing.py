@@ -28,9 +28,9 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.files import is_stream
 from incrowd.planner.rounds import check_left
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import is_stream
 from incrowd.reports.locking import locked
 from incrowd.sampling.randomize import randomize_files
 

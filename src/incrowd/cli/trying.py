@@ -33,12 +33,12 @@ from incrowd.cli.options import (
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.quality import TableQuality
 from incrowd.estimation.weighting.margins import listed
+from incrowd.files import write_text
 from incrowd.guarantees import guarantee_of
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import legend
 from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
-from incrowd.reports.files import write_text
 
 DEVICES = 2000
 MINUTES = 10.0
