@@ -34,7 +34,7 @@ from incrowd.cli.options import (
 )
 from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
 from incrowd.errors import UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.estimation.results import Received

@@ -17,7 +17,7 @@ from incrowd.cli.console import working
 from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.sources import FORMATS, NAME_ONE
 from incrowd.errors import PlanError, UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source

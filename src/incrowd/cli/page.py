@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson, check_certificate, make_folder
-from incrowd.reports.files import replaced
+from incrowd.files import replaced
 
 
 def page(

@@ -17,7 +17,7 @@ from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.reports.files import replaced
+from incrowd.files import replaced
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,7 +27,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 from incrowd.reports.locking import locked
 
 ReportsOutput = Annotated[
