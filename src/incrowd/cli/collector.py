@@ -45,7 +45,7 @@ def init(
       incrowd collector init collector
     """
     from incrowd.collection.collector.places import Places, new_key
-    from incrowd.collection.durable import PRIVATE_FOLDER
+    from incrowd.files import PRIVATE_FOLDER
 
     make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)

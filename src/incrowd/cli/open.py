@@ -58,7 +58,7 @@ def open_sealed(
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.collector.taking import read_start
-    from incrowd.collection.durable import destroy
+    from incrowd.files import destroy
     from incrowd.collection.machine import protect
     from incrowd.collection.protocol.bundle import Bundle
 
