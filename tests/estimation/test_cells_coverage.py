@@ -28,7 +28,7 @@ from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import whole
 from incrowd.planner.margins import known_margins
-from incrowd.planner.open_tables import joint_table
+from incrowd.planner.open_tables import table
 from incrowd.planner.sources import readings
 from incrowd.planner.weighting import Change, derived
 from tests.estimation.conftest import covered, nominal
@@ -190,7 +190,7 @@ def test_margins_cover_with_the_errors_of_least_squares_alone():
 def compared(people, ids, trials=TRIALS):
     made = crowd(people)
     for counted in made.tallies(people, trials, seed=people + 2):
-        yield joint_table(made.plan, counted, ids, margin=True)
+        yield table(made.plan, counted, ids, covariance=True, margin=True)
 
 
 def without_noise(joints):

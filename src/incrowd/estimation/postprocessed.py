@@ -11,8 +11,7 @@ import numpy as np
 from incrowd.estimation.bootstrap import BootstrapBias, bootstrap_bias, bootstrap_bias_of_cells
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.covariance import JointEstimate, by_axis
-from incrowd.estimation.decoders import dense, merging
+from incrowd.estimation.decoders import by_axis, dense, merging
 from incrowd.estimation.patterns import channel_matrix, check_exclusive, inverse_matrix
 from incrowd.estimation.postprocessing import (
     LikelihoodFit,
@@ -22,6 +21,7 @@ from incrowd.estimation.postprocessing import (
     project_to_simplex,
 )
 from incrowd.estimation.readings import Reading, Readings
+from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Guarantee
 from incrowd.survey import AnyQuestion
@@ -52,7 +52,7 @@ class Postprocessed:
 
 
 def consistent(
-    tables: Sequence[JointEstimate], guarantee: Guarantee, seed: int | None
+    tables: Sequence[TableEstimate], guarantee: Guarantee, seed: int | None
 ) -> tuple[Postprocessed, ...]:
     """Tables whose shared margins were made equal."""
     found = make_consistent(tables)

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from incrowd.estimation.derived import DerivedTable, averaged_table
 from incrowd.estimation.readings import Ids
+from incrowd.estimation.tables import TableEstimate, averaged, changed
 from incrowd.estimation.word_shares import Part, WordEstimates, estimate_weighted_words
 from incrowd.planner.margins import Known
 from incrowd.planner.open_tables import table
@@ -34,7 +34,7 @@ def release_shares(
     people = People(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}
     found, _ = people.table((), known, groups)
-    return found.estimate[:-1], found.covariance[:-1, :-1]
+    return found.estimate[:-1], found.joint_covariance[:-1, :-1]
 
 
 def weighted_options(
@@ -44,7 +44,7 @@ def weighted_options(
     known: Sequence[Known],
     noise_only: bool = False,
     places: int = 0,
-) -> DerivedTable:
+) -> TableEstimate:
     """The table of a question that is sent as cells. Raises TableError as
     `release_shares`."""
     weights, drift = release_shares(plan, counted, known)
@@ -52,7 +52,8 @@ def weighted_options(
         table(plan, counted.only([names]), ids, noise_only, places) for names in counted.strata
     ]
     own = table(plan, counted, ids, noise_only, places)
-    return averaged_table(parts, weights, drift, own, tuple(each.name for each in known))
+    made = averaged(parts, weights, drift, own)
+    return changed(made, own, tuple(each.name for each in known), False, made.influence)
 
 
 def weighted_words(
@@ -71,4 +72,4 @@ def weighted_words(
     message = read[0].message
     inverse = message.channels[id].inverse
     made = estimate_weighted_words(candidates, places, parts, drift, inverse, message.copies)
-    return replace(made, margins=tuple(each.name for each in known))
+    return replace(made, weighted_to=tuple(each.name for each in known))

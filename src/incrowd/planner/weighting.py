@@ -10,14 +10,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.answered import of_those_who_answered, within, without_margins
-from incrowd.estimation.covariance import MOST_COUNTS, JointEstimate
-from incrowd.estimation.derived import DerivedTable, derived_table
+from incrowd.estimation.answered import of_those_who_answered, within
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, changed
 from incrowd.planner.margins import Known
 from incrowd.planner.open_tables import table
 from incrowd.planner.weighted_people import Groups, People
@@ -51,14 +49,13 @@ class Change(NamedTuple):
 class Derived(NamedTuple):
     """A table that was made of another one.
 
-    cells: its cells with their covariance. weighted: the same with "any answer", of noise and
-    sampling, before "no answer" is left out. swing: what one malicious sender can do to `weighted`,
-    as `incrowd.estimation.amounts.Evidence` has it; an alternative for each release.
+    weighted: the same with "any answer", of noise and sampling, before "no answer" is left out.
+    swing: what one malicious sender can do to `weighted`, as `incrowd.estimation.amounts.Evidence`
+    has it; an alternative for each release.
     """
 
-    table: DerivedTable
-    cells: JointEstimate
-    weighted: JointEstimate
+    table: TableEstimate
+    weighted: TableEstimate
     swing: np.ndarray
 
 
@@ -166,7 +163,7 @@ def derived_strata(
 
 
 def _derived(
-    people: People, weighted: JointEstimate, moved: np.ndarray, own: TableEstimate, change: Change
+    people: People, weighted: TableEstimate, moved: np.ndarray, own: TableEstimate, change: Change
 ) -> Derived:
     """moved: how far one sender moves each cell of the table by each cell of the people, at most.
     own: the table without weights."""
@@ -174,11 +171,8 @@ def _derived(
     if change.answered:
         last, jacobian = of_those_who_answered(weighted)
         moved = jacobian @ moved
-    cells = without_margins(last)
-    made = derived_table(cells, own, people.reach(moved), change.names, change.answered)
-    if own.errors == NOISE_ONLY:
-        cells = cells.noise_alone()
-    return Derived(made, cells, weighted, swing)
+    cells, influence = last.without_margins(), people.reach(moved)
+    return Derived(changed(cells, own, change.names, change.answered, influence), weighted, swing)
 
 
 def _own(
@@ -193,7 +187,7 @@ def _own(
 
 def weighted_levels(
     plan: Plan, counted: Tally, model: Model, known: Sequence[Known], groups: Groups
-) -> JointEstimate:
+) -> TableEstimate:
     """The weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
 

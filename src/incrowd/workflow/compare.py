@@ -8,7 +8,7 @@ from dataclasses import replace
 from incrowd.estimation.results import Received
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.planner.margins import Given, known_margins
-from incrowd.planner.open_tables import joint_table
+from incrowd.planner.open_tables import table
 from incrowd.planner.sources import check_tables
 from incrowd.planner.weighting import Change, counted_for, derived
 from incrowd.plans import Plan
@@ -47,11 +47,12 @@ def compare(
     counted = count(plan, reports, tables=list(filter(None, (ids, *together))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     made = derived(plan, counted, ids, change) if change else None
-    table = made.weighted if made else joint_table(plan, counted, ids, noise_only, margin=True)
-    if noise_only:
-        table = table.noise_alone()
-    found = two_way(table, guarantee, counted.seed, reference)
     if made:
-        names, ratio = made.table.margins, made.table.error_ratio
-        found = replace(found, margins=names, error_ratio=ratio)
+        both = made.weighted
+    else:
+        both = table(plan, counted, ids, noise_only, covariance=True, margin=True)
+    found = two_way(both.noise_alone() if noise_only else both, guarantee, counted.seed, reference)
+    if made:
+        names, ratio = made.table.weighted_to, made.table.error_ratio
+        found = replace(found, weighted_to=names, error_ratio=ratio)
     return replace(found, wording=legend(plan.survey, first, second))

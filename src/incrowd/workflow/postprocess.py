@@ -7,7 +7,7 @@ from typing import get_args
 
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.postprocessed import Method, Postprocessed, consistent, fitted
-from incrowd.estimation.readings import joint
+from incrowd.estimation.readings import table_of
 from incrowd.estimation.results import Received
 from incrowd.planner.sources import check_tables, readings
 from incrowd.plans import Plan
@@ -59,7 +59,9 @@ def postprocess(
     counted = count(plan, reports, tables=wanted, kind=kind)
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     if method == "consistent":
-        joints = [joint(plan, readings(plan, counted, ids), ids) for ids in wanted]
+        joints = [
+            table_of(plan, readings(plan, counted, ids), ids, covariance=True) for ids in wanted
+        ]
         return consistent(joints, guarantee, counted.seed)
     by = method, bootstrap, guarantee, counted.seed
     return tuple(

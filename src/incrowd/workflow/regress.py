@@ -10,7 +10,6 @@ from typing import get_args
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError, UsageError
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.pairwise_law import MOST_STATES
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.fitting import fit, fit_tables, no_fit, silent_share
@@ -22,7 +21,7 @@ from incrowd.estimation.regression.pairs import Sent, pairs_of_stratum
 from incrowd.estimation.regression.results import Fit, Method, Regression, of_fit
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.results import Received
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.planner.margins import Given, Known, known_margins
 from incrowd.planner.sources import (
     Ids,
@@ -131,7 +130,7 @@ def _explained(
         found = found._replace(fit=_advised(asked, formula, found.fit, counted, noise_only))
     made = _regression(plan, model, found, method, noise_only)
     people, names = min(each.people for each in arrived), tuple(each.name for each in known)
-    return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+    return made(people=people, guarantee=guarantee, weighted_to=names, seed=counted.seed)
 
 
 def _advised(plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool) -> Fit:
@@ -277,7 +276,7 @@ def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ..
 
 def _tables(
     plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
-) -> list[tuple[Levels, JointEstimate]]:
+) -> list[tuple[Levels, TableEstimate]]:
     ids = model.ids
     return [
         (each.levels, level_table(model.randomized, readings(plan, each.counted, ids), noise_only))

@@ -12,8 +12,8 @@ from incrowd.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.people import People
 from incrowd.encoding.records import pack
-from incrowd.estimation.across import OpenAxis
 from incrowd.estimation.readings import Ids
+from incrowd.estimation.tables import OpenAxis
 from incrowd.estimation.truth import true_table
 from incrowd.planner.open_tables import open_axis, open_of
 from incrowd.planner.sources import check_tables
