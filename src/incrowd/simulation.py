@@ -13,7 +13,6 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
-from incrowd.estimation.across import OpenAxis
 from incrowd.estimation.estimate import count
 from incrowd.estimation.figures import Asked, figures
 from incrowd.estimation.open_tables import open_axis, open_of, table
@@ -21,7 +20,7 @@ from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals
 from incrowd.estimation.sources import check_tables, sources
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
 from incrowd.estimation.truth import theoretical_error, true_table
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alone

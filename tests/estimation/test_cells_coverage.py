@@ -22,7 +22,7 @@ from scipy.stats import binom, chi2, norm
 import incrowd
 from incrowd.estimation.association import cramers_v
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.open_tables import joint_table
+from incrowd.estimation.open_tables import table
 from incrowd.estimation.readings import table_of
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_table
@@ -190,7 +190,7 @@ def test_margins_cover_with_the_errors_of_least_squares_alone():
 def compared(people, ids, trials=TRIALS):
     made = crowd(people)
     for counted in made.tallies(people, trials, seed=people + 2):
-        yield joint_table(made.plan, counted, ids, margin=True)
+        yield table(made.plan, counted, ids, covariance=True, margin=True)
 
 
 def without_noise(joints):

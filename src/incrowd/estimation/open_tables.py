@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-from incrowd.estimation.across import OpenAxis, across, across_joint, everybody, everybody_joint
-from incrowd.estimation.covariance import JointEstimate, check_cells
-from incrowd.estimation.readings import Ids, joint, table_of
+from incrowd.estimation.readings import Ids, table_of
 from incrowd.estimation.sources import readings
-from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.tables import OpenAxis, TableEstimate, across, check_cells, everybody
 from incrowd.plans import Plan
 from incrowd.plans.strata import told_apart
 from incrowd.reports.consistency import smallest
@@ -17,13 +12,18 @@ from incrowd.reports.tally import Tally
 from incrowd.survey import Survey
 from incrowd.survey.open import SEPARATOR
 
-T = TypeVar("T")
-
 
 def table(
-    plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False, places: int = 0
+    plan: Plan,
+    counted: Tally,
+    ids: Ids,
+    noise_only: bool = False,
+    places: int = 0,
+    *,
+    covariance: bool = False,
+    margin: bool = False,
 ) -> TableEstimate:
-    """One table of the released people, its errors as for `incrowd.estimation.readings.table_of`.
+    """One table of the released people, as `incrowd.estimation.readings.table_of` has it.
 
     An open question is an axis without noise; several are one axis, as "faculty / year".
     """
@@ -31,44 +31,21 @@ def table(
 
     def of(part: Tally, people: int) -> TableEstimate:
         if not closed:
-            return everybody(people, noise_only, plan.survey.rows_per_person)
-        return table_of(plan, readings(plan, part, closed), closed, noise_only, places)
+            return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
+        found = readings(plan, part, closed)
+        return table_of(
+            plan, found, closed, noise_only, places, covariance=covariance, margin=margin
+        )
 
     if closed == ids:
         return of(counted, 0)
-    return across(*_parts(plan, counted, ids, of))
-
-
-def joint_table(
-    plan: Plan, counted: Tally, ids: Ids, noise_only: bool = False, margin: bool = False
-) -> JointEstimate:
-    """`table` with the covariance of all cells, and margins if wanted.
-
-    counted: counts of pairs. Raises TableError if it has more than 2,000 cells.
-    """
-    closed = plan.survey.closed(ids)
-
-    def of(part: Tally, people: int) -> JointEstimate:
-        if not closed:
-            return everybody_joint(people, noise_only)
-        return joint(plan, readings(plan, part, closed), closed, noise_only, margin)
-
-    if closed == ids:
-        return of(counted, 0)
-    parts, axis = _parts(plan, counted, ids, of)
-    check_cells(len(parts) * parts[0].estimate.size)
-    return across_joint(parts, axis, margin)
-
-
-def _parts(
-    plan: Plan, counted: Tally, ids: Ids, of: Callable[[Tally, int], T]
-) -> tuple[Sequence[T], OpenAxis]:
-    """What a function makes of those who gave each answer to the open questions of a table."""
     answers = told_apart(plan.survey, open_of(plan.survey, ids), list(counted.strata))
     tallies = [counted.only(releases) for releases in answers.values()]
     people = tuple(smallest(plan, part.messages) for part in tallies)
     parts = [of(part, number) for part, number in zip(tallies, people, strict=True)]
-    return parts, open_axis(plan.survey, ids, tuple(answers), people)
+    if covariance:
+        check_cells(len(parts) * parts[0].estimate.size)
+    return across(parts, open_axis(plan.survey, ids, tuple(answers), people), margin)
 
 
 def open_of(survey: Survey, ids: Ids) -> Ids:

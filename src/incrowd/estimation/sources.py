@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from incrowd.errors import TableError, likely
 from incrowd.estimation.cells import CellCounts, CellsReading, expected_cells, planned_weight
-from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.expectation import weight
 from incrowd.estimation.readings import Reading, Readings
+from incrowd.estimation.tables import MOST_COUNTS
 from incrowd.plans import Cells, JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Survey, Text
 
