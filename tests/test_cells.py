@@ -8,8 +8,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import TableError
-from incrowd.estimation.readings import table_of
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import readings, table_of
 
 PEOPLE = 3000
 QUESTIONS = [

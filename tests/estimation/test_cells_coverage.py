@@ -22,13 +22,11 @@ from scipy.stats import binom, chi2, norm
 import incrowd
 from incrowd.estimation.association import cramers_v
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.open_tables import table
-from incrowd.estimation.readings import table_of
+from incrowd.estimation.readings import readings, table, table_of
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import whole
-from incrowd.estimation.sources import readings
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, derived
 from tests.estimation.conftest import covered, nominal

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.open_tables import table
+from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.shares_apart import (
     ShareDifference,
@@ -15,7 +15,6 @@ from incrowd.estimation.shares_apart import (
     held_together,
     shares_compared,
 )
-from incrowd.estimation.sources import check_tables
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, derived

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.open_tables import table
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.readings import Ids, readings, sharpest, table
 from incrowd.estimation.results import NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
-from incrowd.estimation.sources import readings, sharpest
 from incrowd.estimation.tables import MOST_CELLS, TableEstimate
 from incrowd.estimation.weighting.weighting import (
     Change,

@@ -29,9 +29,8 @@ from incrowd.estimation.postprocessing import (
     maximise_likelihood,
     project_to_simplex,
 )
-from incrowd.estimation.readings import Reading, Readings, table_of
+from incrowd.estimation.readings import Reading, Readings, check_tables, readings, table_of
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import check_tables, readings
 from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Guarantee, Plan

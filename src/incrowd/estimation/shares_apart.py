@@ -19,8 +19,7 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.quotients import Comparison
-from incrowd.estimation.readings import Ids, table_of
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import Ids, readings, table_of
 from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.tally import Tally

@@ -21,12 +21,11 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnySent, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PlanFileError, PrivacyError, UsageError
-from incrowd.estimation.expectation import guessed_excess
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.planner.assumption import assumption
 from incrowd.planner.cell_ways import ways
 from incrowd.planner.groups import Grouping, Progress
-from incrowd.planner.precision import expected_error, plan_error
+from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from incrowd.planner.sent import sent, sent_before, sent_by
 from incrowd.plans import Asked, Cells, Guarantee, JointReport, Message, Plan
 from incrowd.plans.grouping import joint_groups, wide

@@ -13,6 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, TableError, UsageError
+from incrowd.estimation.precision import assumed_shares
+from incrowd.estimation.readings import (
+    expected_cells_reading,
+    expected_readings,
+    joint_sources,
+    pair_weight,
+)
 from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import Evidence
 from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
@@ -39,14 +46,7 @@ from incrowd.estimation.regression.regress import (
 )
 from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.sources import (
-    expected_cells_reading,
-    expected_readings,
-    joint_sources,
-    pair_weight,
-)
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
-from incrowd.planner.precision import assumed_shares
 from incrowd.plans import JointReport, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata

@@ -14,6 +14,16 @@ import numpy as np
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.pairwise_law import MOST_STATES
+from incrowd.estimation.readings import (
+    Ids,
+    Source,
+    cells_reading,
+    joint_readings,
+    joint_sources,
+    pair_weight,
+    readings,
+    sources,
+)
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.fitting import (
     counted_shares,
@@ -32,16 +42,6 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, of_fi
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import (
-    Ids,
-    Source,
-    cells_reading,
-    joint_readings,
-    joint_sources,
-    pair_weight,
-    readings,
-    sources,
-)
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, Known, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels

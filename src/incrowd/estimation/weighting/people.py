@@ -10,9 +10,7 @@ from math import prod
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
-from incrowd.estimation.open_tables import open_axis, open_of, table
-from incrowd.estimation.readings import Ids, table_of
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import Ids, open_axis, open_of, readings, table, table_of
 from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, Known
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted

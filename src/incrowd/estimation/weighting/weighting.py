@@ -11,12 +11,10 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.estimation.answered import of_those_who_answered, within
-from incrowd.estimation.open_tables import table
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.readings import Ids, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
-from incrowd.estimation.sources import sharpest
 from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import Known
 from incrowd.estimation.weighting.people import Groups, People
