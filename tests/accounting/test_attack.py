@@ -25,9 +25,9 @@ from incrowd.accounting import blanket_ratios
 from incrowd.accounting.enumeration import enumerate_all, enumerate_one
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import positive_part
-from incrowd.sampling.flip import flip
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.records import randomize_records
+from incrowd.sampling.responses import respond
 from incrowd.survey import Domain
 
 RARE = 1e-6  # false alarms
@@ -213,7 +213,7 @@ def test_flip_alone_is_attacked_too():
     for i, x in enumerate(pair):
         records = np.tile(np.array([x, 0, 0, 0, 0, 3, 3, 3, 3], np.uint8), COLLECTIONS)[:, None]
         stream = Keystream.for_simulation(90 + i)
-        sent = flip(records, 2, setting.channel.numerator, stream).reshape(COLLECTIONS, 9)
+        sent = respond(records, 2, setting.channel, stream).reshape(COLLECTIONS, 9)
         shares.append(share_accused(setting, sent, says))
     factor = math.exp(setting.epsilon)
     variance = shares[0] * (1 - shares[0]) + factor**2 * shares[1] * (1 - shares[1])

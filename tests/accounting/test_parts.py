@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.accounting.certificates import certify
-from incrowd.accounting.parts import alike, as_flip, farthest
+from incrowd.accounting.parts import as_flip, farthest
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
@@ -98,8 +98,8 @@ def test_as_flip_keeps_what_a_symmetric_channel_tells():
     assert as_flip(Simmons.from_probabilities(0.5, 0.2)) is None
     assert as_flip(KAry.from_probabilities(0.5, 2)) is None
     two_stage = TwoStage(Bit.from_flip(flip), Bit.from_flip(BitFlip(3)))
-    assert as_flip(two_stage) is None and alike(two_stage)  # 2^-64 are no 2^-32
-    assert not alike(Simmons.from_probabilities(0.5, 0.2))
+    assert as_flip(two_stage) is None and two_stage.alike  # 2^-64 are no 2^-32
+    assert not Simmons.from_probabilities(0.5, 0.2).alike
 
 
 def test_a_symmetric_device_is_worth_its_flip():

@@ -14,7 +14,6 @@ from incrowd.accounting.pairs import papers_pair
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import Schema, Sent, as_sent, check_crowd, check_epsilon
 from incrowd.accounting.worst import delta
-from incrowd.channels.bit_flip import BitFlip
 from incrowd.numerics.positive_part import Bounds
 
 
@@ -70,7 +69,7 @@ def assess(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> As
 
 def _papers_order(sent: Sent, presence: bool, crowd: int, epsilon: float) -> Order | None:
     schema = sent.single
-    if schema is None or not all(isinstance(part.channel, BitFlip) for part, _ in schema.parts):
+    if schema is None or not all(part.channel.is_flip for part, _ in schema.parts):
         return None
     return _order(papers_pair(schema, presence), crowd, epsilon)
 

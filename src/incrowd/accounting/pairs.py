@@ -12,13 +12,12 @@ from typing import TypeVar
 
 from incrowd.accounting import blanket_ratios, local_ratios, outlier_ratios
 from incrowd.accounting.outlier_ratios import Relation
-from incrowd.accounting.parts import Part, alike, at_most_flip, flip_of, widened
+from incrowd.accounting.parts import Part, at_most_flip, flip_of, widened
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import Schema, Sent
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import takes_answers
 from incrowd.errors import InWords, PrivacyError
 from incrowd.survey import Domain
 
@@ -69,7 +68,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     return [
         Candidate(_pair_words(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
-        if any(u + v for counts in chosen for (u, v, _) in counts)
+        if any(u + v for counts in chosen for (u, v, *_) in counts)
     ]
 
 
@@ -83,9 +82,7 @@ def _covering(parts: Parts, most: int) -> Parts:
 
 
 def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
-    if takes_answers(part.channel):
-        return (blanket_ratios.TWO_OPTIONS,)
-    return blanket_ratios.pairs(part.domain, alike(part.channel))
+    return blanket_ratios.part_pairs(*part)
 
 
 def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
@@ -133,7 +130,7 @@ def _factors(
 
 
 def _pair_words(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> str:
-    bits = sum(times * (u + v) for counts in chosen for (u, v, _), times in counts.items())
+    bits = sum(times * (u + v) for counts in chosen for (u, v, *_), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
     which = "the farthest pair" if bits == farthest else "a nearer pair"
     return f"two records {bits} bit{'s' if bits > 1 else ''} apart, {which}"

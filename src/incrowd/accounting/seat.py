@@ -19,13 +19,13 @@ import numpy as np
 
 from incrowd.accounting import blanket_ratios, local_ratios
 from incrowd.accounting.pairs import local_candidates
-from incrowd.accounting.parts import AnyChannel, Part, alike, as_flip, at_most_flip, widened
+from incrowd.accounting.parts import AnyChannel, Part, as_flip, at_most_flip, widened
 from incrowd.accounting.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accounting.ratios import product as independent
 from incrowd.accounting.relation_words import relation_words
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent, check_crowd, check_epsilon
 from incrowd.accounting.seat_classes import kinds, of_flips, of_questions
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import is_flip
 from incrowd.errors import InWords, PrivacyError
 from incrowd.numerics.contours import least_bound
 from incrowd.numerics.crowd_laws import Crowd
@@ -123,7 +123,7 @@ def _plain(part: Part) -> Part:
     """The part, or one that tells at least as much if its classes would be too many to list."""
     if part.domain.fewest:
         return part
-    if part.domain.most > MOST_HELD[alike(part.channel)]:
+    if part.domain.most > MOST_HELD[part.channel.alike]:
         part = at_most_flip(part)
     return widened(part) if part.domain.most > MOST_HELD[True] else part
 
@@ -147,7 +147,7 @@ def _nearest_joined(groups: Groups) -> Groups:
 
     Raises PrivacyError if there are no two.
     """
-    flips = sorted(channel for channel in groups if isinstance(channel, BitFlip))
+    flips = sorted(channel for channel in groups if is_flip(channel))
     if len(flips) < 2:
         allowed = f"at most {MOST_CLASSES:,} can be tried; use fewer channels"
         raise PrivacyError.of(
@@ -169,9 +169,7 @@ def _common(groups: Groups) -> float:
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
-    pair = blanket_ratios.TWO_OPTIONS
-    if not channel.of_answers:
-        pair = blanket_ratios.pairs(domain, alike(channel))[0]
+    pair = blanket_ratios.part_pairs(domain, channel)[0]
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
@@ -211,7 +209,7 @@ def _of_class(groups: Groups, rows: Rows) -> Ratios:
 @lru_cache(maxsize=1024)
 def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
     """Of so many places of each kind."""
-    if isinstance(channel, BitFlip) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
+    if is_flip(channel) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
         return of_flips(channel, *row)
     return _of_kinds(channel, row)
 

@@ -1,6 +1,6 @@
 """How x, x' and another person's record z can lie to one another: the classes that can be worst.
 
-A question is one or more places (its bits, or a k-ary answer as a whole), and at each place x, x'
+A question is one or more places (its bits, or an answer as a whole), and at each place x, x'
 and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
 vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
 
@@ -18,17 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.accounting.parts import AnyChannel, alike
+from incrowd.accounting.parts import AnyChannel
 from incrowd.accounting.ratios import Ratios
 from incrowd.accounting.schema import FREE_BIT
+from incrowd.channels.answers import AnswerChannel, takes_answers
 from incrowd.channels.bit_flip import BitFlip
-from incrowd.channels.k_ary import KAry, takes_answers
 from incrowd.numerics.precision import UNIT
 from incrowd.survey import Domain
 
 # Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
 DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
-OPTIONS = ((1, 0), (0, 1), (1, 1), (1, 2))  # of x and x' where z holds 0: the last all differ
 ANY_FLIP = BitFlip(1)
 
 
@@ -42,13 +41,16 @@ class Kind(NamedTuple):
 
 @lru_cache(maxsize=256)
 def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
-    """The kinds of places: three, six where ones and zeros are not alike, or k-ary's four."""
+    """The kinds of places: three, six where ones and zeros are not alike; of answers many.
+
+    Raises PrivacyError for a channel of too many answers.
+    """
     if takes_answers(channel):
-        return tuple(_k_ary(channel))
+        return tuple(_of_answers(channel))
     log_chance = np.log(channel.matrix)
     found = [
         Kind(x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z]))
-        for z in ((0,) if alike(channel) else (0, 1))
+        for z in ((0,) if channel.alike else (0, 1))
         for x, other in DIFFER[z]
     ]
     return tuple(found)
@@ -82,18 +84,14 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
     return Ratios(log_a[possible], log_b[possible], np.log(mass.ravel()[possible]), error)
 
 
-def _k_ary(channel: KAry) -> Iterator[Kind]:
-    """Of the reports those that x, x' or z may own, and all others together."""
-    own, other = (math.log(weight / channel.denominator) for weight in channel.weights)
-    named = min(channel.options, 3)
-    log_ways = np.zeros(named)
-    if channel.options > named:
-        log_ways = np.append(log_ways, math.log(channel.options - named))
-    reports = np.arange(len(log_ways))
-    log_chance = [np.where(reports == answer, own, other) for answer in range(named)]
-    for x, answer in OPTIONS if named > 2 else OPTIONS[:3]:
-        ratios = _ratios(log_chance[x], log_chance[answer], log_chance[0], log_ways)
-        yield Kind(x != 0, answer != 0, ratios)
+def _of_answers(channel: AnswerChannel) -> Iterator[Kind]:
+    """Of whole answers: any three that are not all equal."""
+    for x, other, z in channel.threes:
+        numerators, _, ways = channel.laws((x, other, z))
+        logs = np.array([[math.log(n / channel.denominator) for n in row] for row in numerators])
+        log_ways = np.array([math.log(number) for number in ways])
+        log_x, log_other, log_z = logs.T
+        yield Kind(x != z, other != z, _ratios(log_x, log_other, log_z, log_ways))
 
 
 @lru_cache(maxsize=256)
@@ -105,7 +103,7 @@ def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
     if (fewest, most) == (0, bits):
         return of_questions(((FREE_BIT, bits),), channel)
     lacks, holds = _by_options(domain)
-    return largest(lacks + holds if alike(channel) else np.hstack([lacks, holds]))
+    return largest(lacks + holds if channel.alike else np.hstack([lacks, holds]))
 
 
 def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +130,7 @@ def of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel)
 
     Those of a bit flip are the same whatever its noise.
     """
-    return _of_questions(questions, ANY_FLIP if isinstance(channel, BitFlip) else channel)
+    return _of_questions(questions, ANY_FLIP if channel.is_flip else channel)
 
 
 @lru_cache(maxsize=256)

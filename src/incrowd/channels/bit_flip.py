@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 
-from incrowd.channels.base import ROUNDING, Channel, Integers, Matrix
+from incrowd.channels.base import (
+    ROUNDING,
+    Channel,
+    Coins,
+    Integers,
+    Makers,
+    Matrix,
+    Packed,
+    Range,
+)
 from incrowd.channels.rounding import rounded_down
 from incrowd.errors import PrivacyError
 
@@ -20,6 +30,15 @@ class BitFlip(Channel):
 
     numerator: int
 
+    kind = "bit flip"
+    is_flip = True
+    parameters: ClassVar = {"noise": Range(0, 0.5), "epsilon": Range(0)}
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chance of a flip, or by the local epsilon of a bit."""
+        return {("noise",): cls.at_least, ("epsilon",): cls.from_epsilon}
+
     def __post_init__(self) -> None:
         if not 0 < self.numerator < DENOMINATOR // 2:
             raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
@@ -27,6 +46,15 @@ class BitFlip(Channel):
     def __str__(self) -> str:
         """In words, q rounded down."""
         return f"bit flip with probability {rounded_down(self.q)}"
+
+    @property
+    def sentence(self) -> str:
+        """What happens to a bit, q rounded down."""
+        return f"each bit is flipped with probability {rounded_down(self.q)}"
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records."""
+        return packed ^ coins.flips(self.numerator, (len(packed), bits))
 
     @classmethod
     def at_least(cls, q: float) -> BitFlip:
@@ -124,3 +152,8 @@ class BitFlip(Channel):
     def inverse(self) -> Matrix:
         """The inverse matrix, Vinterbo (theorem 4.4); much faster than that of any channel."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
+
+
+def is_flip(channel: Channel) -> TypeGuard[BitFlip]:
+    """Whether a channel is a bit flip as such."""
+    return channel.is_flip

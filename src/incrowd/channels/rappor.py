@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from incrowd.channels.base import Channel
+from incrowd.channels.base import Channel, Makers, Range
 from incrowd.channels.bit import Bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.channels.two_stage import Staged
@@ -21,6 +22,25 @@ class Rappor(Staged):
 
     permanent: BitFlip
     instantaneous: Bit | None = None
+
+    kind = "rappor"
+    parameters: ClassVar = {"f": Range(0, 1), "epsilon": Range(0), **Bit.parameters}
+    remembers = True
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """The permanent stage by f or by epsilon; then that of each report, if there is one."""
+
+        def both(epsilon: float, one_if_zero: float, one_if_one: float) -> Rappor:
+            return cls.from_epsilon(epsilon, Bit.from_probabilities(one_if_zero, one_if_one))
+
+        again = ("one_if_zero", "one_if_one")
+        return {
+            ("f",): cls.one_time,
+            ("epsilon",): cls.from_epsilon,
+            ("f", *again): cls.from_probabilities,
+            ("epsilon", *again): both,
+        }
 
     def __str__(self) -> str:
         """In words, stage by stage."""
@@ -73,6 +93,13 @@ class Rappor(Staged):
         collection of the permanent bits would. Never compose the guarantee of one round.
         """
         return self.permanent
+
+    @property
+    def sentence(self) -> str:
+        """What happens to a bit: once, and then in each report."""
+        if self.instantaneous is None:
+            return self.permanent.sentence
+        return f"{self.permanent.sentence}, then {self.instantaneous.sentence} in each report"
 
     @property
     def simplest(self) -> Channel:

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from incrowd.channels.base import Channel, Integers, Matrix
+from incrowd.channels.base import Channel, Coins, Integers, Matrix, Packed
 from incrowd.errors import InWords, PrivacyError
 
 
@@ -20,6 +20,12 @@ class Staged(Channel):
     @abstractmethod
     def stages(self) -> tuple[Channel, ...]:
         """The channels a report goes through, one after the other."""
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records, stage by stage."""
+        for stage in self.stages:
+            packed = stage.respond(packed, bits, coins)
+        return packed
 
     @property
     def numerators(self) -> Integers:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import is_flip
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.crossed import precision_by_cells, too_large
 from incrowd.planner.wanted import weighed
@@ -51,7 +51,7 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
     """
     if isinstance(question, Text):
         scale = text_scale(question)
-        fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
+        fixed = scale / channel.excess if channel and is_flip(channel) else None
         return Axis(0.0, 1, fixed, scale)
     question = question.with_merged(())
     cells = len(question.answers)

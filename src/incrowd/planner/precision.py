@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import is_flip
 from incrowd.estimation.cells import answer_sums, planned_table
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.expectation import guessed_excess, text_scale, weight
@@ -201,7 +201,7 @@ class _Moments(NamedTuple):
 def _moments(question: AnyQuestion, channel: Channel) -> _Moments:
     """g of an answer depends on whether it was given, and (k-ary: by symmetry) on nothing else."""
     if isinstance(question, Text):
-        assert isinstance(channel, BitFlip)
+        assert is_flip(channel)
         noise = np.array([text_scale(question) / channel.excess])
         return _Moments(1 + noise, noise)
     bits = question.domain.bits

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import BitFlip, is_flip
 from incrowd.plans.message import Message
 from incrowd.plans.plan import Asked, Collected, Plan
 from incrowd.survey import Survey
@@ -83,7 +83,7 @@ def permanent(survey: Survey, message: Message) -> Iterator[str]:
     for question in message.questions:
         if question.memoised:
             noise = message.channels[question.id].permanent_stage
-            assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+            assert is_flip(noise)  # RAPPOR's, or the planner's
             yield f"{series(survey.name, message, noise)}: {question.id}"
 
 

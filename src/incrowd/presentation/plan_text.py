@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from incrowd.accounting.analyses import analysis
 from incrowd.accounting.parts import Part
-from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
-from incrowd.presentation.number_text import bound, factor, noise, written_out
+from incrowd.presentation.number_text import factor, noise, written_out
 from incrowd.survey import (
     NO_ANSWER,
     Amount,
@@ -176,35 +174,14 @@ def _reports(message: Message) -> str:
 
 def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.noise is None else [channel_words(message.noise) + _kept(message)]
+    said = [] if message.noise is None else [message.noise.sentence + _kept(message)]
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
             kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
-            words = channel_words(channels[question.id])
-            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
+            sentence = channels[question.id].sentence
+            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {sentence}")
     return "; ".join(said)
-
-
-def channel_words(channel: Channel) -> str:
-    """What a channel does to a bit, or to an answer."""
-    if isinstance(channel, BitFlip):
-        return f"each bit is flipped with probability {noise(channel.q)}"
-    if channel.instantaneous:
-        permanent, instantaneous = channel.permanent_stage, channel.instantaneous
-        return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
-    if channel.of_answers:
-        own, other = channel.matrix[0, :2]
-        kept, others = bound(own, 4), noise(other)
-        return f"the answer is sent with probability {kept}, each other one with {others}"
-    return bit_words(channel)
-
-
-def bit_words(channel: Channel) -> str:
-    """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
-    zero, one = channel.matrix[1]
-    shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))
-    return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
 
 
 _KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.sampling.flip import Packed
+from incrowd.channels.base import Packed
 from incrowd.sampling.keystream import Keystream
 
 MOST_BUCKETS = 256

@@ -1,10 +1,10 @@
-"""Flip every bit of packed records independently, with exactly the plan's probability."""
+"""Packed random bits, each set independently with exactly the plan's probability."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from incrowd.channels.base import Packed
 from incrowd.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, InWords, UsageError
 from incrowd.kernels.gaps import set_bits
@@ -12,8 +12,6 @@ from incrowd.kernels.lanes import decide_words
 from incrowd.sampling.digits import fraction_digits
 from incrowd.sampling.gaps import flip_positions
 from incrowd.sampling.keystream import Keystream
-
-Packed = npt.NDArray[np.uint8]
 
 # Below this noise drawing the gaps between flips is faster than deciding every bit (measured).
 SPARSE_BELOW = DENOMINATOR // 96
@@ -26,21 +24,9 @@ def packed_width(bits: int) -> int:
     return -(-bits // 8)
 
 
-def flip(packed_records: Packed, bits: int, numerator: int, keystream: Keystream) -> Packed:
-    """Reports from records: each bit flipped independently with q = numerator / 2^32, exactly.
-
-    `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
-    place i % 8. Returns a new array of that shape.
-
-    Raises PrivacyError unless 0 < numerator < 2^31; AnswersError if the array is not of that
-    shape, or if a padding bit is set, since it would travel without noise.
-    """
-    check_packed(packed_records, bits)
-    return packed_records ^ flip_mask(numerator, (len(packed_records), bits), keystream)
-
-
 def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
-    """Which bits are flipped: `shape` is (rows, bits), packed as in `flip`, padding bits zero.
+    """Which bits are flipped: `shape` is (rows, bits), bit i of a row in
+    byte i // 8 at place i % 8, padding bits zero.
 
     Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.bit_flip import is_flip
 from incrowd.errors import MISSING, UsageError
 from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.rounds import series
@@ -45,7 +45,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
     for id in (question.id for question in message.questions if question.memoised):
         place, noise = message.layout[id], message.channels[id].permanent_stage
-        assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+        assert is_flip(noise)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)
         for row, key in enumerate(memory):
             answer = bits[row, place]

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from incrowd.channels.base import Channel
-from incrowd.channels.bit_flip import BitFlip
+from incrowd.channels.base import Channel, Packed
 from incrowd.plans import Cells, Message, Plan
 from incrowd.sampling.cells import as_reports, set_bits
-from incrowd.sampling.flip import Packed, flip
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembered, remembered_sets
-from incrowd.sampling.responses import respond_with_bits, respond_with_options, uniform_below
+from incrowd.sampling.responses import respond, uniform_below
 from incrowd.survey import Text
 
 Segment = tuple[slice, Channel]  # bits of a record, and what happens to them
@@ -37,7 +35,7 @@ def randomize_records(
         records = remembered(plan, message, records, memory)
     copied = np.tile(records, (copies or message.copies, 1))
     parts = segments(message, fresh=memory is None)
-    return respond(copied, message.bits, parts, keystream)
+    return respond_in_segments(copied, message.bits, parts, keystream)
 
 
 def segments(message: Message, fresh: bool = True) -> list[Segment]:
@@ -57,53 +55,36 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
     return merged(found)
 
 
-def respond(
+def respond_in_segments(
     packed_records: Packed, bits: int, segments: Sequence[Segment], keystream: Keystream
 ) -> Packed:
     """Reports from records: each segment through its channel, other bits as they are.
 
     `packed_records` has shape (rows, ceil(bits / 8)), uint8, packed as in `flip`. Segments do not
-    overlap; one of a k-ary response holds one set bit for the answer, and one for the report.
-    Raises AnswersError if the array is not of that shape or a padding bit is set.
+    overlap; one of a channel of whole answers holds one set bit for the answer, and one for the
+    report. Raises AnswersError if the array is not of that shape or a padding bit is set.
     """
-    if [place for place, _ in segments] == [slice(0, bits)] and not segments[0][1].of_answers:
-        return _bits(packed_records, bits, segments[0][1], keystream)
+    if [place for place, _ in segments] == [slice(0, bits)]:
+        return respond(packed_records, bits, segments[0][1], keystream)
     unpacked = np.unpackbits(packed_records, axis=1, count=bits, bitorder="little")
     for place, channel in segments:
-        through = _option if channel.of_answers else _segment
-        unpacked[:, place] = through(unpacked[:, place], channel, keystream)
+        packed = np.packbits(unpacked[:, place], axis=1, bitorder="little")
+        width = place.stop - place.start
+        reports = respond(packed, width, channel, keystream)
+        unpacked[:, place] = np.unpackbits(reports, axis=1, count=width, bitorder="little")
     return np.packbits(unpacked, axis=1, bitorder="little")
 
 
-def _bits(packed: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
-    if isinstance(channel, BitFlip):
-        return flip(packed, bits, channel.numerator, keystream)
-    return respond_with_bits(packed, bits, channel, keystream)
-
-
-def _segment(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
-    """Bits of one segment, 0 and 1, shape (rows, bits of the segment)."""
-    width = unpacked.shape[1]
-    packed = _bits(np.packbits(unpacked, axis=1, bitorder="little"), width, channel, keystream)
-    return np.unpackbits(packed, axis=1, count=width, bitorder="little")
-
-
-def _option(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
-    """One set bit for the answer in each row, and one for the report."""
-    options = respond_with_options(unpacked.argmax(axis=1), channel, keystream)
-    return np.asarray(options[:, None] == np.arange(unpacked.shape[1]), np.uint8)
-
-
 def merged(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbouring segments with equal bit flips as one: equal noise on equal bits."""
-    found: list[Segment] = []
+    """Neighboring segments with equal bit flips as one: equal noise on equal bits."""
+    joined: list[Segment] = []
     for place, channel in segments:
-        before, same = found[-1] if found else (slice(0, 0), None)
-        if isinstance(channel, BitFlip) and (before.stop, same) == (place.start, channel):
-            found[-1] = (slice(before.start, place.stop), channel)
+        before, same = joined[-1] if joined else (slice(0, 0), None)
+        if channel.is_flip and (before.stop, same) == (place.start, channel):
+            joined[-1] = (slice(before.start, place.stop), channel)
         else:
-            found.append((place, channel))
-    return found
+            joined.append((place, channel))
+    return joined
 
 
 def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from incrowd.survey.frozen import Frozen, Mistake
 from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import TYPES
-from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.randomizers import fields
 from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import LANGUAGE, hidden_problems, word_problems
@@ -276,7 +276,7 @@ def _keys(
     """The keys that would be known at that place, the likeliest first."""
     model = survey
     if "randomizer" in location[:-1]:
-        model = Randomizer
+        model = fields()
     elif location[0] == "question":
         model = TYPES[str(location[2])]
     elif len(location) > 1:

@@ -210,12 +210,12 @@ class _Question(Frozen):
             )
             raise Mistake("memoised", True, allowed)
         exclusive = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
-        if self.randomizer.kind == "k-ary" and not exclusive:
+        if self.randomizer.of_answers and not exclusive:
             allowed = (
                 "it needs a question with exactly one answer: choice, number, amount with three "
                 "edges or more, or optional yesno"
             )
-            raise Mistake("randomizer.kind", "k-ary", allowed)
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         if self.wide:
             allowed = (
                 f"a question with more than {MOST_TOGETHER:,} options is sent as cells, with the "

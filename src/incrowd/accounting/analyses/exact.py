@@ -11,7 +11,7 @@ from incrowd.accounting.one_bit_worst import TOLERANCE, worst_crowd
 from incrowd.accounting.parts import as_flip, flip_of
 from incrowd.accounting.schema import FREE_BIT, Schema, Sent
 from incrowd.channels.base import ROUNDING
-from incrowd.channels.bit import Bit, BitDevice
+from incrowd.channels.bit import Bit, as_bit
 from incrowd.channels.bit_flip import BitFlip
 from incrowd.errors import PrivacyError
 from incrowd.numerics.positive_part import Bounds
@@ -86,10 +86,8 @@ def one_bit_channel(schema: Schema) -> Bit | None:
     (part, count), *others = schema.parts
     if others or count > 1 or part.domain != FREE_BIT:
         return None
-    channel = as_flip(part.channel) or part.channel
-    if isinstance(channel, BitFlip):
-        return Bit.from_flip(channel)
-    return channel.as_bit() if isinstance(channel, BitDevice) else None
+    flip = as_flip(part.channel)
+    return Bit.from_flip(flip) if flip else as_bit(part.channel)
 
 
 def _too_many(channel: Bit | None, crowd: int) -> bool:
