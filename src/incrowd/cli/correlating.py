@@ -23,7 +23,7 @@ from incrowd.cli.options import (
 )
 from incrowd.cli.regressing import scores_of_questions
 from incrowd.collection.collector.receipt import receipts_of, releases_in
-from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.survey.question import TABLE_SEPARATOR
 
 Among = Annotated[
     str | None,

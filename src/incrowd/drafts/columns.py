@@ -16,7 +16,7 @@ from incrowd.drafts.found import Asked, Found, LeftOut
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
 from incrowd.drafts.words import is_plain, looks_like_id, looks_open, yes_and_no
 from incrowd.survey import NONE, SEPARATOR
-from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.survey.question import TABLE_SEPARATOR
 
 MOST_OPTIONS = 1000
 MOST_CODES = 10  # whole numbers that may be codes rather than amounts

@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import decoder
-from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey import AnyQuestion
 
 MOST_BITS = 16  # of one question: a channel of 65,536 rows
 
@@ -28,7 +28,7 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
 
 def check_exclusive(question: AnyQuestion) -> None:
     """Raises TableError for a `multi` question, whose options overlap."""
-    if isinstance(question, Multi):
+    if not question.exclusive:
         allowed = "its options overlap; use a question with one answer"
         raise TableError.of("question", question.id, allowed)
 

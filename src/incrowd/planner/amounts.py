@@ -10,10 +10,10 @@ from incrowd.estimation.amounts import Evidence, evidence
 from incrowd.planner.precision import assumed_shares
 from incrowd.planner.sources import expected_readings
 from incrowd.plans import JointReport, Plan
-from incrowd.survey import Amount
+from incrowd.survey import WithEdges
 
 
-def expected(plan: Plan, question: Amount, even: bool) -> Evidence:
+def expected(plan: Plan, question: WithEdges, even: bool) -> Evidence:
     """What the plan's crowd would say on average: the counts without chance. even: as
     `assumed_shares` has it."""
     crowd, bits = plan.survey.crowd, question.domain.bits

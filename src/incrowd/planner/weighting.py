@@ -24,7 +24,7 @@ from incrowd.planner.weighted_people import Groups, People
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.survey import AnyQuestion, Survey
-from incrowd.survey.questions import MOST_TOGETHER
+from incrowd.survey.question import MOST_TOGETHER
 from incrowd.tally.tally import Tally
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from incrowd.accounting.analyses import analysis
 from incrowd.accounting.parts import Part
@@ -12,22 +12,11 @@ from incrowd.plans.fixed_channels import crowd_channel
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import factor, noise, written_out
-from incrowd.survey import (
-    NO_ANSWER,
-    Amount,
-    AnyQuestion,
-    Domain,
-    Multi,
-    Number,
-    Survey,
-    Text,
-    YesNo,
-)
+from incrowd.survey import NO_ANSWER, AnyQuestion, Domain, Survey
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
 
-MOST_LISTED = 12  # answers to a question
 GUESS = 0.3  # how often a guess about an answer is right before anything was sent
 
 
@@ -74,41 +63,12 @@ def answers(question: AnyQuestion, survey: Survey | None = None, language: str =
     none = said(NO_ANSWER)
     more = f"; or {none}, which is sent like any other" if question.optional else ""
     openly = "; sent openly, without noise" if question.open else ""
-    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}{openly}"
-
-
-def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
-    listed = _listed(named)
-    if isinstance(question, YesNo):
-        return " or ".join(named)
-    if isinstance(question, Multi):
-        return f"at most {question.at_most:,} of {listed}"
-    if isinstance(question, Number):
-        return f"a number, of which only its range is sent: {listed}"
-    if isinstance(question, Amount):
-        return f"a number, rounded at random to one of the two edges beside it: {listed}"
-    if isinstance(question, Text):
-        words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {question.block} values are sent"
-    return f"one of {listed}"
-
-
-def _listed(answers: Sequence[str]) -> str:
-    shown = "; ".join(answers[:MOST_LISTED])
-    more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
-    return f"{shown}{more}"
+    return f"{question.described(tuple(map(said, question.substantive)))}{more}{openly}"
 
 
 def word_notes(survey: Survey) -> Iterator[str]:
     """What a question for a word can tell, and what it costs, before anybody plans with it."""
-    for question in survey.questions:
-        if isinstance(question, Text):
-            yield (
-                f"{question.id} is for a word, not for free text: of its {question.bits:,} bits "
-                "`estimate --words` counts the words of a list that you bring, and no others can "
-                "be found. If you have that list now, ask a choice: it is sharper, and can be "
-                "crossed with other questions."
-            )
+    yield from (question.advice for question in survey.questions if question.advice)
 
 
 def sent(plan: Plan) -> Iterator[Row]:

@@ -12,7 +12,6 @@ from incrowd.sampling.cells import as_reports, set_bits
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.memory import Memory, remembered, remembered_sets
 from incrowd.sampling.responses import respond, uniform_below
-from incrowd.survey import Text
 
 Segment = tuple[slice, Channel]  # bits of a record, and what happens to them
 
@@ -47,8 +46,7 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
     found: list[Segment] = []
     places, channels = message.layout.values(), message.channels.values()
     for question, place, channel in zip(message.questions, places, channels, strict=True):
-        if isinstance(question, Text):
-            place = slice(place.start + question.cohort_bits, place.stop)
+        place = slice(place.start + question.cohort_bits, place.stop)
         left = channel if fresh or not question.memoised else channel.instantaneous
         if left:
             found.append((place, left))
@@ -89,8 +87,8 @@ def merged(segments: Sequence[Segment]) -> list[Segment]:
 
 def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:
     """A cohort for each person and text question, all equally likely."""
-    texts = [question for question in message.questions if isinstance(question, Text)]
-    return {q.id: uniform_below(q.cohorts, people, keystream) for q in texts}
+    hashed = [question for question in message.questions if question.hashed]
+    return {q.id: uniform_below(1 << q.cohort_bits, people, keystream) for q in hashed}
 
 
 def randomize_cells(

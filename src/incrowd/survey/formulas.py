@@ -13,7 +13,7 @@ from pydantic import Field, FiniteFloat
 
 from incrowd.survey.frozen import Frozen
 from incrowd.survey.merging import merged_questions
-from incrowd.survey.questions import Amount, AnyQuestion, Number
+from incrowd.survey.question import AnyQuestion
 
 Family = Literal["logistic", "linear"]
 Penalty = Literal["firth"]
@@ -83,8 +83,7 @@ class Named(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether its levels have values of their own."""
-        numbers = isinstance(self.question, Number | Amount) and not self.question.merged
-        return self.answer is None and numbers
+        return self.answer is None and self.question.of_numbers and not self.question.merged
 
     @property
     def whole(self) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from incrowd.errors import IncrowdError, InWords, ReportsError
 from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.strata import Names, label
-from incrowd.survey import Text
 from incrowd.tally.acceptance import another_plan, stratum_named, wrong_strata
 from incrowd.tally.tally import Ids, Kind, MessageTally, Tally
 
@@ -143,8 +142,8 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
 def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
     """The shape of a table's counts, as `incrowd.tally.tally.count_part` makes it."""
     question = plan.survey.question(ids[0])
-    if isinstance(question, Text):
-        return (question.cohorts, 1 + question.bits - question.cohort_bits)
+    if question.hashed:
+        return (1 << question.cohort_bits, 1 + question.bits - question.cohort_bits)
     if message.cells:
         return (1 + message.record_bits,)
     widths = [plan.survey.question(id).bits for id in ids]
@@ -164,7 +163,7 @@ def _adds_up(
         return bool(right and table.min() >= 0)
     if table.min() < 0 or table.max() > counts.accepted:
         return False
-    if isinstance(plan.survey.question(ids[0]), Text):
+    if plan.survey.question(ids[0]).hashed:
         return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())
     if kind == "patterns":
         return bool(table.sum() == counts.accepted)

@@ -13,7 +13,7 @@ from incrowd.encoding.people import People
 from incrowd.errors import IncrowdWarning
 from incrowd.sampling.amounts import rounded_up
 from incrowd.sampling.keystream import Keystream
-from incrowd.survey import Amount, Survey
+from incrowd.survey import Survey, WithEdges, takes_numbers
 
 
 def rounded(people: People, keystream: Keystream) -> People:
@@ -48,13 +48,13 @@ def outside(people: People) -> dict[str, Outside]:
 def tell_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
     """Say by an IncrowdWarning how many amounts of all pieces of a file lie beyond the edges."""
     for question in survey.questions:
-        if isinstance(question, Amount):
+        if question.rounded and takes_numbers(question):
             found = reduce(Outside.and_of, (each[question.id] for each in pieces))
             for line in outside_lines(question, found):
                 warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def outside_lines(question: Amount, found: Outside) -> Iterator[str]:
+def outside_lines(question: WithEdges, found: Outside) -> Iterator[str]:
     """What is said of amounts below the first edge, and of those above the last one."""
     first, last = (f"{edge:g}" for edge in (question.edges[0], question.edges[-1]))
     for number, where, edge, codes in (

@@ -28,7 +28,7 @@ from incrowd.encoding.people import People, one_row_each
 from incrowd.encoding.records import DROP, hint, read_column
 from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, AnswersError, Problem, described
-from incrowd.survey import Amount, AnyQuestion, Codes, Number, Survey
+from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
 from incrowd.workflow.amounts import outside_lines as amount_lines
 from incrowd.workflow.strata import FEWER, release_lines, released
 
@@ -168,7 +168,7 @@ class _Column:
             if (shown := described(value)) not in self.wrong:
                 self.wrong[shown] = _Wrong(hint(value, read.choices) + read.allowed)
             self.wrong[shown].add(np.array([row + before]))
-        if isinstance(self.question, Number | Amount) and not read.problems:
+        if self.question.of_numbers and not read.problems:
             found = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
             pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
             self.numbers.update(dict(pairs))
@@ -186,7 +186,7 @@ class _Column:
             yield others.finding(id, f"{len(rest):,} other values that are not answers")
         if self.missing.rows:
             yield self.missing.finding(id, "no answer", refused=not self.question.optional)
-        if isinstance(self.question, Amount):
+        if self.question.rounded and takes_numbers(self.question):
             yield from (Finding(id, line) for line in amount_lines(self.question, self.outside))
         numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
         for code in no_answers(numbers, {}):

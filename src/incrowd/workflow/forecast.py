@@ -15,7 +15,7 @@ from incrowd.planner.precision import assumed_shares, table_variances
 from incrowd.planner.sources import Ids, check_tables
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Plan
-from incrowd.survey import Amount
+from incrowd.survey import takes_numbers
 
 FAMILY_ERROR = 0.05
 
@@ -86,7 +86,7 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
 
 def _mean_error(plan: Plan, ids: Ids) -> float | None:
     question = plan.survey.question(ids[0])
-    if len(ids) > 1 or not isinstance(question, Amount):
+    if len(ids) > 1 or not (question.rounded and takes_numbers(question)):
         return None
     return max(mean(expected(plan, question, even)).standard_error for even in (True, False))
 

@@ -36,7 +36,6 @@ from incrowd.sampling.records import (
 )
 from incrowd.sampling.shuffle import permutation
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
-from incrowd.survey import Text
 from incrowd.workflow.amounts import outside, people_of_file, rounded, tell_outside
 from incrowd.workflow.strata import crowds, people_of, released, tell, tell_fewer
 
@@ -109,7 +108,7 @@ def randomize_message(
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions
-    if not any(isinstance(question, Text) for question in questions):
+    if not any(question.hashed for question in questions):
         records = pack(questions, people.encoded, people.number)
         return randomize_records(records, plan, message, keystream, memory)
     copies = []

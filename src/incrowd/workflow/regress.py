@@ -38,7 +38,6 @@ from incrowd.planner.weighting import Change, counted_for
 from incrowd.plans import Message, Plan
 from incrowd.plans.merging import with_merged
 from incrowd.reports.collection import Collection
-from incrowd.survey.crossings import many_answers
 from incrowd.survey.formulas import Family, Formula, Penalty
 from incrowd.survey.merging import Merge
 from incrowd.tally.acceptance import accepted
@@ -201,7 +200,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
 
 def in_cell_pairs(plan: Plan, model: Model) -> bool:
     """Whether cells hold all pairs of questions of a model that pairs are enough for."""
-    several = any(many_answers(variable.question) for variable in model.randomized)
+    several = any(variable.question.many for variable in model.randomized)
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
 
 

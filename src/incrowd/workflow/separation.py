@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from incrowd.estimation.regression.results import Fit
-from incrowd.survey import Amount, Multi, Survey
+from incrowd.survey import Survey
 from incrowd.survey.formulas import BETWEEN, IS, Formula, scored
 from incrowd.survey.merging import Merge, merged_answers, merged_questions
-from incrowd.survey.questions import MERGED
+from incrowd.survey.question import MERGED
 
 Groups = Mapping[str, Mapping[str, tuple[str, ...]]]  # by question, answers by their merged name
 
@@ -93,7 +93,7 @@ def _references(survey: Survey, formula: Formula, merge: Merge) -> dict[str, str
 def _scored(survey: Survey, formula: Formula, id: str) -> WayOut | None:
     """One slope in the place of the levels of a predictor."""
     question = merged_questions(survey.questions, formula.merge)[id]
-    if id not in formula.on or isinstance(question, Multi | Amount):
+    if id not in formula.on or question.rounded or not question.exclusive:
         return None
     if question.merged or len(question.substantive) < 3:
         return None
