@@ -36,7 +36,7 @@ from incrowd.presentation import regression_page, regressions
 from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, PENALTIES, Family, Penalty
 from incrowd.survey.merging import parsed_merges
-from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.survey.question import TABLE_SEPARATOR
 
 Outcome = Annotated[
     str | None,

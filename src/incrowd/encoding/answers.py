@@ -16,7 +16,7 @@ from incrowd.encoding.formats import csv, excel, json_lines, labelled, parquet
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords, Problem, likely
-from incrowd.survey import Amount, AnyQuestion, Choice, Number, Survey, YesNo
+from incrowd.survey import AnyQuestion, Survey
 
 ONCE = "there should be exactly one"
 SHOWN = 5  # columns that are missing; the rest is counted
@@ -96,11 +96,8 @@ def _of_numbers(survey: Survey) -> list[str]:
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
     codes = survey.codes_of(question.id)
-    said = [*codes.values, *codes.missing]
-    if isinstance(question, Choice):
-        said += question.options
-    numbers = isinstance(question, Choice | Number | Amount | YesNo)
-    return not numbers or any("," in each for each in said)
+    written = [*codes.values, *codes.missing, *question.choices]
+    return not question.one_value or any("," in each for each in written)
 
 
 def size(source: Source) -> tuple[int, str]:

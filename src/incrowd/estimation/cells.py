@@ -25,8 +25,8 @@ from incrowd.estimation.tables import (
     sampling_variance,
 )
 from incrowd.plans import Cells
-from incrowd.survey import AnyQuestion, Multi
-from incrowd.survey.crossings import Block, cell_answers, many_answers
+from incrowd.survey import AnyQuestion
+from incrowd.survey.crossings import Block, cell_answers
 
 Ids = tuple[str, ...]
 
@@ -56,7 +56,7 @@ class CellCounts(NamedTuple):
         shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
         weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
         errors = 1 / (weight * self.people), weight, float(report)
-        several = {question.id for question in self.message.questions if many_answers(question)}
+        several = {question.id for question in self.message.questions if question.many}
         for block in self.telling(ids):
             cells, own = shares[block.cells], block.questions
             if block.shape == (1,):
@@ -149,7 +149,7 @@ def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
     margin: the last row is all of them, "any answer"; nothing where a person can give several.
     """
     rows, size = merging(question), len(cell_answers(question))
-    everybody = np.full((int(margin), size), not many_answers(question), np.float64)
+    everybody = np.full((int(margin), size), not question.many, np.float64)
     if isinstance(rows, np.ndarray):
         return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
     rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
@@ -202,7 +202,7 @@ def cells_joint(
 ) -> JointEstimate:
     """A table of some questions with the covariance of all its cells; margin: with "any answer" as
     the last entry of each axis. Raises TableError if it has more than 2,000 cells."""
-    several = any(map(many_answers, questions))
+    several = any(question.many for question in questions)
     if several and not margin:  # how answers overlap is guessed from "any answer"
         return without_margins(cells_joint(questions, reading, noise_only, True))
     shape = tuple(len(question.answers) + margin for question in questions)
@@ -220,7 +220,7 @@ def cells_joint(
         noise_only,
         questions=ids,
         answers=tuple(question.answers for question in questions),
-        exclusive=tuple(not isinstance(question, Multi) for question in questions),
+        exclusive=tuple(question.exclusive for question in questions),
         margins=tuple(margin for _ in questions),
         overlaps=not several,
     )
@@ -299,7 +299,7 @@ def _with_noise(
     """
     estimate, places = np.zeros(shape), np.arange(math.prod(shape)).reshape(shape)
     noise = np.zeros((estimate.size, estimate.size))
-    several = [question for question in questions if margin and many_answers(question)]
+    several = [question for question in questions if margin and question.many]
     for dropped in (several[:size] for size in range(1 + len(several))):
         kept = [question for question in questions if question not in dropped]
         where = tuple(-1 if question in dropped else slice(None) for question in questions)
@@ -318,10 +318,10 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
     which a person can give both are taken to be independent among those who give the other answers,
     within what their shares allow.
     """
-    adds_up = [margin and not isinstance(question, Multi) for question in questions]
+    adds_up = [margin and question.exclusive for question in questions]
     inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
     found = _in_both_cells(
-        inner, [margin and not each for each in adds_up], [*map(many_answers, questions)]
+        inner, [margin and not each for each in adds_up], [question.many for question in questions]
     )
     sums = [
         np.vstack([np.eye(size), np.ones((int(each), size))])

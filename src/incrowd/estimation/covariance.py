@@ -23,7 +23,7 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.decoders import Matrix, decoder, least_noise, merging, squares_given
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, sampling_variance
-from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey import AnyQuestion
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
 MOST_COUNTS = 1 << 24  # 128 MiB
@@ -117,7 +117,7 @@ def pair_decoder(question: AnyQuestion, inverse: np.ndarray, margin: bool = Fals
     product = scipy.sparse.kron(means, means, "csr") @ fold
     mean = means @ fold[: means.shape[1]]  # the first rows of fold are 1 x (1, bits)
     total = scipy.sparse.csr_array(np.eye(1, fold.shape[1]))
-    exclusive = not isinstance(question, Multi)
+    exclusive = question.exclusive
     both = _both(mean, product, exclusive, margin)
     given = _with_margin(single.given, margin)
     return PairDecoder(single.answers, exclusive, margin, total, mean, product, both, given)

@@ -12,7 +12,7 @@ import scipy
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.errors import TableError
-from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey import AnyQuestion
 
 SMALL = 1 << 12  # entries of a matrix that needs no sparse library, which is slow to load
 
@@ -155,7 +155,7 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
 
 def check_exclusive(question: AnyQuestion) -> None:
     """Raises TableError for a `multi` question, whose options overlap."""
-    if isinstance(question, Multi):
+    if not question.exclusive:
         allowed = "its options overlap; use a question with one answer"
         raise TableError.of("question", question.id, allowed)
 

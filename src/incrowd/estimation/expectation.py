@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import is_flip
 from incrowd.estimation.decoders import question_decoder
 from incrowd.planner.cell_search import precision_by_cells, too_large
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, fixed_channel
-from incrowd.survey import AnyQuestion, Multi, Survey, Text
+from incrowd.survey import AnyQuestion, Survey, Text, takes_words
 from incrowd.survey.crossings import cell_answers
 
 RARE = 0.05  # the share of a word
@@ -49,13 +49,13 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
 
     channel: a randomizer of the question's own; None for a bit flip.
     """
-    if isinstance(question, Text):
+    if takes_words(question):
         scale = text_scale(question)
-        fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
+        fixed = scale / channel.excess if channel and is_flip(channel) else None
         return Axis(0.0, 1, fixed, scale)
     question = question.with_merged(())
     cells = len(question.answers)
-    share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
+    share = question.answers_given / cells
     if channel is None:
         return Axis(share, cells)
     guess = np.full(cells, share)

@@ -18,7 +18,7 @@ from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.expectation import weight
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.plans import Cells, JointReport, Message, Plan
-from incrowd.survey import AnyQuestion, Survey, Text
+from incrowd.survey import AnyQuestion, Survey
 
 if TYPE_CHECKING:
     from incrowd.reports.tally import Tally
@@ -164,7 +164,7 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
-        alone = [id for id in ids if isinstance(survey.question(id), Text)]
+        alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a table of its own"
             raise TableError.of("table", alone[0], allowed)

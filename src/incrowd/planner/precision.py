@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import is_flip
 from incrowd.estimation.cells import answer_sums, planned_table
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.expectation import guessed_excess, text_scale, weight
 from incrowd.planner.wanted import weighed
 from incrowd.plans import Cells, JointReport, Message, Plan
-from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
+from incrowd.survey import AnyQuestion, Survey, takes_words
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
 MOST_CELLS = 1 << 18  # of which all are looked at
@@ -40,17 +40,12 @@ def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
     """
     if (stated := question.stated_shares) is not None:
         return np.array(stated)
-    if isinstance(question, Text):
+    if question.hashed:
         return np.array([0.0 if even else 0.5])
     if even:
         options = len(question.answers)
-        given = question.at_most / 2 if isinstance(question, Multi) else 1.0
-        return np.full(options, given / options)
-    if isinstance(question, YesNo):
-        shares = np.array([1 - RARE, RARE])
-    else:
-        shares = np.exp2(-1.0 - np.arange(len(question.substantive)))
-        shares = shares if isinstance(question, Multi) else shares / shares.sum()
+        return np.full(options, question.answers_given / options)
+    shares = np.array(question.uneven_shares)
     return np.append((1 - RARE) * shares, RARE) if question.optional else shares
 
 
@@ -200,8 +195,8 @@ class _Moments(NamedTuple):
 @lru_cache(maxsize=4096)
 def _moments(question: AnyQuestion, channel: Channel) -> _Moments:
     """g of an answer depends on whether it was given, and (k-ary: by symmetry) on nothing else."""
-    if isinstance(question, Text):
-        assert isinstance(channel, BitFlip)
+    if takes_words(question):
+        assert is_flip(channel)
         noise = np.array([text_scale(question) / channel.excess])
         return _Moments(1 + noise, noise)
     bits = question.domain.bits

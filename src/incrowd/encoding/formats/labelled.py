@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from incrowd.encoding.cells import as_text, text_column
 from incrowd.encoding.formats.extra import needing_stats
 from incrowd.encoding.sources import SPOKEN, Source, refused
-from incrowd.survey import Amount, AnyQuestion, Codes, Number
+from incrowd.survey import AnyQuestion, Codes
 
 Labels = Mapping[str, str]
 
@@ -53,9 +53,9 @@ def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Label
 
 def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
     """Whether a question knows a value by its code: numbers, and options that are codes."""
-    if isinstance(question, Number | Amount):
+    if question.of_numbers:
         return label not in missing
-    options = getattr(question, "options", ())
+    options = question.choices
     return label not in options and label not in missing and code in options
 
 

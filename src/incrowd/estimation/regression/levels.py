@@ -22,7 +22,6 @@ from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.weighting.margins import linear
-from incrowd.survey.crossings import many_answers
 
 
 def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
@@ -65,7 +64,7 @@ def _table(
 ) -> JointEstimate:
     if isinstance(reading, CellsReading):
         questions = [each.question for each in variables]
-        if any(map(many_answers, questions)):
+        if any(question.many for question in questions):
             return levels_of(cells_joint(questions, reading, noise_only, margin=True), variables)
         levels = [(each.name, each.levels, level_sums(each)) for each in variables]
         return cells_levels(questions, reading, noise_only, levels)
