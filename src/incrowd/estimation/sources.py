@@ -17,7 +17,7 @@ from incrowd.estimation.cells import CellCounts, CellsReading, expected_cells, p
 from incrowd.estimation.covariance import MOST_COUNTS
 from incrowd.estimation.expectation import weight
 from incrowd.estimation.readings import Reading, Readings
-from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.plans import JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Survey
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def expected_readings(
     joint: Readings = [
         Reading(source.message, source.weight, counts_of(source.message))
         for source in found
-        if isinstance(source.message, JointReport)
+        if not source.message.cells
     ]
     if not any(source.message.cells for source in found):
         return joint
@@ -112,7 +112,7 @@ def expected_cells_reading(
     plan: Plan, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellsReading:
     """What `cells_reading` is on average, if the answers to different questions are independent."""
-    cells = [message for message in plan.messages if isinstance(message, Cells)]
+    cells = [message for message in plan.messages if message.cells]
     return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
@@ -121,14 +121,14 @@ def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     return tuple(
         _reading(source.message, source.weight, counted.messages[source.number].tables[ids])
         for source in sources(plan, ids)
-        if isinstance(source.message, JointReport)
+        if not source.message.cells
     )
 
 
 def _cells(plan: Plan, counted: Tally) -> Iterator[CellCounts]:
     """The counts of every message of cells."""
     for number, message in enumerate(plan.messages):
-        if isinstance(message, Cells):
+        if message.cells:
             counts = counted.messages[number].tables[message.ids]
             yield CellCounts(message, int(counts[0]), counts[1:])
 

@@ -11,7 +11,7 @@ from incrowd.estimation.decoders import decoder, merging, question_decoder
 from incrowd.estimation.readings import Ids
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.kernels.axes import transform as along_axes
-from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.plans import JointReport, Message, Plan
 from incrowd.survey import AnyQuestion
 
 
@@ -43,10 +43,10 @@ def theoretical_error(
     by_weight = [
         (weight, (_second_moment(message, questions, shares) - cells) / message.independent_copies)
         for message, weight in found
-        if isinstance(message, JointReport)
+        if not message.cells
     ]
     if len(by_weight) < len(found):
-        messages = [message for message in plan.messages if isinstance(message, Cells)]
+        messages = [message for message in plan.messages if message.cells]
         by_weight.append((planned_weight(messages, ids), planned_noise(messages, questions)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)

@@ -22,7 +22,7 @@ from incrowd.estimation.cells import answer_sums, planned_table
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.expectation import guessed_excess, text_scale, weight
 from incrowd.planner.wanted import weighed
-from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.plans import JointReport, Message, Plan
 from incrowd.survey import AnyQuestion, Survey, takes_words
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
@@ -167,12 +167,12 @@ def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) ->
     """The joint reports that hold a table, each with the factor of one report's variance; and for
     all messages of cells together, if one of these holds it, the variance by noise of each cell by
     least squares over them, times the people."""
-    holding = [each for each in messages if isinstance(each, JointReport) and each.holds(ids)]
+    holding = [each for each in messages if not each.cells and each.holds(ids)]
     weights = [weight(survey, message, ids) for message in holding]
     copies = [message.independent_copies for message in holding]
     parts: list[JointReport | np.ndarray] = [*holding]
     if any(message.cells and message.holds(ids) for message in messages):
-        cells = [message for message in messages if isinstance(message, Cells)]
+        cells = [message for message in messages if message.cells]
         table = planned_table(cells, tuple(ids))
         weights.append(1 / table.noise_variance)
         copies.append(1)

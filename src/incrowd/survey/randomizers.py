@@ -17,9 +17,9 @@ from incrowd.survey.toml import Frozen, Mistake
 class Randomizer(Frozen):
     """A randomizing device with fixed probabilities; the planner leaves it as it is.
 
-    kind: one of `incrowd.accountant.channels.registry.CHANNELS`: "bit flip", "warner" (a spinner), "simmons"
-    (an unrelated question), "rappor" (permanent and instantaneous response), "bit" (asymmetric),
-    all of them for each bit, or "k-ary" (for a whole answer). All other keys are the numbers of
+    kind: one of `incrowd.accountant.channels.registry.CHANNELS`: "bit flip", "warner" (a spinner),
+    "simmons" (an unrelated question), "rappor" (permanent and instantaneous response), "bit"
+    (asymmetric), all of them for each bit, or "k-ary" (for a whole answer). All other keys are the numbers of
     that channel: probabilities, or `epsilon`, which asks for the least noise that keeps it for one
     bit (of a channel of whole answers: for the answer). memoised: the permanent response is drawn
     once for each device and answer, so that the guarantee holds for all rounds together; needs a
