@@ -5,9 +5,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from incrowd.estimation.expectation import Axis
 
 import incrowd
+from incrowd.estimation.precision import Axis
 from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives

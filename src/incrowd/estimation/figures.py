@@ -28,7 +28,7 @@ from incrowd.estimation.words import WordEstimates, estimate_words
 from incrowd.plans import Plan
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
-from incrowd.survey import Amount, Number, Survey, Text
+from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
 
 
 class Asked(NamedTuple):
@@ -187,12 +187,12 @@ def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
     return _Item(found.table, found.table, spread)
 
 
-def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
+def _number(survey: Survey, ids: Ids) -> WithEdges | None:
     """The question of a table of one question of numbers, if its bins are as they were asked."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
         return None
-    return question if isinstance(question, Number | Amount) else None
+    return question if takes_numbers(question) else None
 
 
 def _words(
@@ -200,7 +200,7 @@ def _words(
 ) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     question = plan.survey.question(id)
-    assert isinstance(question, Text)
+    assert takes_words(question)
     names = [normalize(word) for word in candidates]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
     if asked.change is not None and asked.change.margins:

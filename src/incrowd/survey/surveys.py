@@ -19,7 +19,8 @@ from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
-from incrowd.survey.questions import MERGED, MOST_TOGETHER, AnyQuestion, Question
+from incrowd.survey.question import MERGED, MOST_TOGETHER, AnyQuestion
+from incrowd.survey.questions import Question
 from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
@@ -235,7 +236,7 @@ class Survey(views.Notebook, Frozen):
     @property
     def texts(self) -> tuple[str, ...]:
         """The ids of the text questions, whose tables are lists of words."""
-        return tuple(question.id for question in self.questions if question.type == "text")
+        return tuple(question.id for question in self.questions if question.hashed)
 
     @property
     def shares(self) -> dict[str, tuple[float, ...]]:
