@@ -81,7 +81,7 @@ def survey(name):
 
 def test_a_toy_works_in_every_command(twice, command, tmp_path):
     survey, made = survey_file(tmp_path, "twice"), tmp_path / "plan.json"
-    code, said = command("plan", survey, "-o", made, "--json")
+    code, said = command("plan", survey, "--no-side-by-side", "-o", made, "--json")
     assert code == 0, said.err
     facts = json.loads(said.out)
     cautious = Plan.load(made)
@@ -95,18 +95,18 @@ def test_a_toy_works_in_every_command(twice, command, tmp_path):
     code, said = command("card", made, "-o", tmp_path / "card.md")
     card = (tmp_path / "card.md").read_text()
     assert code == 0 and "removes every link" in card and 'analysis "twice"' in card, said.err
-    code, said = command("plan", survey)
+    code, said = command("plan", survey, "--no-side-by-side")
     assert code == 0 and "(by twice)" in said.out + said.err
 
 
 def test_a_toy_answers_every_privacy_command(twice, command):
-    common = ("--bits", 2, "--crowd", 500, "--analysis", "twice", "--json")
+    common = ("--bits", 2, "--crowd", 100, "--analysis", "twice", "--json")
     _, said = command("privacy", "noise", "--epsilon", 1, "--delta", 1e-5, *common)
     noise = json.loads(said.out)["noise"]
     _, said = command("privacy", "delta", "--noise", noise, "--epsilon", 1, *common)
     found = json.loads(said.out)
     report = Sent.of(Schema.uniform([FREE_BIT] * 2, BitFlip.at_least(noise)))
-    delta = certify("blanket", report, 500, 1.0).delta.upper
+    delta = certify("blanket", report, 100, 1.0).delta.upper
     assert found["analysis"] == "twice" and found["guarantee"]
     assert found["delta"] == pytest.approx(2 * delta, rel=1e-9) and found["delta"] <= 1e-5
     assert found["delta"] <= found["eta"] <= 1

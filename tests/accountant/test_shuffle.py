@@ -16,6 +16,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.cli.privacy import facts
+from tests.conftest import slowly
 from tests.oracles import crowds as truth
 
 ROUNDING = 1e-9
@@ -197,7 +198,7 @@ def of_two(by, schema, crowd, epsilon):
     return certify(by, Sent.of(schema, 2), crowd, epsilon).delta.upper
 
 
-@pytest.mark.parametrize("by", ["shuffle", "seat"])
+@pytest.mark.parametrize("by", ["shuffle", *slowly("seat")])
 def test_two_messages_are_never_below_the_truth(by):
     assert below(partial(of_two, by)) == 0
 
@@ -211,6 +212,7 @@ def test_different_messages_compose():
         assert true <= certify("shuffle", sent, crowd, epsilon).delta.upper * (1 + ROUNDING)
 
 
+@pytest.mark.slow
 def test_wrong_compositions_are_found_out():
     """One message instead of two, and a crowd of one person more."""
     assert below(lambda *case: certify("shuffle", *case).delta.upper) > 5

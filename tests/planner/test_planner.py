@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.estimation.expectation import Axis, guessed_excess
+from incrowd.estimation.expectation import Axis
 from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
-from incrowd.planner.precision import expected_error, plan_error
+from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 

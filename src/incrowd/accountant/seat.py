@@ -55,8 +55,8 @@ from incrowd.errors import InWords, PrivacyError
 # and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
 # vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
 #
-# Which classes are left out: those whose G = A - e^epsilon B is below another's in the convex order,
-# whatever the other places add (`exceeds`). Sums of independent terms keep that order, and so do
+# Classes are left out whose G = A - e^epsilon B is below another's in the convex order, whatever
+# the other places add (`exceeds`). Sums of independent terms keep that order, and so do
 # products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
 
 

@@ -8,33 +8,24 @@ from dataclasses import asdict
 from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from incrowd.accountant.analyses import ANALYSES
-from incrowd.accountant.analyses import analysis as registered
-from incrowd.accountant.certificates import (
-    Assessment,
-    assess,
-    curves,
-    smallest_epsilon,
-    smallest_noise,
-    smallest_noise_for_eta,
-)
-from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
+from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.plans.message import crowd_channel
-from incrowd.presentation import number_text
-from incrowd.presentation.sentences import analysis_assumption, figure_kind, worst_pair
-from incrowd.presentation.terminal_tables import table
-from incrowd.reports.files import replaced
-from incrowd.survey import AnyQuestion, Survey
+from incrowd.files import replaced
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from incrowd.accountant.certificates import Assessment
+    from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.schema import Sent
+    from incrowd.survey import AnyQuestion
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
@@ -78,6 +69,9 @@ class Setting:
         copies: Copies = None,
         colluding: Colluding = None,
     ) -> None:
+        from incrowd.accountant.schema import MOST_FREE_BITS
+        from incrowd.survey import Survey
+
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
             raise UsageError.of("--bits or --survey", given, "give one of them, not both")
@@ -112,6 +106,8 @@ class Setting:
         In all rounds of a survey, for all rows of a person. Permanent responses travel by
         themselves, and are the same in all rounds and copies.
         """
+        from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+
         if self.survey is None:
             return Sent.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
         questions = self.survey.randomized
@@ -121,6 +117,9 @@ class Setting:
         return reduce(Sent.also, (self._of(*each, channel) for each in groups if each[0]))
 
     def _of(self, questions: Sequence[AnyQuestion], times: int, channel: BitFlip) -> Sent:
+        from incrowd.accountant.schema import Part, Schema, Sent
+        from incrowd.plans.message import crowd_channel
+
         parts = [
             Part(domain, crowd_channel(question) or channel)
             for question in questions
@@ -159,6 +158,8 @@ def delta(
     Example:
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
     """
+    from incrowd.accountant.channels.bit_flip import BitFlip
+
     _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
 
 
@@ -177,6 +178,9 @@ def epsilon(
     Example:
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
     """
+    from incrowd.accountant.certificates import smallest_epsilon
+    from incrowd.accountant.channels.bit_flip import BitFlip
+
     channel = BitFlip.at_least(noise)
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
@@ -206,6 +210,8 @@ def noise(
     Example:
       incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
     """
+    from incrowd.accountant.certificates import smallest_noise, smallest_noise_for_eta
+
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", eta, "it takes the place of --delta; give one of them")
@@ -233,6 +239,12 @@ def curve(
     Example:
       incrowd privacy curve --noise 0.28 --survey survey.toml -o curve.html
     """
+    import numpy as np
+
+    from incrowd.accountant.certificates import curves
+    from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.presentation import number_text
+
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", str(output), "should end in .html or .csv")
     if not 0 < epsilon <= LARGEST_EPSILON:
@@ -270,6 +282,11 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
+    from incrowd.accountant.certificates import assess
+    from incrowd.presentation import number_text
+    from incrowd.presentation.sentences import analysis_assumption, worst_pair
+    from incrowd.presentation.terminal_tables import table
+
     sent = setting.sent(channel)
     with working("computing"):
         asked = assess(analysis, sent, setting.crowd, epsilon)
@@ -291,6 +308,10 @@ def _show(
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
     """One analysis in the table for people; what it cannot do is said there."""
+    from incrowd.accountant.analyses import analysis as registered
+    from incrowd.accountant.certificates import assess
+    from incrowd.presentation import number_text
+
     try:
         if analysis == asked.analysis:
             found = asked
@@ -309,11 +330,15 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
 
 def _kind(found: Assessment) -> str:
     """What a figure is; and whose, where an analysis chooses."""
+    from incrowd.presentation.sentences import figure_kind
+
     kind = figure_kind(found.proved, found.delta)
     return kind if found.by == found.analysis else f"{kind}, by {found.by}"
 
 
 def _print_pair(asked: Assessment) -> None:
+    from incrowd.presentation import number_text
+
     for name, order in (("presence", asked.presence), ("absence", asked.absence)):
         if order:
             found = (number_text.bound(value, 6) for value in (order.delta, order.eta))

@@ -14,12 +14,11 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnySent, Part
 from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
-from incrowd.estimation.expectation import guessed_excess
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.guarantees import planned
 from incrowd.planner.cell_ways import ways
 from incrowd.planner.groups import Grouping, Progress
-from incrowd.planner.precision import expected_error, plan_error
+from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from incrowd.plans import Asked, Cells, JointReport, Message, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.message import crowd_channel

@@ -16,11 +16,11 @@ from rich.cells import cell_len
 
 from incrowd.estimation.regression.results import Coefficient, Regression
 from incrowd.estimation.regression.variables import SLOPE
+from incrowd.files import checked_ending, replaced
 from incrowd.presentation import regressions, sentences
 from incrowd.presentation.receipts import marked, simulation_warning
 from incrowd.presentation.regressions import times
 from incrowd.presentation.shell import rendered
-from incrowd.reports.files import checked_ending, replaced
 from incrowd.survey import Survey
 from incrowd.survey.formulas import OTHERS
 

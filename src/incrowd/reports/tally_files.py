@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
+from incrowd.files import write_text
 from incrowd.plans.claims import Release, together
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
-from incrowd.reports.files import write_text
 from incrowd.reports.tally import Kind, MessageTally, Tally
 
 FORMAT = "incrowd tally 1"
