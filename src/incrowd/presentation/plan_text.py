@@ -10,8 +10,13 @@ from incrowd.accountant.schema import Domain, Part
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import factor, noise, written_out
-from incrowd.presentation.sentences import against_sentence, assumption_text, without_shuffler
+from incrowd.presentation.number_text import factor, noise
+from incrowd.presentation.sentences import (
+    against_sentence,
+    assumption_text,
+    local_figures,
+    without_shuffler,
+)
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
 Row = tuple[str, ...]
@@ -240,7 +245,7 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "
-            f"ε = {written_out(promise.local_epsilon)}, δ = 0.",
+            f"{local_figures(promise)}.",
         )
 
 
