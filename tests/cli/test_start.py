@@ -13,6 +13,7 @@ from incrowd.cli import words
 from incrowd.cli.later import COMMANDS, Later
 from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
+from incrowd.encoding.sources import FORMATS
 from incrowd.estimation import postprocess, simultaneous
 from incrowd.estimation.regression import results
 from incrowd.planner.plan import UNKNOWNS
@@ -52,7 +53,7 @@ def test_help_names_every_command_and_loads_none():
     assert listed == {name: line for name, (_, line) in COMMANDS.items()}
     assert not modules & set(HEAVY.split())
     assert {name for name in modules if name.startswith("incrowd.cli.")} == {
-        f"incrowd.cli.{name}" for name in ("app", "failing", "later", "names")
+        f"incrowd.cli.{name}" for name in ("app", "console", "later", "naming")
     }
 
 
@@ -61,8 +62,7 @@ OF_ITS_HELP = {"pydantic", "rich.console"}
 NO_COMMAND = {
     "incrowd",
     *(f"incrowd.{name}" for name in ("arguments", "characters", "errors", "views")),
-    *(f"incrowd.{name}" for name in ("encoding", "encoding.kinds", "reports")),
-    *(f"incrowd.reports.{name}" for name in ("files", "locking")),
+    *(f"incrowd.reports{name}" for name in ("", ".files", ".locking")),
 }
 
 
@@ -100,6 +100,7 @@ def test_words_of_options_are_those_of_the_library():
         "RegressionMethod": results.Method,
         "PostprocessingMethod": postprocess.Method,
         "SimultaneousMethod": simultaneous.Method,
+        "FORMATS": FORMATS,
         "ANALYSES": tuple(ANALYSES),
         "UNKNOWNS": UNKNOWNS,
         "TABLE_SEPARATOR": questions.TABLE_SEPARATOR,

@@ -14,8 +14,7 @@ import typer
 import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
-from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
-from incrowd.encoding.sources import FORMATS, NAME_ONE
+from incrowd.cli.words import FORMATS, SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.errors import PlanError, UsageError
 from incrowd.reports.files import is_stream
 
@@ -151,6 +150,8 @@ def check_answers(path: Path) -> None:
     if is_standard_input(path):
         return
     if path.is_dir() or not path.exists():
+        from incrowd.encoding.sources import NAME_ONE
+
         reason = "it is a folder" if path.is_dir() else "it does not exist"
         raise UsageError.of("answers", str(path), f"{reason}; {NAME_ONE}")
 

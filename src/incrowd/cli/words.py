@@ -19,6 +19,7 @@ REGRESSION_METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
 POSTPROCESSING_METHODS: tuple[PostprocessingMethod, ...] = get_args(PostprocessingMethod)
 SIMULTANEOUS_METHODS: tuple[SimultaneousMethod, ...] = get_args(SimultaneousMethod)
 
+FORMATS = ("csv", "jsonl", "parquet", "feather", "sav", "dta", "xlsx")
 ANALYSES = ("shuffle", "seat", "blanket", "outlier", "local", "exact")
 UNKNOWNS = ("crowd", "epsilon", "delta")  # what a wanted error can be solved for
 TABLE_SEPARATOR = ","  # between the questions of a table
