@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import certify, smallest_epsilon
 from incrowd.accountant.schema import AnySent
 from incrowd.errors import MISSING, InWords, PlanError, PrivacyError, ReportsError, UsageError
-from incrowd.estimation.estimate import Reports, count
-from incrowd.estimation.results import Received
 from incrowd.planner.sent import sent, sent_before
 from incrowd.plans import Asked, Plan
 from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger, Spent
 from incrowd.plans.plan import Collected, smallest_crowd
-from incrowd.reports.consistency import people_of
 from incrowd.reports.locking import rewrite
-from incrowd.reports.tally import Tally
+
+if TYPE_CHECKING:
+    from incrowd.estimation.estimate import Reports
+    from incrowd.estimation.results import Received
+    from incrowd.reports.tally import Tally
 
 # What stands in a ledger has spent, and how many rounds of its last plan are left.
 
@@ -128,6 +130,8 @@ def note(
     too few messages, of two bundles, of a simulation or that are noted already, PlanError if the
     ledger does not take the plan, or if its rounds have left nothing of the promise.
     """
+    from incrowd.reports.consistency import people_of
+
     if (reports is None) != as_planned:
         if reports is not None:
             allowed = "the reports tell who came; leave out as_planned=True"
@@ -177,6 +181,9 @@ def _collected(
 
 
 def _came(plan: Plan, reports: Reports | Tally) -> Tally:
+    from incrowd.estimation.estimate import count  # slow to load, and a plan reads no reports
+    from incrowd.reports.tally import Tally
+
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
         made = InWords(f"made in a simulation with seed {counted.seed}")
