@@ -38,7 +38,7 @@ def folder_of(folder, bundle=INVITED):
         write_reports(header, [], path)
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
         messages.append(receipt.Opened(id=about["id"], reports=0, sha256=digest))
-    rejected = {"does not open": HEADER.reports}
+    rejected = {"unopened": HEADER.reports}
     found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
     save_receipt(found, folder)
     write_private(folder / "bundle.json", bundle.encoded)

@@ -11,10 +11,8 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
 from incrowd.cli.shuffler import _parts
-from incrowd.collection.protocol.addresses import checked_address
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, replaced, write_text
-from incrowd.presentation.receipts import invitations_page
 
 
 def invitations(
@@ -38,6 +36,8 @@ def invitations(
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
     """
+    from incrowd.presentation.receipts import invitations_page
+
     if number < 1:
         raise UsageError.of("number", number, "should be at least 1")
     page_address, parts = _checked(survey_page), _parts()
@@ -59,6 +59,8 @@ def invitations(
 
 def _checked(page: str) -> str:
     """The address of a page, which may end with /. Raises UsageError for what is none."""
+    from incrowd.collection.protocol.addresses import checked_address
+
     try:
         if page:
             checked_address(page.rstrip("/"))

@@ -51,7 +51,7 @@ from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.files import write_private
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
-from incrowd.presentation.guarantees import without_shuffler
+from incrowd.presentation.sentences import against_sentence
 from incrowd.survey.toml import read_toml
 
 LOOPBACK = "127.0.0.1"
@@ -177,7 +177,7 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
         "no sender, no time, no invitation",
     )
     yield "In their files", f"{found.codes_found:,} of the invitations can be read"
-    yield "Both together", without_shuffler(found.promise.guarantee)
+    yield "Who can learn", against_sentence(found.promise.guarantee, sealed=True)
 
 
 def _reports_of(places: int) -> str:

@@ -36,7 +36,7 @@ LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
 SET = b"incrowd permanent set 1"
 DEVICE = b"incrowd device 1"
-HEADER = "incrowd device key 2"
+HEADER = "incrowd device key 1"
 CHECK_BYTES = 8
 
 

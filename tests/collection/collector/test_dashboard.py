@@ -17,7 +17,7 @@ from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
-from incrowd.planner.plan import guarantee_for
+from incrowd.guarantees import guarantee_for
 from incrowd.presentation.page import page
 from tests.collection.collector.conftest import (
     INVITED,
@@ -301,7 +301,7 @@ class TestTheGate:
         garbage = [bytes(len(sealed[0]))] * INVITED.places
         found = opened(keyed, release([*sealed, *garbage]))
         rejected = found.facts["rejected"]
-        assert rejected["another key"] == 1 and rejected["repeated"] == INVITED.places - 1
+        assert rejected["another-key"] == 1 and rejected["repeated"] == INVITED.places - 1
         assert found.facts["sealed_reports"] == len(sealed) + INVITED.places
 
     def test_files_that_were_changed_are_a_fault_and_no_traceback(self, keyed, sealed, caplog):
