@@ -18,7 +18,7 @@ import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
 from tests.conftest import slowly
 from tests.oracles.published import Published, answers, cells_of, count_law
 

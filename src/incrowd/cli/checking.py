@@ -13,7 +13,7 @@ import incrowd
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
-from incrowd.reports.files import checked_ending
+from incrowd.files import checked_ending
 
 
 def verify(

@@ -34,7 +34,7 @@ from incrowd.cli.options import (
 )
 from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
 from incrowd.errors import UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.estimation.results import Received
@@ -148,7 +148,7 @@ def tally(
     """
     from incrowd.cli import show
     from incrowd.estimation.estimate import to_count
-    from incrowd.planner.plan import analysis_of
+    from incrowd.guarantees import analysis_of
     from incrowd.reports.tally_files import ENDING as TALLY_ENDING
     from incrowd.reports.tally_files import save_tally
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,7 @@ from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
 from incrowd.cli.shuffler import _parts
 from incrowd.errors import UsageError
-from incrowd.reports.files import replaced, write_text
+from incrowd.files import PRIVATE, replaced, write_text
 
 
 def invitations(
@@ -46,12 +43,12 @@ def invitations(
     page_address, parts = _checked(survey_page), _parts()
     store = parts.open_store(parts.load_settings(shuffler))
     made = parts.new_invitations(store, number, page_address)
-    with _private(), replaced(output) as temporary:
+    with replaced(output, mode=PRIVATE) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("code", "link"), *made])
         title, digest = store.bundle.wording.title, parts.short(store.bundle.digest)
         if page:
-            write_text(page, invitations_page(title, digest, made, survey_page))
+            write_text(page, invitations_page(title, digest, made, survey_page), mode=PRIVATE)
         parts.issue(store, made)
     issued = store.issued()
     if json:
@@ -70,13 +67,3 @@ def _checked(page: str) -> str:
     except ValueError as error:
         raise UsageError.of("survey_page", page, str(error)) from None
     return page
-
-
-@contextmanager
-def _private() -> Iterator[None]:
-    """New files are for nobody else."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)

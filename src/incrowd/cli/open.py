@@ -58,9 +58,9 @@ def open_sealed(
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.collector.taking import read_start
-    from incrowd.collection.durable import destroy
     from incrowd.collection.machine import protect
     from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.files import destroy
 
     protect()
     made = Bundle.parse(_read("bundle", bundle))
@@ -111,8 +111,8 @@ def _show(
     """What was opened, what holds for it, and what became of the key."""
     from incrowd.cli import show
     from incrowd.presentation.data import guarantee_facts
-    from incrowd.presentation.guarantees import guarantee_sentence
     from incrowd.presentation.receipts import receipt_facts
+    from incrowd.presentation.sentences import guarantee_sentence
 
     if json:
         facts = {"output": str(output), "key_destroyed": gone, "receipt": receipt_facts(found)}

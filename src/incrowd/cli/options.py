@@ -16,7 +16,7 @@ from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.cli.words import FORMATS, SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.errors import PlanError, UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source

@@ -12,7 +12,7 @@ from incrowd.cli.console import say, working
 from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep, share
 from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import MISSING, UsageError
-from incrowd.reports.files import write_text
+from incrowd.files import write_text
 
 if TYPE_CHECKING:
     from incrowd.planner.plan import Wish

@@ -17,7 +17,7 @@ from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
 from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.reports.files import replaced
+from incrowd.files import replaced
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
-EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
     add_completion=False,
@@ -50,7 +49,6 @@ Analysis = Annotated[
     typer.Option(
         help=f"One of {', '.join(ANALYSES)}.",
         autocompletion=one_of(ANALYSES),
-        callback=lambda name: EARLIER.get(name, name),
     ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
@@ -267,7 +265,7 @@ def _show(
     """The asked analysis as JSON, or all analyses side by side."""
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
-    from incrowd.presentation.guarantees import worst_pair
+    from incrowd.presentation.sentences import analysis_assumption, worst_pair
     from incrowd.presentation.terminal_tables import table
 
     sent = setting.sent(channel)
@@ -286,7 +284,7 @@ def _show(
     out.print(found)
     _print_pair(asked)
     say(f"{asked.analysis}: {worst_pair(asked.worst)}")
-    say(asked.assumption)
+    say(analysis_assumption(asked.assumption))
 
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
@@ -313,9 +311,9 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
 
 def _kind(found: Assessment) -> str:
     """What a figure is; and whose, where an analysis chooses."""
-    from incrowd.accountant.analyses import analysis as registered
+    from incrowd.presentation.sentences import figure_kind
 
-    kind = registered(found.analysis).kind(found.delta)
+    kind = figure_kind(found.proved, found.delta)
     return kind if found.by == found.analysis else f"{kind}, by {found.by}"
 
 
@@ -333,6 +331,7 @@ def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
     figures = asdict(found)
     proved = figures.pop("proved")
     return figures | {
+        "worst": [pair.model_dump(mode="json") for pair in found.worst],
         "delta": float(found.delta.upper),
         "delta_lower": float(found.delta.lower),
         "delta_estimate": float(found.delta.estimate),

@@ -27,7 +27,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 from incrowd.reports.locking import locked
 
 ReportsOutput = Annotated[
@@ -78,7 +78,7 @@ def randomize(
       incrowd randomize plan.json answers.csv -o reports.parquet
     """
     from incrowd.cli import show
-    from incrowd.planner.rounds import check_left
+    from incrowd.guarantees import check_left
     from incrowd.plans.ledger import Ledger
     from incrowd.sampling.randomize import randomize_files
 

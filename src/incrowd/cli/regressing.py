@@ -272,7 +272,7 @@ def _show(found: incrowd.Regression, json: bool) -> None:
     """A table, or JSON."""
     from incrowd.cli import show_plans
     from incrowd.presentation import regressions
-    from incrowd.presentation.guarantees import guarantee_sentence
+    from incrowd.presentation.sentences import guarantee_sentence
 
     if printed_as_json(json, regressions.facts(found), found.seed):
         return

@@ -27,7 +27,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import InWords, UsageError
-from incrowd.reports.files import write_text
+from incrowd.files import write_text
 
 if TYPE_CHECKING:
     import numpy as np
