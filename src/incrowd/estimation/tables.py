@@ -3,8 +3,8 @@
 Nothing is clipped or projected here. A report contributes a product g of debiased values to every
 cell, and the estimate is the mean of g. Its variance needs the mean of g^2, one small matrix along
 each axis of the counts; its covariance that of g g', for which a sparse matrix for each question
-acts along its axis of the counts of `incrowd.reports.moments.pair_moments`. A covariance is made only
-if the caller asks for it: it has a row and a column for each cell.
+acts along its axis of the counts of `incrowd.reports.moments.pair_moments`. A covariance is made
+only if the caller asks for it: it has a row and a column for each cell.
 Proof: docs/mathematics.md#estimates.
 """
 
