@@ -81,7 +81,7 @@ class LazyDigits:
 
 # Exact gaps between rare flips: work grows with the flips, not with the bits.
 #
-# Proof: docs/mathematics.md#exact-sampling.
+# The proof is in docs/mathematics.md#exact-sampling.
 
 
 Integers = npt.NDArray[np.int64]

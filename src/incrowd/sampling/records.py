@@ -71,7 +71,7 @@ def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
 
 # Exact sampling of the channels that are more than a bit flip. No floating point.
 #
-# Proof: docs/mathematics.md#exact-sampling.
+# The proof is in docs/mathematics.md#exact-sampling.
 
 
 Codes = npt.NDArray[np.int64]
