@@ -19,11 +19,11 @@ class Randomizer(Frozen):
 
     kind: one of `incrowd.accountant.channels.registry.CHANNELS`: "bit flip", "warner" (a spinner),
     "simmons" (an unrelated question), "rappor" (permanent and instantaneous response), "bit"
-    (asymmetric), all of them for each bit, or "k-ary" (for a whole answer). All other keys are the numbers of
-    that channel: probabilities, or `epsilon`, which asks for the least noise that keeps it for one
-    bit (of a channel of whole answers: for the answer). memoised: the permanent response is drawn
-    once for each device and answer, so that the guarantee holds for all rounds together; needs a
-    device key.
+    (asymmetric), all of them for each bit, or "k-ary" (for a whole answer). All other keys are the
+    numbers of that channel: probabilities, or `epsilon`, which asks for the least noise that keeps
+    it for one bit (of a channel of whole answers: for the answer). memoised: the permanent response
+    is drawn once for each device and answer, so that the guarantee holds for all rounds together;
+    needs a device key.
     """
 
     model_config = ConfigDict(extra="allow")
