@@ -21,10 +21,12 @@ from bench import (
     on_spark,
     others,
     page,
+    start,
     whole,
 )
 
 SECTIONS = {
+    "start": ("The start of a command", start.rows),
     "whole": ("Whole paths", whole.rows),
     "kernels": ("Hot loops beside numpy", kernels.rows),
     "others": ("Flips beside other libraries", others.rows),

@@ -12,9 +12,9 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
+from incrowd.files import replaced
 from incrowd.presentation.charts import CONFIG, FONT, inline
 from incrowd.presentation.shell import ACCENT, INK, LINE, MUTED
-from incrowd.reports.files import replaced
 from reproduction.figure import Axis, Curve, Figure
 from reproduction.figures import figures
 from reproduction.page import figure_page, papers_page

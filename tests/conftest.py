@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -23,6 +24,22 @@ from incrowd.plans import Plan
 from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
+
+
+def pytest_configure():
+    """Signals that are ignored here, as nohup and the background of a shell want it, are not
+    ignored in the processes that tests start: a handler is not inherited, to be ignored is."""
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
+        if signal.getsignal(number := getattr(signal, name)) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+def slowly(*cases):
+    """Cases of a parametrization that repeat at length what a quick one of them tests."""
+    return [
+        pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
+        for case in cases
+    ]
 
 
 def run(*arguments, cwd=None):

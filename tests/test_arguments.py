@@ -11,7 +11,7 @@ import incrowd
 from incrowd.arguments import checked
 from incrowd.errors import UsageError
 from incrowd.estimation.regression.regress import regress
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
 from tests.messages.shared import asked, made, people, reports, survey
 
 WRONG = {

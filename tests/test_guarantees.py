@@ -11,11 +11,10 @@ import incrowd
 from incrowd.accountant.certificates import redrawn
 from incrowd.errors import PlanError, ReportsError
 from incrowd.estimation.results import Received
-from incrowd.guarantees import guarantee_of
-from incrowd.planner.plan import guarantee_for
+from incrowd.guarantees import guarantee_for, guarantee_of
 from incrowd.plans import Plan
-from incrowd.presentation.guarantees import guarantee_heading, guarantee_sentence
 from incrowd.presentation.receipts import UPLOADS
+from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
 from incrowd.reports.collection import Collection
 from tests.oracles.releases import claims, digest, stated_release
 

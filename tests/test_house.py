@@ -17,25 +17,24 @@ PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
     {"characters"},
     {"errors"},
-    {"numerics", "kernels", "views", "arguments"},
-    {"channels"},
+    {"files"},
+    {"accountant", "kernels", "views", "arguments"},
     {"survey"},
     {"plans"},
-    {"encoding", "sampling", "reports", "tally", "estimation", "accounting"},
-    {"planner", "presentation", "drafts"},
-    {"workflow"},
+    {"guarantees"},
+    {"encoding"},
+    {"reports", "drafts"},
+    {"sampling"},
+    {"estimation"},
+    {"planner"},
+    {"verification", "simulation"},
+    {"presentation"},
     {"collection"},
     {"cli"},
     {"__main__"},
     {"reproduction"},
 ]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
-SIDEWAYS = {
-    ("tally", "reports"),
-    ("sampling", "reports"),
-    ("channels", "channels"),
-    ("survey", "survey"),
-}
 
 
 def imported_modules(tree: ast.AST) -> list[str]:
@@ -64,7 +63,6 @@ def violations(importer: str, imported: list[str]) -> list[tuple[str, str]]:
         (importer, name)
         for name in imported
         if (other := room(name)) != own
-        and (own, other) not in SIDEWAYS
         and (LEVEL["cli"] if other == "incrowd" else LEVEL[other] + 1) > LEVEL[own]
     ]
 
@@ -145,20 +143,6 @@ def test_importing_is_light():
     assert found.stdout.strip() == "[]"
 
 
-def functions() -> list[tuple[str, ast.FunctionDef]]:
-    return [
-        (f"{module_name(file)}:{node.name}", node)
-        for file in module_files()
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.FunctionDef)
-    ]
-
-
-def test_functions_are_short():
-    long = [n for n, node in functions() if node.end_lineno - node.lineno >= 50]
-    assert long == []
-
-
 def rederives_p(tree: ast.AST) -> bool:
     """Whether p = 1 - q is worked out again."""
     return any(
@@ -185,7 +169,10 @@ NOT_YET_USED = {
     "numerics.modulus_bound",
     "numerics.contours",
 }
-ENTRY_POINT = {"incrowd.cli.main"}
+ENTRY_POINT = {
+    "incrowd.cli.main",
+    "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
+}
 ORACLES = {  # what tests of other things need: exact small cases, a release as a whole
     "incrowd.accountant.enumeration.enumerate_one",
     "incrowd.collection.protocol.release.parse_release",

@@ -14,8 +14,8 @@ import incrowd
 from incrowd.errors import UsageError
 from incrowd.presentation.comparisons import crosstab
 from incrowd.presentation.data import as_table
-from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.page import page
+from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shell import rendered
 
 LINE = 250  # characters that a prompt may answer with

@@ -11,7 +11,9 @@ from incrowd.arguments import checked
 
 # Module -> the public names that live in it.
 _PUBLIC = {
-    "accountant.certificates": "Assessment Certificate assess certify privacy_curve smallest_epsilon smallest_noise",
+    "accountant.certificates": (
+        "Assessment Certificate assess certify privacy_curve smallest_epsilon smallest_noise"
+    ),
     "accountant.channels.bit_flip": "BitFlip",
     "accountant.composition": "PrivacyCurve",
     "accountant.schema": "Domain Part Schema Sent",
@@ -20,7 +22,10 @@ _PUBLIC = {
     "encoding.answers": "load_answers",
     "encoding.bloom": "load_words",
     "encoding.margins": "load_margins",
-    "errors": "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError TableError UsageError",
+    "errors": (
+        "AnswersError IncrowdError PlanError PrivacyError ReportsError SurveyError "
+        "TableError UsageError"
+    ),
     "estimation.compare": "compare compare_shares",
     "estimation.correlate": "correlate",
     "estimation.correlations": "Correlations",

@@ -1,16 +1,148 @@
-"""Plan + how its reports were collected -> the guarantee that holds, which every output states."""
+"""The one place that says what is promised: by a plan, for a file, a release or a round; to whom.
+
+All that is printed, drawn or written about a promise comes from here, as codes and numbers;
+`incrowd.presentation.sentences` has the words. No other module makes a `Guarantee`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as Names
+from contextlib import suppress
+from typing import Literal, NamedTuple, Protocol
 
-from incrowd.accountant.analyses import analysis
-from incrowd.accountant.certificates import redrawn
-from incrowd.planner.plan import guarantee_for, local_guarantee
-from incrowd.plans import Guarantee, Plan
-from incrowd.plans.claims import Claims
-from incrowd.plans.ledger import repeats
-from incrowd.plans.plan import Reduction
+from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
+from incrowd.accountant.certificates import Certificate, certify, redrawn, smallest_epsilon
+from incrowd.accountant.codes import AssumptionCode
+from incrowd.accountant.schema import AnySent
+from incrowd.errors import PlanError, PlanFileError, PrivacyError
+from incrowd.plans import Asked, Guarantee, Message, Plan
+from incrowd.plans.claims import Claims, Release
+from incrowd.plans.ledger import (
+    Ledger,
+    Permanent,
+    Rounds,
+    Spent,
+    all_rounds,
+    permanent,
+    repeated,
+    repeats,
+    rounds_before,
+    rounds_planned,
+)
+from incrowd.plans.plan import AskedIn, Assumption, Reduction, smallest_crowd
+from incrowd.plans.sent import sent, sent_before, sent_by
+from incrowd.survey import Survey
+
+HIGHEST = 699.0  # an epsilon that numbers can still hold
+
+
+# A plan: what it promises, and whether it keeps that.
+
+
+def planned(
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()
+) -> Guarantee:
+    """What some messages promise by the analysis of their survey, certified.
+
+    earlier: what the same people were asked before; the promise covers it as well. Raises
+    PrivacyError as `certify` does.
+    """
+    by, privacy = plannable(survey.privacy.analysis), survey.privacy
+    crowd, everything = smallest_crowd(survey, earlier), sent(survey, messages, earlier)
+    certificate = certify(by.name, everything, crowd, privacy.epsilon)
+    rounds = [*rounds_before(earlier), rounds_planned(survey, messages)]
+    delta = by.promised_delta(privacy.delta)
+    return _guarantee(rounds, certificate, delta, crowd, everything.local_epsilon)
+
+
+def analysis_of(plan: Plan) -> Analysis:
+    """The analysis of a plan. Raises PlanFileError if it promises something else than the plan."""
+    guarantee, privacy = plan.guarantee, plan.survey.privacy
+    try:
+        by = plannable(guarantee.analysis)
+    except PrivacyError as error:
+        problem = error.problems[0]
+        field = "plan.guarantee.analysis"
+        raise PlanFileError.of(field, guarantee.analysis, problem.allowed) from None
+    for field, value, right in (
+        ("proved", guarantee.proved, by.proved),
+        ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
+    ):
+        if value != right:
+            allowed = f"should be {right}, as the analysis {by.name} makes it"
+            raise PlanFileError.of(f"plan.guarantee.{field}", value, allowed)
+    return by
+
+
+def recertify(plan: Plan) -> Certificate:
+    """The plan's certificate, computed anew from its noise, copies and crowd.
+
+    Raises PlanFileError as `analysis_of` does.
+    """
+    analysis_of(plan)
+    guarantee = plan.guarantee
+    return certify(guarantee.analysis, sent_by(plan), guarantee.crowd, guarantee.epsilon)
+
+
+def keeps(plan: Plan, certificate: Certificate) -> bool:
+    """Whether a plan keeps what it says, by its certificate computed anew: its figures, and the
+    assumptions that it names."""
+    promise = plan.guarantee
+    return (
+        certificate.delta.upper <= promise.delta * (1 + 1e-9)
+        and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
+        and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
+        and promise.assumptions == assumptions(all_rounds(plan), certificate.assumption)
+    )
+
+
+def guarantee_for(plan: Plan, people: int) -> Guarantee:
+    """What the plan's noise gives to each of `people`, of whom `colluding` hide nobody.
+
+    A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
+    For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
+    reached, what remains is the local guarantee. Raises PlanFileError as `analysis_of` does.
+    """
+    by, promise, crowd = analysis_of(plan), plan.guarantee, plan.survey.hidden(people)
+    if crowd >= promise.crowd:
+        return promise
+    everything = sent_by(plan)
+    local = everything.local_epsilon
+    with suppress(PrivacyError):
+        if by.shuffled:
+            epsilon = smallest_epsilon(by.name, everything, crowd, promise.delta)
+            if epsilon < local:
+                certificate = certify(by.name, everything, crowd, epsilon)
+                return _guarantee(all_rounds(plan), certificate, promise.delta, crowd, local)
+    return local_guarantee(plan, crowd)
+
+
+def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
+    """What the plan's noise gives if nobody mixes, or whoever mixes also reads."""
+    everything = sent_by(plan)
+    local = everything.local_epsilon
+    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
+    return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)
+
+
+def _guarantee(
+    rounds: Sequence[Rounds], certificate: Certificate, delta: float, crowd: int, local: float
+) -> Guarantee:
+    return Guarantee(
+        analysis=certificate.analysis,
+        epsilon=certificate.epsilon,
+        delta=delta,
+        certified_delta=certificate.delta.upper,
+        crowd=crowd,
+        proved=certificate.proved,
+        assumptions=assumptions(rounds, certificate.assumption),
+        worst=certificate.worst,
+        local_epsilon=local,
+    )
+
+
+# A collection: what holds for the people whose reports it has, or will have.
 
 
 def guarantee_of(
@@ -22,36 +154,66 @@ def guarantee_of(
     contradicted: bool = False,
     seed: int | None = None,
 ) -> Guarantee:
-    """What a plan guarantees once it is known how its reports were collected, or will be.
+    """What a plan guarantees, given how its reports were collected, or will be.
 
     people: who took part, of the smallest crowd; None before anybody did. claims: what the bundles
     state by which the reports were collected; none if they came over no network. repeated: whether
     a device knows that it gave these permanent responses before. contradicted: whether the shuffler
     signed two releases of one stratum. seed: of reports that were made in a simulation: they
-    protect nobody, and what is returned is what other reports would have.
+    protect nobody, and the result is what other reports would have.
 
     The result is the plan's own guarantee, or has the reasons in `reduced_by`. Noise that is drawn
     again where reports do not fit into the places of an upload (docs/protocol.md, "Slots") costs at
-    most 1e-9; it is counted in and is no reason. Raises PlanFileError as `analysis_of` does.
+    most 1e-9; it is counted in and is not a reason. Raises PlanFileError as `analysis_of` does.
     """
-    claims = frozenset(claims)
-    found, reasons = plan.guarantee, tuple[Reduction, ...]()
-    if analysis(found.analysis).shuffled:
-        crowd = found.crowd if people is None else min(plan.survey.hidden(people), found.crowd)
+    claims, reasons = frozenset(claims), tuple[Reduction, ...]()
+    promise = guarantee = plan.guarantee
+    if analysis(promise.analysis).shuffled:
+        crowd = promise.crowd if people is None else min(plan.survey.hidden(people), promise.crowd)
         if reasons := tuple(_only_local(plan, claims, repeated, contradicted)):
-            found = local_guarantee(plan, crowd)
-        elif people is not None and crowd < found.crowd:
-            found, reasons = guarantee_for(plan, people), ("fewer-people",)
-        if found.epsilon <= plan.guarantee.epsilon:  # the devices' own noise is enough
+            guarantee = local_guarantee(plan, crowd)
+        elif people is not None and crowd < promise.crowd:
+            guarantee, reasons = guarantee_for(plan, people), ("fewer-people",)
+        if guarantee.epsilon <= promise.epsilon:  # the devices' own noise is enough
             reasons = ()
     if seed is not None:
         reasons = (*reasons, "simulation")
     tail, rounds = max((each.tail for each in claims), default=0.0), plan.survey.rounds
-    hidden = found.crowd if analysis(found.analysis).shuffled else 1
-    drawn = redrawn(found.epsilon, found.delta, tail=tail, crowd=hidden * rounds)
-    alone = redrawn(found.local_epsilon, 0.0, tail=tail, crowd=rounds)
+    hidden = guarantee.crowd if analysis(guarantee.analysis).shuffled else 1
+    drawn = redrawn(guarantee.epsilon, guarantee.delta, tail=tail, crowd=hidden * rounds)
+    alone = redrawn(guarantee.local_epsilon, 0.0, tail=tail, crowd=rounds)
     changes = {**drawn._asdict(), "local_epsilon": alone.epsilon, "reduced_by": reasons}
-    return found.model_copy(update=changes)
+    return guarantee.model_copy(update=changes)
+
+
+class Counted(Protocol):
+    """Reports that were counted: a tally of them."""
+
+    @property
+    def releases(self) -> frozenset[Release]:
+        """Those that they came in, if they came over a network."""
+
+    @property
+    def seed(self) -> int | None:
+        """Of a simulation."""
+
+
+class Receipt(Protocol):
+    """What the receipt of a release says."""
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the shuffler signed another release of the same stratum as well."""
+
+
+def counted_guarantee(
+    plan: Plan, counted: Counted, people: int, received: Iterable[Receipt] = ()
+) -> Guarantee:
+    """What holds for reports that were counted. people: of the smallest release of any message.
+    received: what the receipts beside them say."""
+    claims = {release.claims for release in counted.releases}
+    contradicted = any(each.contradicted for each in received)
+    return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
 
 
 def _only_local(
@@ -67,3 +229,167 @@ def _only_local(
         yield "permanent-responses"
     if contradicted:
         yield "contradicted"
+
+
+# To whom: against whom a person who sends is protected, and how far.
+
+Party = Literal["collector", "readers", "shuffler", "shuffler and collector"]
+
+
+class Against(NamedTuple):
+    """What one party can learn at most. proved: whether that is a guarantee."""
+
+    epsilon: float
+    delta: float
+    proved: bool
+
+
+def against(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Against]:
+    """What each party can learn of a person at most, if it keeps to itself and to the protocol.
+
+    collector: who opens and counts the reports. readers: of the tables, or of the reports if they
+    are published. shuffler: who knows the senders; it cannot open sealed reports, and then learns
+    what readers do. The last are both together, who can put names and reports side by side.
+    sealed: whether the reports came, or will come, over a network. Where only the local guarantee
+    holds it holds against everybody.
+    """
+    local = Against(guarantee.local_epsilon, 0.0, True)
+    if not analysis(guarantee.analysis).shuffled:
+        local = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
+        return dict.fromkeys(("collector", "readers", "shuffler", "shuffler and collector"), local)
+    mixed = Against(guarantee.epsilon, guarantee.delta, guarantee.proved)
+    return {
+        "collector": mixed,
+        "readers": mixed,
+        "shuffler": mixed if sealed else local,
+        "shuffler and collector": local,
+    }
+
+
+# What a promise rests on.
+
+
+def assumptions(plans: Sequence[Rounds], by: AssumptionCode) -> tuple[Assumption, ...]:
+    """What a promise rests on: what its analysis assumes, the survey, and what was asked before.
+
+    plans: the rounds of each plan that the promise covers, those of its own at the end.
+    """
+    return (Assumption(code=by), *_assumed(plans))
+
+
+def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
+    survey = plans[-1][0].survey
+    if survey.rows_per_person > 1:
+        yield Assumption(code="rows", number=survey.rows_per_person)
+    if survey.rounds > 1:
+        yield Assumption(code="rounds", number=survey.rounds)
+    hidden, exposed = repeated(plans)
+    if any(question.memoised for question in survey.questions):
+        yield _permanent(survey, bool(_repeats(plans[-1:], exposed)))
+    if asked := _repeats(plans[:-1], hidden):
+        yield Assumption(code="earlier-permanent-same-people", asked=asked)
+    if asked := _repeats(plans[:-1], exposed):
+        yield Assumption(code="earlier-permanent-linked", asked=asked)
+    linked = (rounds for rounds in plans[:-1] if any(release.linked for release in rounds))
+    if asked := tuple(AskedIn(survey=rounds[0].survey.name) for rounds in linked):
+        yield Assumption(code="earlier-linked", asked=asked)
+    if survey.open:
+        yield Assumption(code="open", questions=tuple(question.id for question in survey.open))
+
+
+def _permanent(survey: Survey, exposed: bool) -> Assumption:
+    """What is assumed of memoised responses. exposed: whether releases can show single ones."""
+    if not analysis(survey.privacy.analysis).shuffled:
+        return Assumption(code="permanent-same-answers", number=survey.rounds)
+    if exposed:
+        return Assumption(code="permanent-linked", number=survey.rounds)
+    if survey.open and survey.rounds == 1:
+        return Assumption(code="permanent-one-release")
+    return Assumption(code="permanent-same-people", number=survey.rounds)
+
+
+def _repeats(plans: Sequence[Rounds], names: Names[Permanent]) -> tuple[AskedIn, ...]:
+    """The surveys and questions of some permanent responses that the plans gave."""
+    given = {
+        rounds[0].survey.name: tuple(
+            question.id
+            for message in rounds[0].messages
+            if not names.isdisjoint(permanent(rounds[0].survey, message))
+            for question in message.questions
+        )
+        for rounds in plans
+    }
+    return tuple(AskedIn(survey=name, questions=ids) for name, ids in given.items() if ids)
+
+
+# Rounds: what a ledger has spent of a promise, and what is left.
+
+
+def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
+    """All that stands in a ledger, by the promise of its last plan, or of one that is named.
+
+    None if that is not there. Of a plan of one round nothing is left.
+    """
+    rounds = [asked for asked in ledger.asked if digest in (None, asked.digest)]
+    if not rounds:
+        return None
+    last = rounds[-1]
+    privacy, done = last.survey.privacy, ledger.rounds_of(last.digest)
+    crowd = smallest_crowd(last.survey, ledger.asked)
+    epsilon = _epsilon(privacy.analysis, sent_before(ledger.asked), crowd, privacy.delta)
+    left = _left(ledger, last, crowd)
+    return Spent(
+        last.survey.name, done, last.survey.rounds, left, epsilon, privacy.epsilon, privacy.delta
+    )
+
+
+def check_left(ledger: Ledger, plan: Plan) -> None:
+    """Raises PlanError if the people of a ledger cannot be asked another round of a plan."""
+    ledger.check_next(plan)
+    rounds = spent(ledger, plan.digest)
+    if rounds and not rounds.left:
+        allowed = (
+            f"after {rounds.done:,} of {rounds.rounds:,} rounds nothing is left of its promise, "
+            "since fewer or other people came than planned, or nobody mixed their reports; plan "
+            "anew with earlier=LEDGER and more epsilon"
+        )
+        raise PlanError.of("plan", plan.digest, allowed)
+
+
+def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
+    """The smallest epsilon at that delta; the local one if nobody hides."""
+    local = everything.local_epsilon
+    if not analysis(by).shuffled or crowd < 2:
+        return local
+    try:
+        return min(smallest_epsilon(by, everything, crowd, delta), local)
+    except PrivacyError:  # no epsilon reaches that delta
+        return local
+
+
+def _left(ledger: Ledger, last: Asked, crowd: int) -> int:
+    """How many more rounds keep the promise, if as many people come as in the smallest so far.
+
+    All that were planned, unless a round of its own was not as the promise has it: fewer or other
+    people came, nobody mixed, or noise was drawn again.
+    """
+    privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
+    others = [asked for asked in ledger.asked if asked.digest != last.digest]
+
+    def after(more: int) -> AnySent:
+        return sent_before([*ledger.asked, *[last] * more])
+
+    def is_kept(more: int) -> bool:
+        certificate = certify(privacy.analysis, after(more), crowd, privacy.epsilon)
+        return certificate.delta.upper <= privacy.delta
+
+    as_promised = after(to_come) == sent(last.survey, last.messages, others)
+    if as_promised and crowd >= smallest_crowd(last.survey, others):
+        return to_come
+    if (analysis(privacy.analysis).shuffled and crowd < 2) or not is_kept(0):
+        return 0
+    low, high = 0, to_come + 1  # low is kept, high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_kept(middle) else (low, middle)
+    return low

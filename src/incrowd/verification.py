@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incrowd.accountant.certificates import Certificate
-from incrowd.estimation.estimate import Reports, collected_guarantee, count
+from incrowd.estimation.estimate import Reports, count
 from incrowd.estimation.results import Received
-from incrowd.planner.assumption import assumption
-from incrowd.planner.plan import analysis_of, recertify
-from incrowd.planner.sent import sent_by
+from incrowd.guarantees import counted_guarantee, keeps, recertify
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.ledger import all_rounds
 from incrowd.plans.strata import Names
 from incrowd.reports.consistency import (
     Impossible,
@@ -74,14 +71,8 @@ def verify(
     received: what the receipts say of reports that came over a network. Raises
     ReportsError for another plan's reports, or strata that it does not have.
     """
-    by, certificate = analysis_of(plan), recertify(plan)
-    promise = plan.guarantee
-    holds = (
-        certificate.delta.upper <= promise.delta * (1 + 1e-9)
-        and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
-        and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and promise.assumption == assumption(all_rounds(plan), by.assumption)
-    )
+    certificate, promise = recertify(plan), plan.guarantee
+    holds = keeps(plan, certificate)
     if reports is None:
         return Verification(certificate, holds, promise)
     one_way = [(question.id,) for question in plan.survey.randomized]
@@ -95,7 +86,7 @@ def verify(
     return Verification(
         certificate,
         holds,
-        collected_guarantee(plan, counted, smallest, received),
+        counted_guarantee(plan, counted, smallest, received),
         reports=sum(f.accepted for f in found),
         rejected=sum(f.rejected for f in found),
         impossible=tuple(impossible_rates(plan, found)),

@@ -66,7 +66,14 @@ SETTINGS = {
     "three bits": Setting(YES_NO, 3, Domain(3, 0, 3), 0.30, 6, 0.8),
     "a choice": Setting(CHOICE, 1, Domain(3, 1, 1), 0.20, 7, 0.8),
 }
-every_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+QUICK = ("two bits", "a choice")
+every_setting = pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param(each, id=name, marks=[] if name in QUICK else pytest.mark.slow)
+        for name, each in SETTINGS.items()
+    ],
+)
 
 
 def reports_of(setting, x, others, seed, channel=None, runs=COLLECTIONS):

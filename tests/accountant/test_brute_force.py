@@ -15,7 +15,7 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.schema import Sent
 from incrowd.errors import PrivacyError, SurveyError
 from incrowd.planner.plan import make_plan
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
 from incrowd.survey import Survey
 from tests.oracles.published import Published, answers
 

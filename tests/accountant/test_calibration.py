@@ -21,6 +21,7 @@ from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.accountant.search import first_below
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import choice, everything, flip, free, same_noise
+from tests.conftest import slowly
 from tests.oracles import expected
 
 # Calibration
@@ -42,7 +43,7 @@ def mixed(reference):
     )
 
 
-@pytest.mark.parametrize("analysis", ["blanket", "outlier", "local"])
+@pytest.mark.parametrize("analysis", ["blanket", "local", *slowly("outlier")])
 def test_messages_scaled_together(analysis):
     """The noise holds; half a per cent less does not."""
     found = smallest_noise(analysis, mixed, 20_000, 1.0, 1e-5)

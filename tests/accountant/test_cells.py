@@ -18,7 +18,8 @@ import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
+from tests.conftest import slowly
 from tests.oracles.published import Published, answers, cells_of, count_law
 
 A = {"id": "a", "type": "yesno"}
@@ -89,7 +90,7 @@ def plan_of(questions, tables, people, epsilon=0.7, delta=0.2):
     return incrowd.plan(incrowd.Survey.of(raw | {"question": questions, "message": messages}))
 
 
-@pytest.mark.parametrize("people", [2, 3, 4])
+@pytest.mark.parametrize("people", [2, 3, *slowly(4)])
 @pytest.mark.parametrize("name", TABLES)
 def test_plans_keep_their_promise(name, people):
     """Every crowd and every pair of answers; the certificate is not vacuous either."""

@@ -152,6 +152,7 @@ def test_local_composition_is_exact(messages, epsilon):
 # Scales
 
 
+@pytest.mark.slow
 def test_messages_of_very_different_signal():
     """One message of signal 0.15 and a hundred of 0.0015: as the large-N limit, and no larger."""
     crowd = 10**6
@@ -170,6 +171,7 @@ def test_messages_of_very_different_signal():
     assert sum(len(dots.forward) for dots, _ in all_dots(ANALYSES["outlier"], sent, crowd)) < 2000
 
 
+@pytest.mark.slow
 def test_many_faint_messages_add_up():
     """Three thousand reports of three faint kinds: the large-N limit, to three per cent."""
     crowd = 10**6

@@ -50,14 +50,14 @@ def test_the_farthest_pair_is_not_always_the_worst():
     )
     found = certify("blanket", report, 10**6, 1.0)
     assert near.lower > far.upper
-    assert found.delta.upper >= near.lower and "nearer" in found.worst
+    assert found.delta.upper >= near.lower and found.worst[0].farthest is False
 
 
 # Covers of many classes
 
 
 @given(mixes(5), st.sampled_from([20, 3000]), st.floats(0.0, 1.5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_few_classes_cover_all(parts, crowd, epsilon):
     """The bound for reports with many classes of pairs, against all classes of the same report."""
     report = Schema.of(parts)
@@ -68,6 +68,7 @@ def test_few_classes_cover_all(parts, crowd, epsilon):
     assert covering >= every * (1 - ROUNDING) - 1e-13
 
 
+@pytest.mark.slow
 def test_many_classes_are_covered_closely():
     """Three questions of "at most 7 of 9", 21 classes each; an eighth more delta, by one cover."""
     domain, channel = Domain(9, 0, 7), BitFlip.at_least(0.4)
@@ -96,6 +97,7 @@ def test_thinned_ratios_are_an_upper_bound_and_close():
         assert sharp.lower <= rough.upper and rough.estimate <= 1.05 * sharp.estimate
 
 
+@pytest.mark.slow
 def test_a_report_of_many_channels_is_computed():
     """Fourteen questions, each with a noise of its own: millions of different ratios."""
     channels = [BitFlip.at_least(0.35 + 0.004 * i) for i in range(14)]

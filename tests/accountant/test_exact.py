@@ -334,7 +334,7 @@ def homogeneous(draw):
 
 
 @given(homogeneous(), usual_channels, st.floats(0, 2))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_outlier_is_the_enumerated_homogeneous_crowd(case, channel, epsilon):
     """Upper bounds are above the truth, estimates near it, wherever enumeration is possible."""
     relation, crowd = case

@@ -13,7 +13,8 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.errors import IncrowdError
-from incrowd.planner.plan import make_plan, recertify
+from incrowd.guarantees import recertify
+from incrowd.planner.plan import make_plan
 from incrowd.survey import Survey
 
 HALF = DENOMINATOR // 2

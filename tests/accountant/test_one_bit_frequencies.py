@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from incrowd.accountant import one_bit
+from incrowd.accountant import one_bit as module
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.one_bit import CUT, LOG_CUT, Order, deltas, one_bit
@@ -138,10 +138,10 @@ def test_the_allowance_holds_for_any_cut(monkeypatch):
     """However roughly the tails and frequencies are cut, bounds stay bounds; without the
     allowance they do not."""
     cases = list(random_cases(1, CASES))
-    monkeypatch.setattr(one_bit, "LOG_CUT", 3.0)
-    monkeypatch.setattr(one_bit, "CUT", CUT * math.exp(LOG_CUT - 3))
+    monkeypatch.setattr(module, "LOG_CUT", 3.0)
+    monkeypatch.setattr(module, "CUT", CUT * math.exp(LOG_CUT - 3))
     assert below_truth(cases) == 0
-    monkeypatch.setattr(one_bit, "CUT", 0.0)
+    monkeypatch.setattr(module, "CUT", 0.0)
     assert below_truth(cases) > 0
 
 
@@ -150,7 +150,7 @@ def test_the_allowance_for_rounding_and_the_three_places_are_needed(monkeypatch,
     cases = list(random_cases(2, CASES))
     assert below_truth(cases) == 0
     for name, value in wrong.items():
-        monkeypatch.setattr(one_bit, name, value)
+        monkeypatch.setattr(module, name, value)
     assert below_truth(cases) > 0
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from incrowd.accountant import one_bit
+from incrowd.accountant import one_bit as module
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.composition import connect_the_dots
@@ -62,10 +62,10 @@ def random_cases(seed, count, most):
         yield channel, crowd, some_epsilon(generator, channel)
 
 
-@pytest.mark.parametrize("first_cells", [1, one_bit.WORST_FIRST_CELLS])
+@pytest.mark.parametrize("first_cells", [1, module.WORST_FIRST_CELLS])
 def test_the_worst_of_all_crowds(monkeypatch, first_cells):
     """Against every m = 0, ..., N - 1, one by one."""
-    monkeypatch.setattr(one_bit, "FIRST_CELLS", first_cells)
+    monkeypatch.setattr(module, "WORST_FIRST_CELLS", first_cells)
     for channel, crowd, epsilon in random_cases(first_cells, CASES, 10_000):
         every, certain = enumerated(channel, crowd, epsilon)
         found = worst_crowd(Bit.from_flip(channel), crowd, epsilon)
@@ -93,10 +93,10 @@ def all_hold_x(order, same, other, others=None):
 @pytest.mark.parametrize("wrong", [nobody_left_out, nobody_holds_x, all_hold_x])
 def test_wrong_sub_crowds_are_found_out(monkeypatch, wrong):
     """The comparison above rejects them."""
-    monkeypatch.setattr(one_bit, "FIRST_CELLS", 1)
+    monkeypatch.setattr(module, "WORST_FIRST_CELLS", 1)
     below = 0
     for channel, crowd, epsilon in random_cases(1, CASES, 10_000):
-        monkeypatch.setattr(one_bit, "deltas", partial(wrong, others=crowd - 1))
+        monkeypatch.setattr(module, "deltas", partial(wrong, others=crowd - 1))
         _, certain = enumerated(channel, crowd, epsilon)
         below += worst_crowd(Bit.from_flip(channel), crowd, epsilon).upper < certain.max()
     assert below > 5

@@ -17,7 +17,7 @@ import incrowd
 from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Alternatives, Part, Schema, Sent
-from incrowd.planner.sent import sent, sent_by
+from incrowd.plans.sent import sent, sent_by
 from tests.oracles.parities import messages_of, survey_of
 from tests.oracles.published import count_law
 

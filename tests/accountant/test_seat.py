@@ -230,6 +230,7 @@ def test_the_common_mass_is_that_of_the_whole_mechanism():
         assert joint.min(axis=1).sum() * (1 - 1e-11) <= found <= joint.min(axis=1).sum()
 
 
+@pytest.mark.slow
 def test_many_noises_are_joined_to_smaller_ones_and_stay_above():
     flips = [BitFlip.at_least(0.2 + 0.005 * i) for i in range(12)]
     many = Schema.of(Part(FREE_BIT, flip) for flip in flips)

@@ -28,14 +28,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SURVEY, ANSWERS = str(EXAMPLES / "health.toml"), str(EXAMPLES / "rand_hie.csv")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """The example's survey as one joint report, and reports of it."""
     folder = tmp_path_factory.mktemp("made")
     survey = Path(SURVEY).read_text().replace("crowd =", 'tables = "any"\ncrowd =')
     (folder / "survey.toml").write_text(survey)
     for arguments in (
-        ("plan", folder / "survey.toml", "-o", folder / "plan.json"),
+        ("plan", folder / "survey.toml", "--no-side-by-side", "-o", folder / "plan.json"),
         ("randomize", folder / "plan.json", ANSWERS, "-o", folder / "reports.parquet"),
     ):
         done = run(*arguments)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tests.conftest import run
 
 
 def test_plan_prints_its_figures_as_json(made):
-    facts = json.loads(run("plan", made / "survey.toml", "--json").stdout)
+    facts = json.loads(run("plan", made / "survey.toml", "--no-side-by-side", "--json").stdout)
     assert 0.254 < facts["noise"] < 0.256  # 25.5% in the manual
     assert (facts["bits"], facts["distance"], facts["copies"], facts["crowd"]) == (15, 8, 1, 20000)
     assert len(facts["digest"]) == 64
@@ -108,12 +107,12 @@ def test_verify_rejects_less_noise_and_foreign_reports(made, tmp_path):
 
 def test_interrupt_leaves_nothing(tmp_path):
     command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
-    command += ["simulate", SURVEY, ANSWERS, "--trials", "100000"]
+    command += ["--log", "info", "simulate", SURVEY, ANSWERS, "--trials", "100000"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    begun = [process.stderr.readline() for _ in range(2)]  # it has read the survey, and the answers
     os.kill(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode == 130 and "rand_hie.csv" in begun[1]
     assert "Traceback" not in error and error.endswith("interrupted; nothing was written\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -26,21 +26,31 @@ def piped(call, monkeypatch):
     return called
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The example for few people, without a shuffler: quick to plan, and to simulate."""
+    path = tmp_path_factory.mktemp("small") / "survey.toml"
+    text = Path(SURVEY).read_text().replace("crowd = 20000", "crowd = 500")
+    path.write_text(text.replace("[privacy]", '[privacy]\nanalysis = "local"'))
+    assert incrowd.Survey.load(path).crowd == 500
+    return path
+
+
 FORMATS = {"csv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet", "feather": "to_feather"}
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_standard_input_is_read_in_every_format(piped, tmp_path, format):
+def test_standard_input_is_read_in_every_format(piped, small, tmp_path, format):
     data = pandas.read_csv(ANSWERS).head(500)
     options = {"csv": {"index": False}, "jsonl": {"orient": "records", "lines": True}}
     getattr(data, FORMATS[format])(tmp_path / "data", **options.get(format, {}))
     content = (tmp_path / "data").read_bytes()
     (tmp_path / "data").unlink()
     shown = ("--trials", "2", "--json")
-    wanted = piped(b"", "simulate", SURVEY, write(tmp_path, data), *shown)
+    wanted = piped(b"", "simulate", small, write(tmp_path, data), *shown)
     assert wanted[0] == 0
     for more in ((), ("--format", format)):
-        assert piped(content, "simulate", SURVEY, "-", *shown, *more) == wanted
+        assert piped(content, "simulate", small, "-", *shown, *more) == wanted
     assert [path.name for path in tmp_path.iterdir()] == ["whole.csv"]
 
 
@@ -81,17 +91,17 @@ def test_another_encoding_is_named(call, tmp_path):
     assert code == 0 and out == call("simulate", SURVEY, ANSWERS, "--trials", "2", "--json")[1]
 
 
-def test_a_sheet_is_named(call, tmp_path):
+def test_a_sheet_is_named(call, small, tmp_path):
     """To all commands that read answers; the sheet before it has others."""
     data = pandas.read_csv(ANSWERS).head(300)
     with pandas.ExcelWriter(tmp_path / "a.xlsx") as book:
         data.head(1).to_excel(book, sheet_name="example", index=False)
         data.to_excel(book, sheet_name="all", index=False)
     shown, named = ("--trials", "2", "--json"), ("--sheet", "all")
-    code, out, _ = call("simulate", SURVEY, tmp_path / "a.xlsx", *shown, *named)
-    assert (code, out) == call("simulate", SURVEY, write(tmp_path, data), *shown)[:2]
-    call("plan", SURVEY, "-o", tmp_path / "p.json")
-    reports = ("-o", tmp_path / "r", *named, "--json")
+    code, out, _ = call("simulate", small, tmp_path / "a.xlsx", *shown, *named)
+    assert (code, out) == call("simulate", small, write(tmp_path, data), *shown)[:2]
+    call("plan", small, "--no-side-by-side", "-o", tmp_path / "p.json")
+    reports = ("-o", tmp_path / "r.parquet", *named, "--json")
     code, out, _ = call("randomize", tmp_path / "p.json", tmp_path / "a.xlsx", *reports)
     assert code == 0 and json.loads(out)["rows"] == 300
     code, out, _ = call("init", tmp_path / "a.xlsx", *named)

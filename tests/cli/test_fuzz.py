@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("default::incrowd.errors.IncrowdWarning"
 
 GROWTH = 1 << 30  # bytes of memory that all examples of a test may add
 
-QUICK, SLOW = 300, 10_000
+QUICK, SLOW = 150, 10_000
 
 # --- how files are spoiled ---------------------------------------------------------------------
 

@@ -1,70 +1,130 @@
-"""The command line starts quickly: its help needs nothing of what the commands work with."""
+"""The command line starts quickly: its help needs nothing of what the commands work with.
 
-import statistics
+What that costs beside importing typer, rich and pydantic is measured by `python -m bench start`.
+"""
+
 import subprocess
 import sys
-import time
 
 import pytest
 
+from incrowd.accountant.analyses import ANALYSES
+from incrowd.cli import words
 from incrowd.cli.later import COMMANDS, Later
+from incrowd.collection.device.connection import Patience
+from incrowd.collection.device.crowd import AT_ONCE
+from incrowd.estimation import postprocess, simultaneous
+from incrowd.estimation.regression import results
+from incrowd.planner.plan import UNKNOWNS
+from incrowd.reports.spark import THIS_MACHINE
+from incrowd.survey import formulas, questions
 
-HEAVY = "numpy scipy pyarrow pydantic altair numba jinja2 rich.console"
-HELP = """
+COMMAND = """
 import sys
 from incrowd.cli import main
-sys.argv = ["incrowd", "--help"]
-try:
-    main()
-except SystemExit:
-    pass
+def run(*words):
+    sys.argv = ["incrowd", *words]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code
+def loaded(*names):
+    print("loaded:", *sorted(set(names) & set(sys.modules) if names else sys.modules))
 """
-LOADED = f"print('loaded:', *sorted(set({HEAVY.split()}) & set(sys.modules)))"
+HEAVY = "numpy scipy pyarrow pydantic altair numba jinja2 httpx starlette rich.console"
 
 
-def printed(code):
-    command = [sys.executable, "-c", code]
+def printed(*lines):
+    command = [sys.executable, "-c", "\n".join([COMMAND, *lines])]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def loads(*lines):
+    """What is printed, and for each `loaded()` the modules."""
+    shown, *modules = printed(*lines, "print()").split("loaded:")
+    return shown, [set(each.splitlines()[0].split()) for each in modules]
+
+
 def test_help_names_every_command_and_loads_none():
-    lines = printed(HELP + LOADED).splitlines()
-    assert lines[-1] == "loaded:"
-    shown = dict(line.split(maxsplit=1) for line in lines[lines.index("Commands:") + 1 : -1])
-    assert shown == {name: line for name, (_, line) in COMMANDS.items()}
+    shown, [modules] = loads("run('--help')", "loaded()")
+    lines = shown.splitlines()
+    listed = dict(line.split(maxsplit=1) for line in lines[lines.index("Commands:") + 1 :])
+    assert listed == {name: line for name, (_, line) in COMMANDS.items()}
+    assert not modules & set(HEAVY.split())
+    assert {name for name in modules if name.startswith("incrowd.cli.")} == {
+        f"incrowd.cli.{name}" for name in ("app", "failing", "later", "names")
+    }
 
 
-def test_a_command_that_runs_is_seen_to_load():
-    """The wrong variant of the test above."""
-    lines = printed(HELP + "import incrowd.cli.planning\n" + LOADED).splitlines()
-    assert {"numpy", "pydantic", "scipy"} <= set(lines[-1].split())
+# typer needs pydantic for a command's arguments, and the console is rich's.
+OF_ITS_HELP = {"pydantic", "rich.console"}
+NO_COMMAND = {
+    "incrowd",
+    *(f"incrowd.{name}" for name in ("arguments", "characters", "errors", "views")),
+    *(f"incrowd.{name}" for name in ("encoding", "encoding.kinds", "reports")),
+    *(f"incrowd.reports.{name}" for name in ("files", "locking")),
+}
+
+
+def loaded_for_help(names):
+    """By command, what its help has loaded beyond that of the commands before it."""
+    _, [*totals] = loads(*(f"run('{name}', '--help')\nloaded()" for name in names))
+    return {
+        name: total - before
+        for name, before, total in zip(names, [set(), *totals], totals, strict=False)
+    }
+
+
+def beyond_arguments(modules):
+    """Modules of the library that commands work with, and the heavy ones of others."""
+    own = {name for name in modules if name.split(".")[0] == "incrowd"} - NO_COMMAND
+    library = {name for name in own if not f"{name}.".startswith("incrowd.cli.")}
+    return library | modules & set(HEAVY.split()) - OF_ITS_HELP
+
+
+def test_the_help_of_a_command_loads_nothing_that_it_works_with():
+    beyond = {name: beyond_arguments(loads) for name, loads in loaded_for_help(COMMANDS).items()}
+    assert {name: modules for name, modules in beyond.items() if modules} == {}
+
+
+def test_a_command_that_imports_what_it_works_with_is_seen():
+    """The wrong variant of the tests above."""
+    _, [modules] = loads("import incrowd.cli.show_plans", "loaded()")
+    assert {"numpy", "incrowd.survey", "incrowd.presentation"} <= beyond_arguments(modules)
+
+
+def test_words_of_options_are_those_of_the_library():
+    library = {
+        "Family": formulas.Family,
+        "Penalty": formulas.Penalty,
+        "RegressionMethod": results.Method,
+        "PostprocessingMethod": postprocess.Method,
+        "SimultaneousMethod": simultaneous.Method,
+        "ANALYSES": tuple(ANALYSES),
+        "UNKNOWNS": UNKNOWNS,
+        "TABLE_SEPARATOR": questions.TABLE_SEPARATOR,
+        "BETWEEN": formulas.BETWEEN,
+        "THIS_MACHINE": THIS_MACHINE,
+        "AT_ONCE": AT_ONCE,
+        "PATIENCE": Patience.whole,
+    }
+    assert {name: getattr(words, name) for name in library} == library
 
 
 NO_PART_OF_A_PLAN = """
     scipy.special scipy.optimize scipy.sparse scipy.fft scipy.linalg pyarrow cryptography jinja2
     incrowd.reports.tally incrowd.reports.collection incrowd.estimation.regression.regress
 """
-PLAN = """
-import sys
-from incrowd.cli import main
-sys.argv = ["incrowd", "plan", "examples/health.toml"]
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code
-"""
 
 
 def test_a_plan_loads_nothing_that_reads_reports_and_no_part_of_scipy():
     """Its table of other ways among it. The wrong variant: what another command loads."""
-    loaded = LOADED.replace(str(HEAVY.split()), str(NO_PART_OF_A_PLAN.split()))
-    lines = printed(f"{PLAN}\n{loaded}\nimport incrowd.cli.regressing\n{loaded}")
-    shown, plan, other = lines.split("loaded:")
+    names = f"loaded(*{NO_PART_OF_A_PLAN.split()})"
+    other = "import incrowd.estimation.regression.regress, incrowd.cli.show"
+    shown, [plan, regress] = loads("run('plan', 'examples/health.toml')", names, other, names)
     assert "other ways to send it" in shown
-    assert not plan.split()
-    assert {"pyarrow", "incrowd.reports.tally", "incrowd.estimation.regression.regress"} <= set(
-        other.split()
-    )
+    assert not plan
+    assert {"pyarrow", "incrowd.reports.tally", "incrowd.estimation.regression.regress"} <= regress
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,16 +132,3 @@ def test_the_line_about_a_command_is_what_its_own_help_begins_with(name):
     stub = Later(name)
     own = " ".join(stub.loaded().help.split())
     assert f"{own} ".startswith(f"{stub.help} ")
-
-
-def test_help_takes_little_more_than_its_framework():
-    """The bar is 1.7 times; a busy machine may double that, numpy alone would not fit."""
-    codes = {"help": HELP, "framework": "import typer, rich"}
-    taken = {name: [] for name in codes}
-    for _ in range(7):
-        for name, code in codes.items():
-            begun = time.perf_counter()
-            printed(code)
-            taken[name].append(time.perf_counter() - begun)
-    medians = {name: statistics.median(times) for name, times in taken.items()}
-    assert medians["help"] < 2.5 * medians["framework"], medians

@@ -23,7 +23,7 @@ from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.progress import Progress
 from incrowd.collection.protocol.release import Signed
-from incrowd.planner.plan import guarantee_for
+from incrowd.guarantees import guarantee_for
 from incrowd.plans.slots import slots
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import RECEIVER

@@ -1,5 +1,6 @@
 """Servers of the tests' own, an ordinary user's and gone afterwards: PostgreSQL, nginx, others."""
 
+import os
 import re
 import shutil
 import socket
@@ -18,6 +19,13 @@ SENDER = "127.0.0.77"  # an address of its own on the loopback network
 MARK = "Mark-of-a-sender"
 PATIENCE = 30.0
 PLACES = ("/usr/sbin", "/usr/local/sbin")  # of no ordinary PATH
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch):
+    """Whoever runs the tests may have settings of a service in the environment."""
+    for name in [name for name in os.environ if name.startswith("INCROWD_")]:
+        monkeypatch.delenv(name)
 
 
 def program(name):

@@ -76,10 +76,11 @@ def test_every_variable_that_is_named_is_read(path):
 
 
 @pytest.mark.parametrize("role", [shuffler, collector])
-def test_variables_are_read_and_go_before_the_file(role, tmp_path):
+def test_variables_are_read_and_go_before_the_file(role, tmp_path, monkeypatch):
     (tmp_path / role.FILE).write_text("port = 1000\nhost = '127.0.0.9'\n")
-    found = role.load_settings(tmp_path, {role.PREFIX + "PORT": "2000"})
-    assert (found.host, found.port) == ("127.0.0.9", 2000)
+    monkeypatch.setenv(role.PREFIX + "PORT", "2000")
+    settings = role.load_settings(tmp_path)
+    assert (settings.host, settings.port) == ("127.0.0.9", 2000)
 
 
 def test_the_keys_of_a_collection_are_terms():

@@ -73,7 +73,7 @@ def test_what_each_saw_is_said(tmp_path):
     done = run("demo", "--live", "--people", 60, "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    for who in ("Each device", "The network", "The shuffler", "The collector", "Both together"):
+    for who in ("Each device", "The network", "The shuffler", "The collector", "Who can learn"):
         assert f"{who}: " in text
     assert (
         re.search(r"60 uploads of [\d,]+ bytes each", text) and "Receipt of stratum" in done.stderr

@@ -10,7 +10,7 @@ from incrowd.estimation.association import Length, cramers_v, independence_test,
 from incrowd.estimation.covariance import estimate_joint, pair_decoder
 from incrowd.estimation.decoders import inverse_matrix
 from incrowd.reports.moments import pair_moments
-from tests.conftest import pack
+from tests.conftest import pack, slowly
 from tests.estimation.conftest import (
     FLIP,
     SEX,
@@ -80,7 +80,7 @@ INDEPENDENT = np.outer([0.6, 0.4], [0.5, 0.3, 0.2])
 SLACK = 4 * np.sqrt(0.05 * 0.95 / TRIALS)  # .0138
 
 
-@pytest.mark.parametrize("copies", [1, 4])
+@pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_independence_holds_its_level_and_the_naive_test_does_not(copies):
     counts = drawn_histograms(TWO_WAY[0], INDEPENDENT, 5000, copies, 17)
     found = joint_estimates(TWO_WAY[0], counts, copies, margin=True)
@@ -187,6 +187,7 @@ def test_the_correction_of_cramers_v_is_needed():
 RARE = np.array([[0.50, 0.25, 0.01], [0.08, 0.13, 0.03]])  # 4% say the last
 
 
+@pytest.mark.slow
 def test_cramers_v_is_given_beside_a_rare_answer_and_covers():
     """300 collections of 5,000 people, in most of which the rare answer is not clear of the noise:
     where the test refuses independence there is an estimate, with an interval that holds V and is

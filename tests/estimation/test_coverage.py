@@ -26,6 +26,7 @@ from incrowd.estimation.postprocessing import maximise_likelihood
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, YesNo
+from tests.conftest import slowly
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import k_ary, with_one
 
@@ -123,7 +124,7 @@ def compared():
     return setting.joints(setting.collections(13), margin=True)
 
 
-@pytest.mark.parametrize("figure", TRUTH)
+@pytest.mark.parametrize("figure", [odds_ratio, *slowly(difference)])
 def test_comparisons_cover_for_mixed_channels(figure):
     """Wrong: as if the four reports of a person were of four people."""
     found = [figure(joint, OF, FEMALE, MALE) for joint in compared()[:1500]]

@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.survey import YesNo
+from tests.conftest import slowly
 from tests.estimation.conftest import SEX, Z, drawn_histograms, joint_estimates, nominal
 
 # --- simulation ------------------------------------------------------------------------------
@@ -30,9 +31,9 @@ THREE_WAY = (
 )
 SETTINGS = [
     pytest.param(ONE_WAY, 3000, 1, id="one-way"),
-    pytest.param(THREE_WAY, 12000, 1, id="three-way"),
+    pytest.param(THREE_WAY, 12000, 1, id="three-way", marks=pytest.mark.slow),
     pytest.param(ONE_WAY, 1500, 4, id="one-way, 4 copies"),
-    pytest.param(THREE_WAY, 4000, 4, id="three-way, 4 copies"),
+    pytest.param(THREE_WAY, 4000, 4, id="three-way, 4 copies", marks=pytest.mark.slow),
 ]
 
 
@@ -54,7 +55,7 @@ def test_intervals_cover_and_wrong_ones_do_not(table, people, copies):
 # --- all cells at once -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("copies", [1, 4])
+@pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_simultaneous_intervals_cover_jointly_and_single_ones_do_not(copies):
     """4,000 collections: right intervals fall below .94 with probability .002. The multiplier of
     one collection serves all: correlations hardly vary."""

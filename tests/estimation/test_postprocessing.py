@@ -19,6 +19,7 @@ from incrowd.estimation.postprocessing import maximise_likelihood, project_to_si
 from incrowd.estimation.tables import along_axes
 from incrowd.reports.moments import histogram, pair_moments
 from incrowd.survey import Choice, Multi, YesNo
+from tests.conftest import slowly
 
 FLIP = BitFlip.at_least(0.2)
 NOISY = BitFlip.at_least(0.3)
@@ -251,7 +252,7 @@ def simulated_bias(copies, people, trials=4000):
     return fits.mean(axis=0) - SMALL, fits.std(axis=0) / np.sqrt(trials), fits.std(axis=0)
 
 
-@pytest.mark.parametrize("copies", [1, 4])
+@pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_bootstrap_finds_the_bias(copies):
     channels = channels_of(FOUR[:2], NOISY)
     found = bootstrap_bias(project, SMALL, channels, 200, copies, draws=2000, seed=3)

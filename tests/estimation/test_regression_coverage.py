@@ -82,6 +82,7 @@ def near(coverage):
     return bool(np.all((coverage >= 0.90) & (coverage <= 0.99)))
 
 
+@pytest.mark.slow
 def test_logistic_intervals_cover():
     """Wrong: the noise left out of the errors."""
     found = crowd("two messages").collections(seed=31, trials=300)
@@ -101,6 +102,7 @@ def test_logistic_intervals_cover_in_4000_collections(name):
         assert not nominal(covered(fits(as_people), BETA))
 
 
+@pytest.mark.slow
 def test_the_average_coefficient_is_the_true_one():
     """200 collections: each mean within 4.5 standard errors and a tenth of a standard deviation,
     which the curvature costs. Wrong: the noise of the outcome is not taken off."""

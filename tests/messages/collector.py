@@ -15,11 +15,11 @@ from incrowd.collection.collector.opening import opened
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.collector.taking import Taking, read_start
-from incrowd.collection.durable import lasting
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.release import Signed, sign
+from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
-from tests.messages.shared import file, made, reports_file
+from tests.messages.shared import file, made, reports_file, with_variable
 from tests.messages.wire import BODY, HEADER, RELEASES
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
 
@@ -38,10 +38,10 @@ def folder_of(folder, bundle=INVITED):
         write_reports(header, [], path)
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
         messages.append(receipt.Opened(id=about["id"], reports=0, sha256=digest))
-    rejected = {"does not open": HEADER.reports}
+    rejected = {"unopened": HEADER.reports}
     found = receipt.receipt_of(signed, INVITED, rejected, 0, messages, [])
     save_receipt(found, folder)
-    lasting(folder / "bundle.json", bundle.encoded)
+    write_private(folder / "bundle.json", bundle.encoded)
     return found
 
 
@@ -107,7 +107,7 @@ def key_twice(folder):
 
 
 def another_bundle(folder):
-    lasting(folder / "bundle.json", INVITED.encoded)
+    write_private(folder / "bundle.json", INVITED.encoded)
     keep_bundle(Places(folder), file(folder, "other.json", OPEN.encoded))
 
 
@@ -146,16 +146,10 @@ def stopped(folder):
     service.go_on(1)
 
 
-def token(folder):
-    load_settings(folder, {"INCROWD_COLLECTOR_TOKEN": "guessed"})
-
-
-def setting(folder):
-    load_settings(folder, {"INCROWD_COLLECTOR_PORT": "x"})
-
-
 CASES = {
-    "a token that is guessed": token,
+    "a token that is guessed": lambda folder: with_variable(
+        load_settings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
+    ),
     "key: twice": key_twice,
     "key: none": lambda folder: places.load_private(folder / "none", INVITED),
     "key: short": lambda folder: places.load_private(file(folder, "k", b"abc"), INVITED),
@@ -181,5 +175,5 @@ CASES = {
     "receipt: another plan": of_another_plan,
     "receipt: beside other reports": beside_others,
     "receipt: missing": missing,
-    "settings": setting,
+    "settings": lambda folder: with_variable(load_settings, folder, "INCROWD_COLLECTOR_PORT", "x"),
 }

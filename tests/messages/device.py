@@ -1,6 +1,6 @@
 """What a device says: of bundles, of answers that say no, of what it remembers, of its command."""
 
-import importlib
+import sys
 from unittest import mock
 
 import httpx
@@ -112,7 +112,7 @@ def send(*arguments):
     def call(folder):
         played = connection(Shuffler(INVITED))
         words = [answers_file(folder) if word == "ANSWERS" else word for word in arguments]
-        with mock.patch("incrowd.cli.send.Connection", lambda **_: played):
+        with mock.patch("incrowd.collection.device.connection.Connection", lambda **_: played):
             command("send", link(INVITED), *words, "--memory", folder / "home")
 
     return call
@@ -128,9 +128,9 @@ def codes(content):
 
 def without(_):
     """The extra is not installed."""
-    absent = ModuleNotFoundError("No module named 'httpx'", name="httpx")
-    with mock.patch.object(importlib, "import_module", side_effect=absent):
-        command("send", "--help")
+    with mock.patch.dict(sys.modules, httpx=None):
+        sys.modules.pop("incrowd.collection.device.connection", None)
+        command("send", link(INVITED))
 
 
 def elsewhere(_):

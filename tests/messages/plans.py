@@ -5,8 +5,8 @@ from unittest import mock
 
 import incrowd
 from incrowd.estimation.sources import check_tables
+from incrowd.guarantees import check_left
 from incrowd.planner.plan import Wish, make_plan, solved
-from incrowd.planner.rounds import check_left
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected

@@ -82,7 +82,7 @@ CASES = {
     "a key file that is no text": key(lambda _: b"\xff"),
     "a key file of something else": key(lambda _: b"name = 1"),
     "a key file with other digits": key(lambda text: text.replace(b"\n", b"\nx", 1)),
-    "a key file with fewer digits": key(lambda text: b"incrowd device key 2\n00\n00\n"),
+    "a key file with fewer digits": key(lambda text: b"incrowd device key 1\n00\n00\n"),
     "a key file open to others": key(lambda text: text, 0o644),
     "a key file that was changed": key(
         lambda text: text[: text.index(b"\n") + 1] + b"0" * 64 + text[text.index(b"\n") + 65 :]

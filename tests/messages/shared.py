@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import os
 from functools import cache
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.csv
@@ -53,6 +55,12 @@ def file(folder, name, text=""):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def with_variable(load, folder, name, value):
+    """Settings of a folder, with a variable in the environment."""
+    with mock.patch.dict(os.environ, {name: value}):
+        load(folder)
 
 
 def plan_file(folder, kind="bits"):

@@ -14,7 +14,7 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.service import listening
-from tests.messages.shared import command, file
+from tests.messages.shared import command, file, with_variable
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
 from tests.oracles.make_vectors import bundle as made_bundle
 
@@ -96,16 +96,18 @@ CASES = {
     "init: a question without words": terms(questions={}),
     "init: a folder in use": twice,
     "settings: an unknown key": lambda folder: load_settings(
-        file(folder, "shuffler.toml", "prot = 80").parent, {}
+        file(folder, "shuffler.toml", "prot = 80").parent
     ),
-    "settings: an unknown variable": lambda folder: load_settings(
-        folder, {"INCROWD_SHUFLER_PORT": "80"}
+    "settings: an unknown variable": lambda folder: with_variable(
+        load_settings, folder, "INCROWD_SHUFLER_PORT", "80"
     ),
     "settings: no TOML": lambda folder: load_settings(
-        file(folder, "shuffler.toml", "port = ").parent, {}
+        file(folder, "shuffler.toml", "port = ").parent
     ),
     "init: an unknown key": lambda folder: Terms.load(file(folder, "c.toml", "titel = 'a'")),
-    "settings: port": lambda folder: load_settings(folder, {"INCROWD_SHUFFLER_PORT": "x"}),
+    "settings: port": lambda folder: with_variable(
+        load_settings, folder, "INCROWD_SHUFFLER_PORT", "x"
+    ),
     "folder: empty": lambda folder: setup.open_store(Settings(folder=folder)),
     "store: another bundle": another_bundle,
     "store: secret": without_secret,

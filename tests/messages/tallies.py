@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import incrowd
+from incrowd.files import replaced
 from incrowd.plans.digests import digest_of, sealed
 from incrowd.presentation.write import check_ending
 from incrowd.reports import spark
 from incrowd.reports.collection import DIGEST, NAME, write_reports
-from incrowd.reports.files import replaced
 from incrowd.reports.locking import locked
 from incrowd.reports.moments import histogram
 from incrowd.reports.tally_files import as_text, load_tally, of_text

@@ -211,9 +211,12 @@ def numbers(text: str) -> list[float]:
     return list(_numbers_of(value))
 
 
+CODES = {"assumptions", "worst", "limit"}  # their numbers stood in sentences before
+
+
 def _numbers_of(value):
     if isinstance(value, dict):
-        for key in sorted(value):
+        for key in sorted(value.keys() - CODES):
             yield from _numbers_of(value[key])
     elif isinstance(value, list):
         for each in value:

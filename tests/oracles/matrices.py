@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 
 
-
 def records_of(domain):
     every = product((0, 1), repeat=domain.bits)
     return [record for record in every if domain.fewest <= sum(record) <= domain.most]

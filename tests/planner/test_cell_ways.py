@@ -7,11 +7,11 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError
-from incrowd.estimation.expectation import guessed_excess
+from incrowd.guarantees import recertify
 from incrowd.planner.cell_search import variables
 from incrowd.planner.cell_ways import cell_ways, few_noises
 from incrowd.planner.effects import footprint
-from incrowd.planner.plan import recertify
+from incrowd.planner.precision import guessed_excess
 from incrowd.plans.slots import slots, upload_bytes
 from incrowd.survey.crossings import crossing
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.planner.sent import sent_by
+from incrowd.plans.sent import sent_by
 from tests.conftest import cells_survey, choice_survey, planned
 
 WORDS = tuple(f"w{i}" for i in range(50_000))

@@ -9,8 +9,9 @@ import pytest
 
 import incrowd
 from incrowd.errors import PlanError, PrivacyError
-from incrowd.planner.sent import sent
 from incrowd.plans import JointReport
+from incrowd.plans.sent import sent
+from incrowd.presentation.sentences import assumption_text
 from tests.planner.conftest import yes_no_survey
 
 
@@ -89,7 +90,7 @@ def test_several_rows_of_a_person_are_composed():
         incrowd.plan(yes_no_survey(2, crowd=20_000, rows_per_person=rows)) for rows in (1, 3)
     )
     assert three.messages[0].noise_numerator > one.messages[0].noise_numerator
-    assert "more than 3 rows" in three.guarantee.assumption
+    assert "more than 3 rows" in assumption_text(three.guarantee)
     assert three.guarantee.crowd == 20_000 // 3
 
 

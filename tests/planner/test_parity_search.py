@@ -9,14 +9,14 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import incrowd
-from incrowd.estimation.expectation import guessed_excess
+from incrowd.guarantees import recertify
 from incrowd.planner.cell_search import SearchTask, inflations, search
 from incrowd.planner.effects import Variable, best_ratio
 from incrowd.planner.leak_shares import Limits, log_odds
 from incrowd.planner.parity_search import candidates
-from incrowd.planner.plan import recertify
-from incrowd.planner.sent import sent_by
+from incrowd.planner.precision import guessed_excess
 from incrowd.plans.changes import families
+from incrowd.plans.sent import sent_by
 
 TWO, THREE, SEVERAL = Variable(2), Variable(3), Variable(3, 2)
 

@@ -10,6 +10,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Domain, Part, Schema, Sent
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
+from incrowd.presentation.sentences import assumption_text
 from tests.conftest import MEMOISED, choice_toml, load_survey, survey_toml, yes_no_toml
 
 ROUNDS = "one_if_zero = 0.25, one_if_one = 0.75"
@@ -44,7 +45,7 @@ def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
     if ROUNDS in said:
         assert certified(Part(DRINK, fixed_channel(plan.survey.question("drinks")))) < 0.9 * alone
     condition = "as long as the same people take part and a person's answers"
-    assert condition in plan.guarantee.assumption
+    assert condition in assumption_text(plan.guarantee)
     assert incrowd.verify(plan).holds
 
 

@@ -14,9 +14,10 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.schema import Sent
 from incrowd.cli.app import main
 from incrowd.errors import PlanError
-from incrowd.planner.rounds import check_left, spent
-from incrowd.planner.sent import sent_before, sent_by
+from incrowd.guarantees import check_left, spent
 from incrowd.plans.ledger import Ledger, repeats
+from incrowd.plans.sent import sent_before, sent_by
+from incrowd.presentation.sentences import assumption_text
 from incrowd.presentation.terminal_tables import spent_line
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}
@@ -103,7 +104,7 @@ def test_memoised_responses_count_once_and_may_be_repeated():
     )
     assert sorted(copies for _, copies in sent_by(plan).reports) == [1, 3]
     assert repeats(plan) and not repeats(incrowd.plan(asked(3)))
-    assert "covered 3 times" in plan.guarantee.assumption
+    assert "covered 3 times" in assumption_text(plan.guarantee)
 
 
 def test_the_ledger_says_what_is_spent_and_left(weekly):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.estimation.expectation import Axis, guessed_excess
+from incrowd.estimation.expectation import Axis
+from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
-from incrowd.planner.plan import recertify
-from incrowd.planner.precision import expected_error, plan_error
+from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
@@ -221,14 +221,14 @@ def test_other_ways_side_by_side():
     best = smallest_sample(made)
     joint = [[f"q{i}" for i in range(4)]]
     each = [[f"q{i}", f"q{j}"] for i, j in pairs]
-    found = {way.name: way for way in alternatives(incrowd.plan(survey))}
-    spent = found["a message a table, with copies"]
+    found = {way.code: way for way in alternatives(incrowd.plan(survey))}
+    spent = found["table-messages-copies"]
     assert 6 < spent.reports_per_person <= 18
     assert spent.effective_sample_size <= best * 1.001
     for name, groups in [
-        ("one joint report", joint),
-        ("joint, with copies", joint),
-        ("a message a table", each),
+        ("joint", joint),
+        ("joint-copies", joint),
+        ("table-messages", each),
     ]:
         way = found[name]
         assert way.messages == len(groups)
@@ -237,4 +237,4 @@ def test_other_ways_side_by_side():
         anew = incrowd.plan(pairs_survey(4, message=fixed, **changes))
         assert way.effective_sample_size == pytest.approx(smallest_sample(anew), rel=1e-3)
         assert guessed(made) <= guessed(anew) * 1.001
-    assert found["no shuffler (local)"].effective_sample_size < best / 100
+    assert found["local"].effective_sample_size < best / 100

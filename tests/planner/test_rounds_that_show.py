@@ -19,12 +19,12 @@ from incrowd.accountant.certificates import certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
 from incrowd.errors import PlanError, PrivacyError, ReportsError, SurveyError
-from incrowd.planner.plan import local_guarantee
-from incrowd.planner.rounds import check_left, spent
-from incrowd.planner.sent import sent_before, sent_by
+from incrowd.guarantees import check_left, local_guarantee, spent
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.plan import Collected
+from incrowd.plans.sent import sent_before, sent_by
 from incrowd.plans.strata import releases
+from incrowd.presentation.sentences import assumption_text
 from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped
 
@@ -105,18 +105,18 @@ def test_survey_plan_and_ledger_agree_that_it_is_local(question, rule):
     plan = incrowd.plan(asked(question, TOWN, epsilon=2.0, small_strata=rule))
     promise = plan.guarantee
     assert promise.local_epsilon <= 2.0 * (1 + 1e-5) and promise.certified_delta <= 1e-6
-    assert NAMED in promise.assumption and incrowd.verify(plan).holds
+    assert NAMED in assumption_text(promise) and incrowd.verify(plan).holds
     assert sent_by(plan).reports == () and not repeats(plan)
     assert local_guarantee(plan, 200).epsilon == pytest.approx(promise.local_epsilon)
     known = Ledger().with_plan(plan, 200).with_plan(plan, 200)
     assert spent(known).left == 50
     assert sent_before(known.asked) == sent_by(plan)
-    assert "the same people take part" not in promise.assumption
+    assert "the same people take part" not in assumption_text(promise)
 
 
 def test_one_release_hides_in_its_stratum():
     plan = incrowd.plan(asked(ILL, TOWN, rounds=1))
-    assert sent_by(plan).linked == () and "in one release" in plan.guarantee.assumption
+    assert sent_by(plan).linked == () and "in one release" in assumption_text(plan.guarantee)
     later = incrowd.plan(asked(MOOD, rounds=1, epsilon=2.0, by="blanket"), earlier=[plan.asked])
     assert sent_by(later).linked == ()
     again = incrowd.plan(
@@ -203,7 +203,7 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     with pytest.raises(PlanError, match="nothing is left"):
         check_left(known, panel)
     plan = later(known.asked, 4.0)
-    assert f"(P1: ill) are charged {NAMED}" in plan.guarantee.assumption
+    assert f"(P1: ill) are charged {NAMED}" in assumption_text(plan.guarantee)
     truth = with_named(q, plan.messages[0].noise.q, 999, 4.0)
     assert 1e-8 < truth <= plan.guarantee.certified_delta <= 1e-6
     assert incrowd.verify(plan).holds and not repeats(plan)
@@ -212,7 +212,9 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
 def test_the_same_number_of_people_is_charged_once_and_the_condition_is_kept(panel):
     known = Ledger().with_plan(panel, 1000).with_plan(panel, 1000)
     plan = later(known.asked, 1.5)
-    assert "(P1: ill) are covered for as long as the same people took" in plan.guarantee.assumption
+    assert "(P1: ill) are covered for as long as the same people took" in assumption_text(
+        plan.guarantee
+    )
     assert repeats(plan) and not repeats(later(known.asked[:1], 1.5))
     blind = plan.model_copy(update={"earlier": known.asked[:1]})
     assert not incrowd.verify(blind).plan_holds
@@ -258,7 +260,7 @@ def test_a_round_by_the_local_analysis_is_a_local_pair_of_later_plans():
     with pytest.raises(PrivacyError, match="have spent epsilon 2 at"):
         later([first.asked], 1.0)
     plan = later([first.asked], 3.0)
-    assert f"without a shuffler (P1) are charged {NAMED}" in plan.guarantee.assumption
+    assert f"without a shuffler (P1) are charged {NAMED}" in assumption_text(plan.guarantee)
     noise = plan.messages[0].noise.q
     assert 1e-7 < with_named(q, noise, 1000, 3.0) <= plan.guarantee.certified_delta <= 1e-6
     blind = incrowd.plan(asked(MOOD, crowd=1000, rounds=1, epsilon=2.0))  # wrong: as shuffled

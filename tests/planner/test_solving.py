@@ -6,7 +6,8 @@ import pytest
 
 import incrowd
 from incrowd.errors import PrivacyError, SurveyError, UsageError
-from incrowd.planner.plan import recertify, with_budget
+from incrowd.guarantees import recertify
+from incrowd.planner.plan import with_budget
 from incrowd.planner.precision import plan_error
 from tests.planner.conftest import pairs_survey, yes_no_survey
 

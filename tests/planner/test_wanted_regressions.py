@@ -68,7 +68,7 @@ def test_every_other_way_of_sending_holds_the_regression():
     """A message a table: the three together, and the other."""
     privacy = PRIVACY | {"analysis": "local"}
     local = yes_no_survey(4, regression=[LINEAR], **FREE | {"privacy": privacy})
-    (each,) = (w for w in alternatives(incrowd.plan(local)) if w.name == "a message a table")
+    (each,) = (w for w in alternatives(incrowd.plan(local)) if w.code == "table-messages")
     assert each.messages == 2
 
 

@@ -22,7 +22,7 @@ from incrowd.errors import (
     ReportsError,
     UsageError,
 )
-from incrowd.planner.plan import guarantee_for, recertify
+from incrowd.guarantees import guarantee_for, recertify
 from incrowd.plans.digests import sealed
 from incrowd.plans.ledger import Ledger
 from tests.conftest import cells_survey
@@ -290,7 +290,7 @@ def test_a_ledger_without_names_of_reports_is_read(first, path):
         (("asked",), {}),
         (("asked",), 7),
         (("asked", 0, "survey"), None),
-        (("format",), ["incrowd ledger 1"]),
+        (("format",), ["incrowd ledger 9"]),
     ],
 )
 def test_files_have_to_be_possible(rappor, place, value):

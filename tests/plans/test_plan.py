@@ -84,7 +84,7 @@ def test_what_is_no_plan_is_refused(text):
 def test_files_that_are_no_plans(tmp_path):
     with pytest.raises(PlanFileError, match=r"none\.json'; it cannot be read: No such file"):
         Plan.load(tmp_path / "none.json")
-    for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 1"}}'):
+    for content in (b"\xff\x00", b"", b"[]", b"{}", b'{"plan": {"format": "incrowd plan 0"}}'):
         (tmp_path / "p.json").write_bytes(content)
         with pytest.raises(PlanFileError, match=r"p\.json'; it is not a plan; make one") as error:
             Plan.load(tmp_path / "p.json")

@@ -18,6 +18,7 @@ from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.encoding.records import People
 from incrowd.errors import PlanError
 from incrowd.plans.strata import grouped, label, left_out, releases, strata, told_apart
+from incrowd.presentation.sentences import assumption_text
 
 FACULTY = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
 ABROAD = {"id": "abroad", "type": "yesno", "open": True}
@@ -62,13 +63,13 @@ def test_a_plan_keeps_its_open_questions():
     assert incrowd.Plan.loads(made.dumps()) == made
     assert [message.ids for message in made.messages] == [("sick",)]
     assert made.survey.small_strata == "merge" and made.survey.open[0].id == "faculty"
-    assert "does not cover faculty, which is sent openly" in made.guarantee.assumption
+    assert "does not cover faculty, which is sent openly" in assumption_text(made.guarantee)
 
 
 def test_a_plan_that_hides_what_it_does_not_cover_does_not_hold():
     made = incrowd.plan(survey(SICK, FACULTY))
-    silent = incrowd.plan(survey(SICK)).guarantee.assumption
-    said = made.guarantee.model_copy(update={"assumption": silent})
+    silent = incrowd.plan(survey(SICK)).guarantee.assumptions
+    said = made.guarantee.model_copy(update={"assumptions": silent})
     assert incrowd.verify(made).plan_holds
     assert not incrowd.verify(made.model_copy(update={"guarantee": said})).plan_holds
 

@@ -77,7 +77,8 @@ def test_what_is_advised_is_as_sharp_as_it_says():
     survey = incrowd.Survey.load(EXAMPLE)
     made = incrowd.plan(survey)
     effective = least_effective_sample(survey, made.messages)
-    (line,) = advice.sharper(made, effective, alternatives(made))
+    ways = [(way.code, *way[1:5]) for way in alternatives(made)]
+    (line,) = advice.sharper(made, effective, ways)
     reports = int(line.split()[0].replace(",", ""))
     assert f"--reports-per-person {reports}; " in line
     anew = incrowd.plan(with_budget(survey, reports))

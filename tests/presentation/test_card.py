@@ -7,10 +7,12 @@ from datetime import date
 import pytest
 
 import incrowd
+from incrowd.accountant.codes import WorstPair
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
 from incrowd.presentation.card import MOST_ROWS, certified_card, html
 from incrowd.presentation.plan_text import leak_with_names
+from incrowd.presentation.sentences import assumption_text, worst_pair
 from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide
 
@@ -29,7 +31,13 @@ class TestCard:
         for question in plan.survey.questions:
             assert question.id in text
         figures = [f"{plan.survey.crowd:,} people", plan.digest, f"incrowd verify {name}.json"]
-        figures += [promise.assumption, f"e^{promise.epsilon:g}", "Device", "Shuffler", "Public"]
+        figures += [
+            assumption_text(promise),
+            f"e^{promise.epsilon:g}",
+            "Device",
+            "Shuffler",
+            "Public",
+        ]
         for figure in figures:
             assert figure in text
 
@@ -177,6 +185,6 @@ def test_the_worst_pair_is_for_experts():
     """It stands in symbols, and in no sentence for a board."""
     for name in PLANS:
         found = carded(name)
-        worst = found.facts["certified"]["worst"]
-        assert f"Worst pair: {worst}." in found.symbols
+        pairs = map(WorstPair.model_validate, found.facts["certified"]["worst"])
+        assert (worst := worst_pair(tuple(pairs))) in found.symbols
         assert texts(found).count(worst) == 1

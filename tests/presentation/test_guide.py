@@ -9,6 +9,7 @@ from rich.console import Console
 
 import incrowd
 from incrowd.presentation.page import page
+from incrowd.presentation.sentences import worst_pair
 from incrowd.presentation.terminal import terminal
 from tests.conftest import local_plan, yes_no_question
 
@@ -45,5 +46,5 @@ def test_the_worst_pair_is_for_experts(found):
     console = Console(file=io.StringIO(), width=1000)
     console.print(terminal(found))
     shown = page(found) + console.file.getvalue()
-    assert found.guarantee.worst not in shown and "Worst" not in shown
+    assert worst_pair(found.guarantee.worst) not in shown and "Worst" not in shown
     assert f"crowd of {found.guarantee.crowd}" in shown

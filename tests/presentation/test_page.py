@@ -17,23 +17,25 @@ from rich.console import Console
 
 from incrowd.accountant.analyses import ANALYSES, Analysis
 from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.schema import Sent
 from incrowd.errors import UsageError
 from incrowd.estimation.results import Arrived, Estimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.planner.plan import make_plan
 from incrowd.plans import Guarantee
+from incrowd.plans.plan import Assumption
 from incrowd.presentation import write as writing
 from incrowd.presentation.data import as_json, as_table
-from incrowd.presentation.guarantees import (
+from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
+from incrowd.presentation.page import page
+from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.sentences import (
     ROWS,
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
 )
-from incrowd.presentation.number_text import bound, digits, noise, percent, written_out
-from incrowd.presentation.page import page
-from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.shown import shown
 from incrowd.presentation.terminal import terminal
 from incrowd.presentation.write import check_ending, save_estimates
@@ -131,7 +133,7 @@ class TestData:
         assert data["copies"] == 2
         said = {"sentence": guarantee_sentence(simulated.guarantee)}
         said |= {"promise_holds": True, "reduced_by": []}
-        assert data["guarantee"] == simulated.guarantee.model_dump() | said
+        assert data["guarantee"] == simulated.guarantee.model_dump(mode="json") | said
         assert json.loads(json.dumps(data, allow_nan=False)) == data
 
     def test_json_cells_equal_the_arrays(self, simulated: Estimates) -> None:
@@ -204,9 +206,9 @@ class TestNumbers:
 
 
 class Hope(Analysis):
-    """An analysis that proves nothing and says no more about itself than it has to."""
+    """An analysis that proves nothing."""
 
-    name, assumption, proved = "hope", "All are alike.", False
+    name, assumption, proved = "hope", "every-crowd-tried", False
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
         raise NotImplementedError
@@ -216,7 +218,7 @@ class TestWords:
     def test_the_local_guarantee(self, real: Estimates) -> None:
         sentence = guarantee_sentence(real.guarantee)
         assert "at most 7.39" in sentence
-        assert "nobody need be trusted" in sentence
+        assert "nobody needs to be trusted" in sentence
         assert guarantee_heading(real.guarantee) == "Guarantee"
 
     def test_a_large_epsilon_is_still_a_sentence(self, real: Estimates) -> None:
@@ -232,25 +234,28 @@ class TestWords:
             epsilon=1.0,
             delta=1e-6,
             crowd=10,
-            assumption="All are alike.",
-            worst="nobody",
+            assumptions=(Assumption(code=Hope.assumption),),
+            worst=(WorstPair(code="any-pair"),),
             local_epsilon=8.0,
             proved=False,
         )
         text = guarantee_sentence(other)
-        assert (
-            "hope" in text
-            and "one in a million" in text
-            and text.endswith("this assumes: all are alike.")
-        )
-        assert "uarantee" not in guarantee_heading(other) + text
+        assert "hope" in text and "one in a million; this assumes: the shuffler" in text
+        assert guarantee_heading(other) == "Privacy, no guarantee" and "uarantee" not in text
         assert "differential privacy" not in guarantee_symbols(other)
 
     def test_a_blanket_is_a_guarantee_and_an_outlier_is_none(self, real: Estimates) -> None:
-        blanket = real.guarantee.model_copy(update={"analysis": "blanket", "delta": 1e-6})
+        crowd = (Assumption(code="whole-crowd"),)
+        changes = {"analysis": "blanket", "delta": 1e-6, "assumptions": crowd}
+        blanket = real.guarantee.model_copy(update=changes)
         assert guarantee_heading(blanket) == "Guarantee"
-        assert ". This holds provided that " in guarantee_sentence(blanket)
-        outlier = real.guarantee.model_copy(update={"analysis": "outlier", "delta": 1e-6})
+        assert ". This holds provided that the shuffler" in guarantee_sentence(blanket)
+        alike = {
+            "analysis": "outlier",
+            "proved": False,
+            "assumptions": (Assumption(code="crowd-alike"),),
+        }
+        outlier = real.guarantee.model_copy(update=alike)
         assert guarantee_heading(outlier) == "Privacy, no guarantee"
 
 

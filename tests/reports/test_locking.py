@@ -15,8 +15,8 @@ import pytest
 import incrowd
 from incrowd.cli.randomizing import kept_key
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.files import replaced
 from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import replaced
 from incrowd.reports.locking import locked, rewrite
 
 WRITERS = 40

@@ -158,11 +158,11 @@ def test_a_key_that_others_may_use_is_refused(tmp_path, mode):
     "content",
     [
         b"",
-        b"incrowd device key 2\n",
-        b"incrowd device key 2\n" + b"zz" * 32 + b"\n" + b"00" * 8,
-        b"incrowd device key 2\n" + b"00 " * 21 + b"0\n" + b"00" * 8,
-        b"incrowd device key 2\n" + b"00" * 32,
-        b"incrowd device key 2\n" + b"00" * 33 + b"\n" + b"00" * 8,
+        b"incrowd device key 1\n",
+        b"incrowd device key 1\n" + b"zz" * 32 + b"\n" + b"00" * 8,
+        b"incrowd device key 1\n" + b"00 " * 21 + b"0\n" + b"00" * 8,
+        b"incrowd device key 1\n" + b"00" * 32,
+        b"incrowd device key 1\n" + b"00" * 33 + b"\n" + b"00" * 8,
         b"\xff\xfe",
     ],
 )

@@ -43,7 +43,7 @@ export const plaintextBytes = (plan: Plan): number =>
 
 /** Refuses a plan that this client would not carry out as it says. */
 export function checkPlan(plan: Plan): void {
-  if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 2") refuse("the plan's format is unknown")
+  if ((plan as unknown as Record<string, unknown>)["format"] !== "incrowd plan 1") refuse("the plan's format is unknown")
   const known = new Set(plan.survey.question.map(({ id }) => id))
   if (known.size !== plan.survey.question.length) refuse("two questions have one id")
   plan.survey.question.forEach(checkQuestion)

@@ -1,1 +1,1 @@
-"""Privacy: what a noise level guarantees, by which analysis."""
+"""Privacy accounting by itself: channels, laws, analyses, composition, calibration."""

@@ -14,6 +14,7 @@ from incrowd.accountant.analyses import analysis as registered
 from incrowd.accountant.analyses.base import QUICK
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.composition import PrivacyCurve
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
@@ -79,15 +80,15 @@ class Certificate:
     """(epsilon, delta) of what one person sends, by one analysis.
 
     delta: lower and estimate are numerical, upper is certified. worst: the pair of records (and
-    the crowd) that gave it. proved: whether it holds for every collection. by: the analysis that
-    bounded it, which `shuffle` chooses.
+    the crowd) that gave it, of each kind of report. proved: whether it holds for every collection.
+    by: the analysis that bounded it, which `shuffle` chooses.
     """
 
     analysis: str
     epsilon: float
     delta: Bounds
-    worst: str
-    assumption: str
+    worst: tuple[WorstPair, ...]
+    assumption: AssumptionCode
     proved: bool
     by: str
 
@@ -209,7 +210,7 @@ def smallest_epsilon(analysis: str, sent: AnySent | Schema, crowd: int, delta: f
     return max(by.epsilon(one, crowd, delta * math.exp(-cost)) for one in possible) + cost
 
 
-# What a noise guarantees, by every analysis: the accountant's answers for people and machines.
+# What a noise guarantees, by every analysis: the accountant's answers.
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ class Assessment:
 
     delta: upper is certified. eta: P[privacy ratio > e^epsilon]; for `blanket` a bound for every
     collection, for `outlier` the largest found (numerical), else exact. by: the analysis that
-    bounded delta, which `shuffle` chooses. presence, absence: the
+    bounded delta, which `shuffle` chooses. worst: of each kind of report. presence, absence: the
     papers' own pair in a homogeneous crowd, in either order; None with several reports, or with
     channels that are no bit flips.
     """
@@ -237,8 +238,8 @@ class Assessment:
     copies: int
     delta: Bounds
     eta: float
-    worst: str
-    assumption: str
+    worst: tuple[WorstPair, ...]
+    assumption: AssumptionCode
     proved: bool
     by: str
     presence: Order | None

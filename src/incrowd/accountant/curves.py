@@ -16,6 +16,7 @@ import numpy as np
 
 from incrowd.accountant import local_ratios
 from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta, PrivacyCurve, connect_the_dots, sampled
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.one_bit import (
@@ -37,7 +38,7 @@ MOST_GRID = 4000
 NEGLIGIBLE = 1e-13
 LEAST_SPREAD = 1e-12  # of reports that tell nothing
 NOTHING = Bounds(0.0, 0.0, 0.0)
-ANY_CROWD = "either answer, in any crowd"
+ANY_CROWD = WorstPair(code="any-crowd")
 
 
 class Orders(NamedTuple):
@@ -48,7 +49,7 @@ class Orders(NamedTuple):
 
     forward: Delta
     backward: Delta
-    worst: str
+    worst: WorstPair
 
 
 class Bounded(Hashable, Protocol):
@@ -73,7 +74,7 @@ class Dots(NamedTuple):
     forward: np.ndarray
     backward: np.ndarray
     step: float
-    worst: str
+    worst: WorstPair
 
     @property
     def curve(self) -> PrivacyCurve:
@@ -102,19 +103,21 @@ def composed_curve(
     return _composed(all_dots(by, sent, crowd, steps, search=search))
 
 
-def composed_delta(by: Bounded, sent: Sent, crowd: int, epsilon: float) -> tuple[Bounds, str]:
-    """delta of all reports, and the worst pairs in words.
+def composed_delta(
+    by: Bounded, sent: Sent, crowd: int, epsilon: float
+) -> tuple[Bounds, tuple[WorstPair, ...]]:
+    """delta of all reports, and the worst pair of each kind of report.
 
     The composition at two grid steps; the error of connecting the dots is of second order.
     """
     if epsilon >= sent.local_epsilon:
-        return NOTHING, "any, since all reports together tell less than epsilon"
+        return NOTHING, (WorstPair(code="beyond-local"),)
     dots = all_dots(by, sent, crowd)
     curve = _composed(dots)
     fine = curve.delta(epsilon)
     coarse = _composed([(one.coarser, count) for one, count in dots]).delta(epsilon)
     drop = max(coarse - fine, 0.0)
-    worst = "; ".join(dict.fromkeys(one.worst for one, _ in dots))
+    worst = tuple(dict.fromkeys(one.worst for one, _ in dots))
     lower = max(fine - drop - 2 * curve.doubt, 0.0)
     return Bounds(lower, max(fine - drop / 3, lower), fine), worst
 
@@ -174,7 +177,7 @@ def linked_dots(linked: Counts, step: float) -> Dots:
         max(local_ratios.delta(one.ratios, epsilon) for one in candidates) for epsilon in inside
     ]
     dots = np.minimum(np.minimum.accumulate(found), 1.0)
-    return Dots(dots, dots, step, candidates[0].words)
+    return Dots(dots, dots, step, candidates[0].pair)
 
 
 def _rounded(steps: float) -> float:

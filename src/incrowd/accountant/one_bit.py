@@ -37,7 +37,7 @@ from incrowd.errors import PrivacyError
 #
 # f is log-concave, so the sum runs over all t beyond one place s. With phi(t) = c^t f(t) / E[c^T]
 #
-#     delta = max over s of  w E[c^T] c^-s (phi(s) - E phi(s + U)),    P[U = u] = (c-1) c^-u, u >= 1,
+#     delta = max over s of  w E[c^T] c^-s (phi(s) - E phi(s + U)),  P[U = u] = (c-1) c^-u, u >= 1,
 #
 # and the largest is at the mode of phi, less than 1 from its mean (Darroch 1964). What stands in
 # brackets is the inverse Fourier transform of a known function, a product of powers. Where phi is
@@ -231,7 +231,7 @@ def _drops(
 #
 # Intervals of m are halved until the largest such bound agrees with a delta that was found. Where
 # delta hardly depends on m there are thousands of intervals, all worked out at once.
-# Proof: docs/mathematics.md#enumeration.
+# The proof is in docs/mathematics.md#enumeration.
 
 
 WORST_TOLERANCE = 1e-4  # relative, between the bounds
@@ -344,7 +344,7 @@ def _worst_same(order: Order, others: int, tolerance: float) -> Found:
 # Some hundred corners give the curve of a crowd: the chords between them bound it from above. They
 # are found near some tilts of f, where digits are kept however small H is. The curves of sub-crowds
 # bound intervals of crowds, as in `one_bit_worst`, at all epsilons together.
-# Proof: docs/mathematics.md#whole-curves.
+# The proof is in docs/mathematics.md#whole-curves.
 
 
 PLACES = 27  # corners near each tilt

@@ -1,4 +1,4 @@
-"""The pairs of records (and crowds) that can be the worst, as ratios with a name for people."""
+"""The pairs of records (and crowds) that can be the worst, as ratios."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from incrowd.accountant import blanket_ratios, local_ratios, outlier_ratios
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.exceedance import positive_chance
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.outlier_ratios import Relation
@@ -19,27 +20,6 @@ from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.ratios import product as independent
 from incrowd.accountant.schema import Domain, Part, Schema, Sent, at_most_flip, flip_of, widened
 from incrowd.errors import InWords, PrivacyError
-
-# How two records lie to the one that all others hold, in words.
-
-
-def relation_words(whose: str, one: int, other: int, both: int, place: str = "bit") -> str:
-    """Two records, by the number of places in which each of them, and both, differ from z.
-
-    whose: who hold z, as "the others'". place: what is counted.
-    """
-    if not one or not other:
-        return f"{whose} record, and one that differs from it in {_many(one + other, place)}"
-    if one == other:
-        differ = f"two records that each differ from {whose} in {_many(one, place)}"
-    else:
-        differ = f"two records that differ from {whose} in {one} and in {_many(other, place)}"
-    return f"{differ}, {both or 'none'} of them the same"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number > 1 else ''}"
-
 
 MOST_CANDIDATES = 20_000
 FEW_CLASSES, MOST_CLASSES = 16, 400  # classes of pairs of a report, tried one by one
@@ -53,9 +33,9 @@ RelationKey = Callable[[Relation], tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One pair (and crowd): words for people, and the ratios of each kind of question."""
+    """One pair (and crowd), and the ratios of each kind of question."""
 
-    words: str
+    pair: WorstPair
     factors: tuple[tuple[Ratios, int], ...]
 
     @cached_property
@@ -66,7 +46,7 @@ class Candidate:
     @property
     def swapped(self) -> Candidate:
         """The same pair in the other order."""
-        return Candidate(self.words, tuple((r.swapped, count) for r, count in self.factors))
+        return Candidate(self.pair, tuple((r.swapped, count) for r, count in self.factors))
 
 
 def check_number(count: int) -> None:
@@ -86,7 +66,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     """
     parts = _covering(schema.parts, most)
     return [
-        Candidate(_pair_words(parts, chosen), _factors(parts, chosen, _blanket_ratios))
+        Candidate(_apart(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
         if any(u + v for counts in chosen for (u, v, *_) in counts)
     ]
@@ -114,9 +94,9 @@ def local_candidates(sent: Sent) -> list[Candidate]:
 
     Raises PrivacyError if there are too many to try all of them.
     """
-    words = "the farthest pair, without a crowd"
+    pair = WorstPair(code="no-crowd")
     return [
-        Candidate(words, _factors(sent.parts, chosen, _local_ratios))
+        Candidate(pair, _factors(sent.parts, chosen, _local_ratios))
         for chosen in _mixtures(sent.parts, lambda part: local_ratios.pairs(*part))
     ]
 
@@ -149,11 +129,10 @@ def _factors(
     )
 
 
-def _pair_words(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> str:
+def _apart(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
     bits = sum(times * (u + v) for counts in chosen for (u, v, *_), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
-    which = "the farthest pair" if bits == farthest else "a nearer pair"
-    return f"two records {bits} bit{'s' if bits > 1 else ''} apart, {which}"
+    return WorstPair(code="apart", bits=bits, farthest=bits == farthest)
 
 
 def outlier_candidates(schema: Schema) -> list[Candidate]:
@@ -171,7 +150,7 @@ def outlier_candidates(schema: Schema) -> list[Candidate]:
         chosen |= set(product(*(_sums(questions, kind) for questions in by_noise.values())))
     check_number(len(chosen))
     return [
-        Candidate(_relation_words(relations), _relation_factors(tuple(by_noise), relations))
+        Candidate(_relation(relations), _relation_factors(tuple(by_noise), relations))
         for relations in sorted(chosen)
         if any(only_x + only_other for only_x, only_other, _ in relations)
     ]
@@ -234,9 +213,16 @@ def papers_pair(schema: Schema, presence: bool) -> Ratios:
     return independent(_relation_factors(tuple(by_noise), chosen))
 
 
-def _relation_words(chosen: tuple[Relation, ...]) -> str:
+def _relation(chosen: tuple[Relation, ...]) -> WorstPair:
     only_x, only_other, both = (sum(counts) for counts in zip(*chosen, strict=True))
-    return relation_words("the crowd's", only_x + both, only_other + both, both)
+    return WorstPair(
+        code="relation",
+        x=only_x + both,
+        other=only_other + both,
+        both=both,
+        place="bit",
+        crowd="alike",
+    )
 
 
 # eta, the papers' cut-off: P[ratio > e^epsilon]. See docs/mathematics.md#eta.

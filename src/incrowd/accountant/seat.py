@@ -21,6 +21,7 @@ import numpy as np
 from incrowd.accountant import blanket_ratios, local_ratios
 from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.contours import Crowd, least_bound
 from incrowd.accountant.numerics.laws import log_sum_exp
 from incrowd.accountant.numerics.precision import (
@@ -29,7 +30,7 @@ from incrowd.accountant.numerics.precision import (
     PROBABILITY,
     UNIT,
 )
-from incrowd.accountant.pairs import local_candidates, relation_words
+from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.ratios import LEAST_ATOMS, ONE, Ratios, thinned
 from incrowd.accountant.ratios import product as independent
 from incrowd.accountant.schema import (
@@ -53,8 +54,8 @@ from incrowd.errors import InWords, PrivacyError
 # and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
 # vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
 #
-# Which classes are left out: those whose G = A - e^epsilon B is below another's in the convex order,
-# whatever the other places add (`exceeds`). Sums of independent terms keep that order, and so do
+# Classes are left out whose G = A - e^epsilon B is below another's in the convex order, whatever
+# the other places add (`exceeds`). Sums of independent terms keep that order, and so do
 # products with the other places' ratios. Proof: docs/empty-seat.md#the-statement.
 
 
@@ -223,22 +224,22 @@ Groups = dict[AnyChannel, Questions]  # the questions of each channel, equal one
 
 @dataclass(frozen=True)
 class Bound:
-    """delta for every collection is at most this; and the class that was the worst, in words."""
+    """delta for every collection is at most this; and the class that was the worst."""
 
     delta: float
-    worst: str
+    worst: WorstPair
 
 
 @dataclass(frozen=True, eq=False)
 class Seats:
     """What is known of a schema whatever the crowd and epsilon.
 
-    common: gamma. words, ratios: of each class of x, x' and z. alone: the pairs that can be the
+    common: gamma. classes, ratios: each class of x, x' and z. alone: the pairs that can be the
     worst without a crowd.
     """
 
     common: float
-    words: tuple[str, ...]
+    classes: tuple[WorstPair, ...]
     ratios: tuple[Ratios, ...]
     alone: tuple[Ratios, ...]
 
@@ -255,17 +256,17 @@ def bound(schema: Schema, crowd: int, epsilon: float, sharp: bool = True, most: 
     check_crowd(crowd)
     check_epsilon(epsilon)
     if epsilon >= schema.local_epsilon:
-        return Bound(0.0, "none: that much is promised without a crowd")
+        return Bound(0.0, WorstPair(code="beyond-local"))
     found = seats(schema, most)
     laws = [ratios.law(epsilon) for ratios in found.ratios]
     without = max(
         local_ratios.delta(ratios, epsilon - PROBABILITY * (1 + epsilon)) for ratios in found.alone
     )
     if (crowd - 1) * math.log1p(-found.common) > math.log(HARDLY):
-        return Bound(min(without, 1.0), "as if her report had her name: hardly any other hides it")
+        return Bound(min(without, 1.0), WorstPair(code="crowd-too-small"))
     members = Crowd(laws, found.common, crowd - 1, math.expm1(epsilon), min(without, 1.0))
     value, place = least_bound(members, sharp)
-    return Bound(value, found.words[place])
+    return Bound(value, found.classes[place])
 
 
 @lru_cache(maxsize=16)
@@ -276,10 +277,10 @@ def seats(schema: Schema, most: int = 0) -> Seats:
     if 0 < most < len(classes):
         classes = [classes[place] for place in np.argsort(-_signals(groups))[:most]]
     atoms = max(MOST_ATOMS // len(classes), LEAST_ATOMS)
-    words = tuple(_words(groups, rows) for rows in classes)
+    pairs = tuple(_worst_pair(groups, rows) for rows in classes)
     ratios = tuple(thinned(_of_class(groups, rows), atoms) for rows in classes)
     alone = tuple(candidate.ratios for candidate in local_candidates(Sent.of(schema)))
-    return Seats(_common(groups), words, ratios, alone)
+    return Seats(_common(groups), pairs, ratios, alone)
 
 
 def _few_enough(schema: Schema) -> Groups:
@@ -411,7 +412,7 @@ def _repeated(channel: AnyChannel, place: int, count: int) -> Ratios:
     return independent([(kinds(channel)[place].ratios, count)])
 
 
-def _words(groups: Groups, rows: Rows) -> str:
+def _worst_pair(groups: Groups, rows: Rows) -> WorstPair:
     found = [
         (kind, count)
         for channel, row in zip(groups, rows, strict=True)
@@ -420,5 +421,11 @@ def _words(groups: Groups, rows: Rows) -> str:
     x = sum(count for kind, count in found if kind.x)
     other = sum(count for kind, count in found if kind.other)
     both = sum(count for kind, count in found if kind.x and kind.other)
-    place = "place" if any(channel.of_answers for channel in groups) else "bit"
-    return relation_words("the others'", x, other, both, place)
+    return WorstPair(
+        code="relation",
+        x=x,
+        other=other,
+        both=both,
+        place="place" if any(channel.of_answers for channel in groups) else "bit",
+        crowd="each",
+    )

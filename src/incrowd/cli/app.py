@@ -25,7 +25,7 @@ from incrowd.cli.console import (
 from incrowd.cli.later import Commands
 from incrowd.errors import IncrowdError, UsageError
 
-OUTPUTS = "incrowd.reports.files"  # is told of every file that is written
+OUTPUTS = "incrowd.files"  # is told of every file that is written
 LEVELS = ("debug", "info", "warning")
 
 app = typer.Typer(

@@ -10,18 +10,10 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli import show
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
-from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.collector.receipt import receipts_of
-from incrowd.collection.page.files import is_bundle
-from incrowd.collection.protocol.bundle import Bundle
-from incrowd.presentation import card as cards
-from incrowd.presentation.card import markdown
-from incrowd.presentation.write import CARD_WRITERS, write_card
-from incrowd.reports.files import checked_ending
+from incrowd.files import checked_ending
 
 
 def verify(
@@ -43,6 +35,9 @@ def verify(
     Example:
       incrowd verify plan.json reports.parquet
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of
+
     paths = reports or []
     check_reports(*paths)
     made = incrowd.Plan.load(plan)
@@ -74,6 +69,13 @@ def card(
     Example:
       incrowd card plan.json -o card.html
     """
+    from incrowd.collection.claims import bundle_guarantee
+    from incrowd.collection.page.files import is_bundle
+    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.presentation import card as cards
+    from incrowd.presentation.card import markdown
+    from incrowd.presentation.write import CARD_WRITERS, write_card
+
     if output:
         checked_ending(output, CARD_WRITERS)
         keep(output, plan)

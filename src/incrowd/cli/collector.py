@@ -11,12 +11,6 @@ from incrowd.cli.console import print_json, say
 from incrowd.cli.findings import print_findings
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import AsJson, make_folder
-from incrowd.collection.collector import checks
-from incrowd.collection.collector.config import load_settings
-from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
-from incrowd.collection.collector.places import Places, load_private, new_key
-from incrowd.collection.durable import PRIVATE_FOLDER
-from incrowd.collection.machine import protect, system
 
 app = typer.Typer(
     add_completion=False,
@@ -50,6 +44,9 @@ def init(
     Example:
       incrowd collector init collector
     """
+    from incrowd.collection.collector.places import Places, new_key
+    from incrowd.files import PRIVATE_FOLDER
+
     make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)
     made = new_key(places, key_id).encoded.hex()
@@ -76,8 +73,12 @@ def run(
     Example:
       incrowd collector run collector --bundle bundle.json
     """
+    from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
+    from incrowd.collection.collector.places import Places, load_private
+    from incrowd.collection.machine import protect, system
+
     parts = _parts()
-    places, settings = Places(folder), load_settings(folder)
+    places, settings = Places(folder), parts.load_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():
         say("everything is opened, and the private key is destroyed: nothing is left to do")
@@ -104,8 +105,13 @@ def check(folder: Folder, json: AsJson = False) -> None:
     Example:
       incrowd collector check collector
     """
+    from incrowd.collection.collector import checks
+    from incrowd.collection.collector.keeper import keep_bundle
+    from incrowd.collection.collector.places import Places
+    from incrowd.collection.machine import system
+
     places = Places(folder)
-    load_settings(folder)
+    _parts().load_settings(folder)
     print_findings(checks.check(places, keep_bundle(places, None), system()), json)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from incrowd.survey.question import TABLE_SEPARATOR
+from incrowd.cli.words import TABLE_SEPARATOR
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str], list[str]]:

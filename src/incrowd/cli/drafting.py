@@ -26,7 +26,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import UsageError
-from incrowd.reports.files import is_stream, write_text
+from incrowd.files import is_stream, write_text
 
 SHOWN = 20  # of what is not decided; all of it stands in the file
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
 
 import typer
 
 import incrowd
-from incrowd.cli import show
 from incrowd.cli.completion import question, question_is
 from incrowd.cli.console import counting, say, working
 from incrowd.cli.naming import naming
@@ -33,20 +32,13 @@ from incrowd.cli.options import (
     choice,
     keep,
 )
-from incrowd.collection.collector.receipt import receipts_beside, receipts_of, releases_in
+from incrowd.cli.words import POSTPROCESSING_METHODS, THIS_MACHINE, PostprocessingMethod
 from incrowd.errors import UsageError
-from incrowd.estimation.estimate import count_on_spark, to_count
-from incrowd.estimation.postprocess import METHODS
-from incrowd.estimation.postprocess import Method as PostprocessingMethod
-from incrowd.estimation.results import Received
-from incrowd.planner.plan import analysis_of
-from incrowd.presentation.write import check_ending
-from incrowd.reports.consistency import check_possible
-from incrowd.reports.files import is_stream
-from incrowd.reports.spark import THIS_MACHINE
-from incrowd.reports.tally import Kind
-from incrowd.reports.tally_files import ENDING as TALLY_ENDING
-from incrowd.reports.tally_files import load_tally, save_tally
+from incrowd.files import is_stream
+
+if TYPE_CHECKING:
+    from incrowd.estimation.results import Received
+    from incrowd.reports.tally import Kind
 
 Words = Annotated[
     list[str] | None,
@@ -92,6 +84,9 @@ def _asked(tables: list[str] | None) -> list[list[str]] | None:
 
 def _loaded(made: incrowd.Plan, path: Path) -> incrowd.Tally:
     """A tally that is possible. Raises ReportsError for another."""
+    from incrowd.reports.consistency import check_possible
+    from incrowd.reports.tally_files import load_tally
+
     found = load_tally(path)
     with naming(path):
         check_possible(made, found)
@@ -106,6 +101,9 @@ def count_paths(
     spark: str | None = None,
 ) -> incrowd.Tally:
     """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
+    from incrowd.estimation.estimate import count_on_spark
+    from incrowd.reports.tally_files import ENDING as TALLY_ENDING
+
     tallies = [path for path in paths if path.suffix == TALLY_ENDING]
     found = [(path, _loaded(made, path)) for path in tallies]
     reports = [path for path in paths if path.suffix != TALLY_ENDING]
@@ -148,6 +146,12 @@ def tally(
 
     With --margins and --of-those-who-answered it counts what `estimate` with them needs.
     """
+    from incrowd.cli import show
+    from incrowd.estimation.estimate import to_count
+    from incrowd.guarantees import analysis_of
+    from incrowd.reports.tally_files import ENDING as TALLY_ENDING
+    from incrowd.reports.tally_files import save_tally
+
     keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
     if output.suffix != TALLY_ENDING and not is_stream(output):
@@ -190,6 +194,10 @@ def estimate(
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
+    from incrowd.collection.collector.receipt import receipts_beside
+    from incrowd.estimation.estimate import to_count
+    from incrowd.presentation.write import check_ending
+
     if output:
         check_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
@@ -216,6 +224,8 @@ def estimate(
 
 
 def _show(estimates: incrowd.Estimates, output: Path | None, json: bool) -> None:
+    from incrowd.cli import show
+
     if output:
         incrowd.save_estimates(estimates, output)
         say(f"wrote {output}")
@@ -255,7 +265,11 @@ def postprocess(
     table: Tables = None,
     method: Annotated[
         PostprocessingMethod,
-        choice("--method", METHODS, "simplex, likelihood or consistent; all of them are biased."),
+        choice(
+            "--method",
+            POSTPROCESSING_METHODS,
+            "simplex, likelihood or consistent; all of them are biased.",
+        ),
     ] = "likelihood",
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
@@ -270,6 +284,9 @@ def postprocess(
     Example:
       incrowd postprocess plan.json reports.parquet --bootstrap 100
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of, releases_in
+
     check_reports(*reports)
     made = certified(plan, merge)
     asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
@@ -316,6 +333,9 @@ def compare(
       incrowd compare plan.json reports.parquet smoker health --margins margins.toml
       incrowd compare plan.json reports.parquet smoker=yes drinker=yes
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of, releases_in
+
     check_reports(reports)
     made = certified(plan, merge)
     received, releases = receipts_of(made, [reports]), releases_in([reports])

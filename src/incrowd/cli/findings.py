@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from incrowd.cli.console import print_json
-from incrowd.collection.machine import Finding
+
+if TYPE_CHECKING:
+    from incrowd.collection.machine import Finding
 
 
 def print_findings(findings: Sequence[Finding], json: bool) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +11,8 @@ import typer
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson
 from incrowd.cli.shuffler import _parts
-from incrowd.collection.protocol.addresses import checked_address
 from incrowd.errors import UsageError
-from incrowd.presentation.receipts import invitations_page
-from incrowd.reports.files import replaced, write_text
+from incrowd.files import PRIVATE, replaced, write_text
 
 
 def invitations(
@@ -41,17 +36,19 @@ def invitations(
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
     """
+    from incrowd.presentation.receipts import invitations_page
+
     if number < 1:
         raise UsageError.of("number", number, "should be at least 1")
     page_address, parts = _checked(survey_page), _parts()
     store = parts.open_store(parts.load_settings(shuffler))
     made = parts.new_invitations(store, number, page_address)
-    with _private(), replaced(output) as temporary:
+    with replaced(output, mode=PRIVATE) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("code", "link"), *made])
         title, digest = store.bundle.wording.title, parts.short(store.bundle.digest)
         if page:
-            write_text(page, invitations_page(title, digest, made, survey_page))
+            write_text(page, invitations_page(title, digest, made, survey_page), mode=PRIVATE)
         parts.issue(store, made)
     issued = store.issued()
     if json:
@@ -62,19 +59,11 @@ def invitations(
 
 def _checked(page: str) -> str:
     """The address of a page, which may end with /. Raises UsageError for what is none."""
+    from incrowd.collection.protocol.addresses import checked_address
+
     try:
         if page:
             checked_address(page.rstrip("/"))
     except ValueError as error:
         raise UsageError.of("survey_page", page, str(error)) from None
     return page
-
-
-@contextmanager
-def _private() -> Iterator[None]:
-    """New files are for nobody else."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import typer
@@ -69,13 +70,20 @@ class Later(TyperCommand):
     def loaded(self) -> Any:
         """The command itself."""
         module, _, name = self.place.partition(":")
-        with needing_collect(self.name or name):
-            found = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
-        if not isinstance(found, typer.Typer):
+        target = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
+        if not isinstance(target, typer.Typer):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(self.name)(found)
-            found = alone
-        return typer.main.get_command(found)
+            alone.command(self.name)(target)
+            target = alone
+        command: Any = typer.main.get_command(target)
+        command.invoke = partial(_invoked, self.name or name, command.invoke)
+        return command
+
+
+def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
+    """Run a command, which imports what it works with. Raises UsageError without `collect`."""
+    with needing_collect(name):
+        return invoke(context)
 
 
 class Commands(TyperGroup):

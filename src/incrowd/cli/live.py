@@ -28,10 +28,10 @@ from incrowd.collection.rehearsal import Rehearsed, crowd_of, rehearse, what_eac
 from incrowd.collection.visiting import Visit
 from incrowd.encoding.records import People
 from incrowd.errors import UsageError
+from incrowd.files import write_text
 from incrowd.presentation import terminal
 from incrowd.presentation.data import as_json
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences
-from incrowd.reports.files import write_text
 
 # A person who joins the demonstration: links, a browser, and waiting for her or for Enter.
 

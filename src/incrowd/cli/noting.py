@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli import show_plans
 from incrowd.cli.console import say
 from incrowd.cli.estimating import added, count_paths
 from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, certified, check_reports
-from incrowd.collection.collector.receipt import receipts_beside
 from incrowd.errors import MISSING, UsageError
-from incrowd.planner.rounds import new_ledger
-from incrowd.plans.ledger import Ledger
 
 AsPlanned = Annotated[
     bool,
@@ -58,6 +54,11 @@ def ledger(
       incrowd ledger panel.json first.json reports.parquet
       incrowd plan second.toml --ledger panel.json -o second.json
     """
+    from incrowd.cli import show_plans
+    from incrowd.collection.collector.receipt import receipts_beside
+    from incrowd.planner.rounds import new_ledger
+    from incrowd.plans.ledger import Ledger
+
     if plan is None:
         if as_planned or local_only:
             option = "--as-planned" if as_planned else "--local-only"

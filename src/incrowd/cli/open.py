@@ -6,31 +6,21 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import show
 from incrowd.cli.console import print_json, progress, say
 from incrowd.cli.options import AsJson, Engine, Master
-from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.collector import on_spark
-from incrowd.collection.collector.collections import Advance, open_release
-from incrowd.collection.collector.collections import Engine as OnEngine
-from incrowd.collection.collector.opening import cores
-from incrowd.collection.collector.places import load_private
-from incrowd.collection.collector.receipt import received
-from incrowd.collection.collector.taking import read_start
-from incrowd.collection.durable import destroy
-from incrowd.collection.machine import protect
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.cli.words import THIS_MACHINE
 from incrowd.errors import UsageError
-from incrowd.estimation.results import Received
-from incrowd.plans import Guarantee
-from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.presentation.receipts import receipt_facts
-from incrowd.reports.spark import THIS_MACHINE, started
+
+if TYPE_CHECKING:
+    from incrowd.collection.collector.collections import Advance
+    from incrowd.collection.collector.collections import Engine as OnEngine
+    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.estimation.results import Received
+    from incrowd.plans import Guarantee
 
 _log = logging.getLogger(__name__)
 Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]
@@ -62,6 +52,16 @@ def open_sealed(
       incrowd open 0.release --bundle bundle.json --key private.key -o reports
       incrowd estimate plan.json reports
     """
+    from incrowd.collection.claims import bundle_guarantee
+    from incrowd.collection.collector.collections import open_release
+    from incrowd.collection.collector.opening import cores
+    from incrowd.collection.collector.places import load_private
+    from incrowd.collection.collector.receipt import received
+    from incrowd.collection.collector.taking import read_start
+    from incrowd.collection.machine import protect
+    from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.files import destroy
+
     protect()
     made = Bundle.parse(_read("bundle", bundle))
     private = load_private(key, made)
@@ -93,6 +93,9 @@ def _engine(
     name: str, master: str, release: Path, start: int, bundle: Bundle, key: Path, advance: Advance
 ) -> Iterator[OnEngine | None]:
     """Spark, if it is asked for; its machines find release and key by their whole paths."""
+    from incrowd.collection.collector import on_spark
+    from incrowd.reports.spark import started
+
     if name != "spark":
         yield None
         return
@@ -106,6 +109,11 @@ def _show(
     found: Received, holds: Guarantee, output: Path, key: Path, gone: bool, json: bool
 ) -> None:
     """What was opened, what holds for it, and what became of the key."""
+    from incrowd.cli import show
+    from incrowd.presentation.data import guarantee_facts
+    from incrowd.presentation.receipts import receipt_facts
+    from incrowd.presentation.sentences import guarantee_sentence
+
     if json:
         facts = {"output": str(output), "key_destroyed": gone, "receipt": receipt_facts(found)}
         print_json(facts | {"guarantee": guarantee_facts(holds)})

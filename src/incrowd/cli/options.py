@@ -7,23 +7,20 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, get_args
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
+from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import PlanError, UsageError
-from incrowd.estimation.simultaneous import Method as SimultaneousMethod
-from incrowd.plans.plan import with_merged
-from incrowd.reports.files import is_stream
-from incrowd.survey.merging import parsed_merges
+from incrowd.files import is_stream
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import Source
-
 
 STANDARD_OUTPUT = 1
 
@@ -102,6 +99,14 @@ AcceptSmaller = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Simultaneous = Annotated[
+    SimultaneousMethod | None,
+    choice(
+        "--simultaneous",
+        SIMULTANEOUS_METHODS,
+        "Intervals for all cells at once: max-t or bonferroni.",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
@@ -196,6 +201,9 @@ def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
 
     Raises PlanError: a digest alone can be made by anybody; UsageError for what cannot be merged.
     """
+    from incrowd.plans.plan import with_merged
+    from incrowd.survey.merging import parsed_merges
+
     made = incrowd.Plan.load(path)
     check_certificate(made, path)
     return with_merged(made, parsed_merges(made.survey.questions, merge or []))
@@ -215,17 +223,4 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
-]
-
-
-# The option of commands that estimate: apart from the others, since estimation is slow to load.
-
-
-Simultaneous = Annotated[
-    SimultaneousMethod | None,
-    choice(
-        "--simultaneous",
-        get_args(SimultaneousMethod),
-        "Intervals for all cells at once: max-t or bonferroni.",
-    ),
 ]

@@ -9,10 +9,7 @@ import typer
 
 from incrowd.cli.console import print_json, say
 from incrowd.cli.options import AsJson, check_certificate, make_folder
-from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
-from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.reports.files import replaced
+from incrowd.files import replaced
 
 
 def page(
@@ -37,6 +34,10 @@ def page(
     Example:
       incrowd page shuffler/bundle.json -o public
     """
+    from incrowd.collection.page.files import asked_in, page_files, read_strings, shipped
+    from incrowd.presentation.data import promise_facts
+    from incrowd.presentation.sentences import guarantee_sentence
+
     asked = asked_in(plan, shuffler)
     check_certificate(asked.plan, plan)
     tables = shipped() | dict(map(read_strings, strings or []))
@@ -51,7 +52,7 @@ def page(
         "shuffler": asked.shuffler,
         "bundle": asked.digest or None,
         "plan": asked.plan.digest,
-        "guarantee": guarantee_facts(asked.guarantee),
+        "guarantee": promise_facts(asked.guarantee, sealed=True),
         "languages": sorted(tables),
     }
     if json:

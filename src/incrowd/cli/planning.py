@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import incrowd
-from incrowd.cli import show_plans
 from incrowd.cli.console import say, working
 from incrowd.cli.options import AsJson, Output, SurveyFile, beside, choice, keep, share
+from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import MISSING, UsageError
-from incrowd.planner.alternatives import alternatives
-from incrowd.planner.frontier import frontier as curves_around
-from incrowd.planner.plan import UNKNOWNS, Wish, with_budget
-from incrowd.planner.plan import solved as solve_for
-from incrowd.planner.precision import plan_error
-from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import write_text
+from incrowd.files import write_text
+
+if TYPE_CHECKING:
+    from incrowd.planner.plan import Wish
 
 SOLVABLE = (*UNKNOWNS, "error")
 
@@ -70,6 +67,14 @@ def plan(
       incrowd plan survey.toml --solve crowd --margin 2%
       incrowd plan survey.toml --frontier -o frontier.html
     """
+    from incrowd.cli import show_plans
+    from incrowd.planner.alternatives import alternatives
+    from incrowd.planner.frontier import frontier as curves_around
+    from incrowd.planner.plan import solved as solve_for
+    from incrowd.planner.plan import with_budget
+    from incrowd.planner.precision import plan_error
+    from incrowd.plans.ledger import Ledger
+
     if output:
         keep(output, survey, *([ledger] if ledger else []))
     wish = _wish(error, margin)
@@ -99,6 +104,8 @@ def plan(
 
 def _wish(error: float | None, margin: float | None) -> Wish | None:
     """The wanted standard error, of which a margin is another way to speak."""
+    from incrowd.planner.plan import Wish
+
     if margin is None:
         return None if error is None else Wish("error", error)
     if error is not None:

@@ -8,37 +8,26 @@ from dataclasses import asdict
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from incrowd.accountant.analyses import ANALYSES
-from incrowd.accountant.analyses import analysis as registered
-from incrowd.accountant.certificates import (
-    Assessment,
-    assess,
-    curves,
-    smallest_epsilon,
-    smallest_noise,
-    smallest_noise_for_eta,
-)
-from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.schema import FREE_BIT, MOST_FREE_BITS, Part, Schema, Sent
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.options import AsJson
+from incrowd.cli.words import ANALYSES
 from incrowd.errors import MISSING, IncrowdError, UsageError
-from incrowd.plans.message import crowd_channel
-from incrowd.presentation import number_text
-from incrowd.presentation.guarantees import worst_pair
-from incrowd.presentation.terminal_tables import table
-from incrowd.reports.files import replaced
-from incrowd.survey import Survey
+from incrowd.files import replaced
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from incrowd.accountant.certificates import Assessment
+    from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.schema import Sent
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
-EARLIER = {"enumerate": "exact"}  # spellings that are still understood
 
 app = typer.Typer(
     add_completion=False,
@@ -60,7 +49,6 @@ Analysis = Annotated[
     typer.Option(
         help=f"One of {', '.join(ANALYSES)}.",
         autocompletion=one_of(ANALYSES),
-        callback=lambda name: EARLIER.get(name, name),
     ),
 ]
 Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
@@ -80,6 +68,9 @@ class Setting:
         copies: Copies = None,
         colluding: Colluding = None,
     ) -> None:
+        from incrowd.accountant.schema import MOST_FREE_BITS
+        from incrowd.survey import Survey
+
         if (bits is None) == (survey is None):
             given = MISSING if bits is None else bits
             raise UsageError.of("--bits or --survey", given, "give one of them, not both")
@@ -108,6 +99,9 @@ class Setting:
 
     def sent(self, channel: BitFlip) -> Sent:
         """Reports of all questions together, with that noise where the survey fixes no other."""
+        from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+        from incrowd.plans.message import crowd_channel
+
         parts = [Part(FREE_BIT, channel)] * self.bits
         for question in self.survey.randomized if self.survey else ():
             own = crowd_channel(question) or channel
@@ -145,6 +139,8 @@ def delta(
     Example:
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
     """
+    from incrowd.accountant.channels.bit_flip import BitFlip
+
     _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
 
 
@@ -163,6 +159,9 @@ def epsilon(
     Example:
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
     """
+    from incrowd.accountant.certificates import smallest_epsilon
+    from incrowd.accountant.channels.bit_flip import BitFlip
+
     channel = BitFlip.at_least(noise)
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
@@ -192,6 +191,8 @@ def noise(
     Example:
       incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
     """
+    from incrowd.accountant.certificates import smallest_noise, smallest_noise_for_eta
+
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", eta, "it takes the place of --delta; give one of them")
@@ -219,6 +220,12 @@ def curve(
     Example:
       incrowd privacy curve --noise 0.28 --survey survey.toml -o curve.html
     """
+    import numpy as np
+
+    from incrowd.accountant.certificates import curves
+    from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.presentation import number_text
+
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", str(output), "should end in .html or .csv")
     if not 0 < epsilon <= LARGEST_EPSILON:
@@ -256,6 +263,11 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
+    from incrowd.accountant.certificates import assess
+    from incrowd.presentation import number_text
+    from incrowd.presentation.sentences import analysis_assumption, worst_pair
+    from incrowd.presentation.terminal_tables import table
+
     sent = setting.sent(channel)
     with working("computing"):
         asked = assess(analysis, sent, setting.crowd, epsilon)
@@ -272,11 +284,15 @@ def _show(
     out.print(found)
     _print_pair(asked)
     say(f"{asked.analysis}: {worst_pair(asked.worst)}")
-    say(asked.assumption)
+    say(analysis_assumption(asked.assumption))
 
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
     """One analysis in the table for people; what it cannot do is said there."""
+    from incrowd.accountant.analyses import analysis as registered
+    from incrowd.accountant.certificates import assess
+    from incrowd.presentation import number_text
+
     try:
         if analysis == asked.analysis:
             found = asked
@@ -295,11 +311,15 @@ def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple
 
 def _kind(found: Assessment) -> str:
     """What a figure is; and whose, where an analysis chooses."""
-    kind = registered(found.analysis).kind(found.delta)
+    from incrowd.presentation.sentences import figure_kind
+
+    kind = figure_kind(found.proved, found.delta)
     return kind if found.by == found.analysis else f"{kind}, by {found.by}"
 
 
 def _print_pair(asked: Assessment) -> None:
+    from incrowd.presentation import number_text
+
     for name, order in (("presence", asked.presence), ("absence", asked.absence)):
         if order:
             found = (number_text.bound(value, 6) for value in (order.delta, order.eta))
@@ -311,6 +331,7 @@ def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
     figures = asdict(found)
     proved = figures.pop("proved")
     return figures | {
+        "worst": [pair.model_dump(mode="json") for pair in found.worst],
         "delta": float(found.delta.upper),
         "delta_lower": float(found.delta.lower),
         "delta_estimate": float(found.delta.estimate),

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli import show
 from incrowd.cli.console import progress, say
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
@@ -28,11 +27,8 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.planner.rounds import check_left
-from incrowd.plans.ledger import Ledger
-from incrowd.reports.files import is_stream
+from incrowd.files import is_stream
 from incrowd.reports.locking import locked
-from incrowd.sampling.randomize import randomize_files
 
 ReportsOutput = Annotated[
     Path,
@@ -81,6 +77,11 @@ def randomize(
     Example:
       incrowd randomize plan.json answers.csv -o reports.parquet
     """
+    from incrowd.cli import show
+    from incrowd.guarantees import check_left
+    from incrowd.plans.ledger import Ledger
+    from incrowd.sampling.randomize import randomize_files
+
     keep(output, plan, answers)
     check_answers(answers)
     made = certified(plan)

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import incrowd
-from incrowd.cli import show, show_plans
 from incrowd.cli.completion import question, question_is, questions_joined
 from incrowd.cli.console import all_parts, printed_as_json, say, working
 from incrowd.cli.naming import naming
@@ -28,15 +27,17 @@ from incrowd.cli.options import (
     choice,
     keep,
 )
-from incrowd.collection.collector.receipt import receipts_of, releases_in
+from incrowd.cli.words import (
+    BETWEEN,
+    FAMILIES,
+    PENALTIES,
+    REGRESSION_METHODS,
+    TABLE_SEPARATOR,
+    Family,
+    Penalty,
+    RegressionMethod,
+)
 from incrowd.errors import MISSING, UsageError
-from incrowd.estimation.regression.regress import METHODS
-from incrowd.estimation.regression.results import Method
-from incrowd.presentation import regression_page, regressions
-from incrowd.presentation.guarantees import guarantee_sentence
-from incrowd.survey.formulas import BETWEEN, FAMILIES, IS, PENALTIES, Family, Penalty
-from incrowd.survey.merging import parsed_merges
-from incrowd.survey.question import TABLE_SEPARATOR
 
 Outcome = Annotated[
     str | None,
@@ -82,8 +83,10 @@ Penalized = Annotated[
     choice("--penalty", PENALTIES, "firth: penalized likelihood, where groups are separated."),
 ]
 By = Annotated[
-    Method | None,
-    choice("--method", METHODS, "table, pairs or likelihood; by default what is possible."),
+    RegressionMethod | None,
+    choice(
+        "--method", REGRESSION_METHODS, "table, pairs or likelihood; by default what is possible."
+    ),
 ]
 Reports = Annotated[
     list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; none with --forecast.")
@@ -132,6 +135,9 @@ def regress(
 
     The ending of -o says what is written: .html (with a forest plot), .csv or .json.
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of, releases_in
+
     _check_files(plan, files := reports or [], forecast, output, margins, share or [])
     made = certified(plan)
     asked = _read(made, on, reference, scores, predictor_scores, merge)
@@ -162,6 +168,8 @@ def _read(
     merge: list[str] | None,
 ) -> dict[str, Any]:
     """What options say of a model, as the library takes it."""
+    from incrowd.survey.merging import parsed_merges
+
     return {
         "on": _predictors(made, on) if on else None,
         "reference": _of_questions(made, "--reference", reference or []),
@@ -179,6 +187,8 @@ def _end(found: incrowd.Regression) -> None:
 
 def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
     """Write what was found, if wanted, and show it."""
+    from incrowd.presentation import regression_page
+
     if output:
         wrote = regression_page.save_regression(found, output)
         say(f"wrote {output}" if wrote else f"{output} is not written: there are no coefficients")
@@ -195,6 +205,8 @@ def _check_files(
     share: list[str],
 ) -> None:
     """Raises UsageError before any work is done."""
+    from incrowd.presentation import regression_page
+
     if output:
         regression_page.check_regression_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
@@ -212,6 +224,8 @@ def _check_files(
 
 def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
     """What --on names: a comma separates, unless it is part of an answer."""
+    from incrowd.survey.formulas import IS
+
     named = {f"{q.id}{IS}{answer}" for q in made.survey.questions for answer in q.answers}
     parts = ([text] if text in named else text.split(TABLE_SEPARATOR) for text in on)
     return [part.strip() for part in chain.from_iterable(parts)]
@@ -219,6 +233,8 @@ def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
 
 def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:
     """QUESTION=TEXT by question, which may have that sign in its name."""
+    from incrowd.survey.formulas import IS
+
     found = {}
     for text in texts:
         ids = [q.id for q in made.survey.questions if text.startswith(f"{q.id}{IS}")]
@@ -254,6 +270,10 @@ def _numbers(option: str, text: str) -> list[float]:
 
 def _show(found: incrowd.Regression, json: bool) -> None:
     """A table, or JSON."""
+    from incrowd.cli import show_plans
+    from incrowd.presentation import regressions
+    from incrowd.presentation.sentences import guarantee_sentence
+
     if printed_as_json(json, regressions.facts(found), found.seed):
         return
     say(guarantee_sentence(found.guarantee))
@@ -296,6 +316,9 @@ def correlate(
       incrowd correlate plan.json reports.parquet
       incrowd correlate plan.json reports.parquet --among smoker,visits,health --scores health=1,2,3
     """
+    from incrowd.cli import show
+    from incrowd.collection.collector.receipt import receipts_of, releases_in
+
     check_reports(*reports)
     made = certified(plan, merge)
     received, parts = receipts_of(made, reports), all_parts(reports)

@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,17 +15,13 @@ import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import AsJson, check_answers
 from incrowd.cli.randomizing import kept_key
-from incrowd.collection.device.connection import Connection, Patience
-from incrowd.collection.device.crowd import AT_ONCE, Crowd, send_each
-from incrowd.collection.device.device import Device, checked_code, strata_of
-from incrowd.collection.protocol.addresses import Link, is_short_of
-from incrowd.collection.protocol.addresses import short as shortened
-from incrowd.encoding.answers import texts
-from incrowd.encoding.records import People, one_row_each
+from incrowd.cli.words import AT_ONCE, PATIENCE
 from incrowd.errors import MISSING, UsageError, unreadable
-from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.terminal_tables import beside
-from incrowd.sampling.permanent import remembering
+
+if TYPE_CHECKING:
+    from incrowd.collection.device.crowd import Crowd
+    from incrowd.collection.device.device import Device
+    from incrowd.collection.protocol.addresses import Link
 
 STANDARD_INPUT = "-"
 
@@ -87,7 +83,7 @@ def send(
     at_once: AtOnce = AT_ONCE,
     device_key: DeviceKeyFile = None,
     memory: MemoryFolder = None,
-    patience: Seconds = Patience.whole,
+    patience: Seconds = PATIENCE,
     json: AsJson = False,
 ) -> None:
     """Answer a collection: one upload, sealed, to its shuffler.
@@ -99,6 +95,9 @@ def send(
     Example:
       incrowd send https://mix.example/survey#3f6e... answers.csv
     """
+    from incrowd.collection.device.connection import Connection, Patience
+    from incrowd.collection.device.device import Device
+
     where = _read(link, short)
     _check_use(answers, show or withdraw)
     connection = Connection(patience=Patience(whole=patience), told=say)
@@ -128,6 +127,9 @@ def _home() -> Path:
 
 def _read(link: str, printed: str) -> Link:
     """The link itself, from standard input too: on a command line others see the code in it."""
+    from incrowd.collection.protocol.addresses import Link, is_short_of
+    from incrowd.collection.protocol.addresses import short as shortened
+
     found = Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
     if printed and not is_short_of(printed, found.digest):
         allowed = f"the link is for {shortened(found.digest)}; ask whoever invited you"
@@ -150,6 +152,8 @@ def _ask(agreed: bool) -> None:
 
 def _show(device: Device, quiet: bool) -> None:
     """What is promised, and an example: made up, nothing is drawn yet."""
+    from incrowd.presentation.terminal_tables import beside
+
     for warning in device.warnings:
         say(f"warning: {warning}")
     if quiet:
@@ -164,12 +168,15 @@ def _show(device: Device, quiet: bool) -> None:
 
 
 def _facts(device: Device) -> dict[str, Any]:
+    from incrowd.collection.protocol.addresses import short as shortened
+    from incrowd.presentation.data import promise_facts
+
     promise = device.promise.guarantee
     return {
         "bundle": device.bundle.digest.hex(),
         "short": shortened(device.bundle.digest),
         "plan": device.bundle.plan.digest,
-        "promise": guarantee_facts(promise) | {"redraw_tail": device.promise.tail},
+        "promise": promise_facts(promise, sealed=True) | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
         "example": [each._asdict() | {"odds": each.odds} for each in device.example],
         "warnings": list(device.warnings),
@@ -200,6 +207,12 @@ def _crowd(
     key: incrowd.DeviceKey | None,
     at_once: int,
 ) -> dict[str, Any]:
+    from incrowd.collection.device.crowd import send_each
+    from incrowd.collection.device.device import checked_code, strata_of
+    from incrowd.encoding.answers import texts
+    from incrowd.encoding.records import People, one_row_each
+    from incrowd.sampling.permanent import remembering
+
     plan, bundle = device.bundle.plan, device.bundle
     table = incrowd.load_answers(answers, plan.survey, id=id)
     names = None
@@ -227,6 +240,8 @@ def _outcome(found: Crowd) -> dict[str, Any]:
 
 def _codes(device: Device, path: Path | None) -> list[bytes]:
     """The codes of a file of invitations; none of it is shown in a message."""
+    from incrowd.collection.device.device import checked_code
+
     if path is None:
         return []
     try:

@@ -22,9 +22,9 @@ from incrowd.presentation import comparisons, number_text, terminal
 from incrowd.presentation.correlations import facts as correlation_facts
 from incrowd.presentation.correlations import notes as correlation_notes
 from incrowd.presentation.data import as_json, guarantee_facts, of_the_only
-from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import receipt_facts, receipt_sentences, without_receipt
+from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shown import listed, said_each, titled
 from incrowd.presentation.terminal_tables import (
     comparison_table,

@@ -7,24 +7,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
-from incrowd.planner.alternatives import KEPT, Alternative
+from incrowd.guarantees import spent
+from incrowd.planner.alternatives import Alternative
 from incrowd.planner.forecast import TableForecast, forecast
 from incrowd.planner.precision import least_effective_sample
-from incrowd.planner.rounds import spent
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.presentation import regressions
 from incrowd.presentation.advice import first_line, odds_seen, of_no_use, sharper, shuffler_trade
 from incrowd.presentation.data import guarantee_facts, message_facts, of_the_only
-from incrowd.presentation.guarantees import (
-    guarantee_sentence,
-    guarantee_symbols,
-    warnings,
-    worst_pair,
-)
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.regressions import expected_facts
+from incrowd.presentation.sentences import (
+    guarantee_sentence,
+    guarantee_symbols,
+    warnings,
+    way_words,
+    worst_pair,
+)
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     Expected,
@@ -49,9 +50,10 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     """What was planned, and other ways to send the same survey. solved: what was looked for."""
     expected, models = forecast(made), _regressions(made)
     effective = least_effective_sample(made.survey, made.messages)
-    advice = [first_line(made, expected, models, solved=solved), *sharper(made, effective, others)]
-    kept = [way for way in others if way.name.startswith(KEPT)]
-    advice += shuffler_trade(made, effective, kept)
+    ways = [(way_words(way.code, way.limit), *way[1:5]) for way in others]
+    advice = [first_line(made, expected, models, solved=solved), *sharper(made, effective, ways)]
+    capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
+    advice += shuffler_trade(made, effective, capped)
     advice += odds_seen(made, models)
     doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
     doubts += word_notes(made.survey)
@@ -60,7 +62,10 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         tables = [finite(dataclasses.asdict(table)) for table in expected]
         more = {"tables": tables, "assumed": assumed_words(made.survey)}
         more["regressions"] = finite(list(map(expected_facts, models)))
-        more["alternatives"] = [finite(way._asdict()) for way in others]
+        more["alternatives"] = [
+            finite(way._asdict()) | {"name": shown[0]}
+            for way, shown in zip(others, ways, strict=True)
+        ]
         if openly := list(open_table_lines(made.survey)):
             more["open_tables"] = openly
         print_json(facts | more)
@@ -85,7 +90,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for model in models:
         regression(model)
     if others:
-        out.print(alternatives_table(made, effective, others))
+        out.print(alternatives_table(made, effective, ways))
 
 
 def _regressions(made: Plan) -> Sequence[Regression]:

@@ -47,8 +47,12 @@ def init(
     Example:
       incrowd shuffler init plan.json collection.toml shuffler
     """
-    from incrowd.presentation.data import guarantee_facts  # slow to load, and `run` starts often
-    from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
+    from incrowd.presentation.data import promise_facts  # slow to load, and `run` starts often
+    from incrowd.presentation.sentences import (
+        against_sentence,
+        guarantee_sentence,
+        guarantee_symbols,
+    )
 
     parts = _parts()
     terms, settings = parts.Terms.load(collection), parts.load_settings(folder)
@@ -64,7 +68,7 @@ def init(
         "least_people": bundle.least_people,
         "reports_per_person": bundle.places,
         "upload_bytes": parts.upload_length(bundle),
-        "guarantee": guarantee_facts(found),
+        "guarantee": promise_facts(found, sealed=True),
         "secret": str(settings.secret_file),
     }
     if json:
@@ -76,6 +80,7 @@ def init(
         typer.echo(f"{name.replace('_', ' ')}: {facts[name]}")
     typer.echo(f"guarantee: {guarantee_sentence(found)}")
     typer.echo(guarantee_symbols(found))
+    typer.echo(f"against: {against_sentence(found, sealed=True)}")
 
 
 @app.command()

@@ -6,15 +6,11 @@ import dataclasses
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pyarrow as pa
-import scipy
 import typer
 
 import incrowd
-from incrowd.cli import show
 from incrowd.cli.console import out, printed_as_json, progress, say
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import (
@@ -31,14 +27,13 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.errors import InWords, UsageError
-from incrowd.estimation.quality import TableQuality
-from incrowd.estimation.weighting.margins import listed
-from incrowd.guarantees import guarantee_of
-from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.number_text import finite
-from incrowd.presentation.plan_text import legend
-from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
-from incrowd.reports.files import write_text
+from incrowd.files import write_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from incrowd.estimation.quality import TableQuality
 
 DEVICES = 2000
 MINUTES = 10.0
@@ -72,6 +67,12 @@ def simulate(
     Example:
       incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
     """
+    from incrowd.guarantees import guarantee_of
+    from incrowd.presentation.data import guarantee_facts
+    from incrowd.presentation.number_text import finite
+    from incrowd.presentation.plan_text import legend
+    from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
+
     check_answers(answers)
     read = incrowd.Survey.load(survey)
     table = incrowd.load_answers(source(answers, format, encoding, sheet), read)
@@ -97,6 +98,8 @@ def simulate(
 
 def _title(asked: Mapping[str, Any]) -> str:
     """What was simulated."""
+    from incrowd.estimation.weighting.margins import listed
+
     people = "people fixed" if asked["fixed_people"] else "people drawn"
     weights = f", weighted to {listed(asked['weight_to'])}" if asked["weight_to"] else ""
     whose = ", of those who answered" if asked["of_those_who_answered"] else ""
@@ -105,6 +108,9 @@ def _title(asked: Mapping[str, Any]) -> str:
 
 def _quality(quality: TableQuality) -> dict[str, Any]:
     """Means over the cells (errors: root mean square), and every cell."""
+    import numpy as np
+    import scipy
+
     cells = quality.bias.size
     limit = float(scipy.special.ndtri(1 - 0.025 / cells)) * quality.bias_error
     spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
@@ -127,6 +133,8 @@ def _quality(quality: TableQuality) -> dict[str, Any]:
 
 
 def _rms(values: np.ndarray) -> float:
+    import numpy as np
+
     return float(np.sqrt(np.mean(values**2)))
 
 
@@ -160,6 +168,8 @@ def demo(
       incrowd demo --live --people 500
       incrowd demo --live --open
     """
+    from incrowd.cli import show
+
     _check_live(live, join, people, wait)
     survey = incrowd.Survey.load(_example("health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)

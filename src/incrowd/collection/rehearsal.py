@@ -34,7 +34,6 @@ from incrowd.collection.device.crowd import Crowd, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import Line, Promise, promised
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.durable import write_private
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer import app as mixing
 from incrowd.collection.mixer.config import Settings
@@ -49,9 +48,11 @@ from incrowd.collection.service import serve
 from incrowd.collection.visiting import Guest, Visit, page_application
 from incrowd.encoding.records import People
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
+from incrowd.files import write_private
 from incrowd.plans import Plan
 from incrowd.plans.strata import Group, releases
-from incrowd.presentation.guarantees import without_shuffler
+from incrowd.presentation.sentences import against_sentence
+from incrowd.survey.toml import read_toml
 
 LOOPBACK = "127.0.0.1"
 LOOK = 0.2  # seconds between two looks whether something is due
@@ -176,7 +177,7 @@ def what_each_saw(found: Rehearsed) -> Iterator[Line]:
         "no sender, no time, no invitation",
     )
     yield "In their files", f"{found.codes_found:,} of the invitations can be read"
-    yield "Both together", without_shuffler(found.promise.guarantee)
+    yield "Who can learn", against_sentence(found.promise.guarantee, sealed=True)
 
 
 def _reports_of(places: int) -> str:
@@ -262,7 +263,7 @@ def _collector(folder: Path, door: socket.socket) -> None:
     places = Places(folder)
     bundle = keep_bundle(places, None)
     private = load_private(places.private, bundle)
-    token = collector_config.load_settings(folder, {}).token
+    token = read_toml(folder / collector_config.FILE, "settings")["token"]
     settings = collector_config.Settings(workers=1, token=token)
     clock = _clock(folder.parent / "shuffler", bundle)
     _serve(collecting.application(folder, bundle, private, settings, clock), door)

@@ -87,8 +87,8 @@ def gauge(name: str, help: str, value: float) -> Metric:
 
 # HTTP/1.1 without patience: whoever is slow over the head of a request is cut off.
 #
-# uvicorn waits for a head as long as it takes, keeps headers of any number, takes requests without a
-# host, and forgets that a sender of several requests has gone. A proxy should stand before a service
+# uvicorn waits for a head as long as it takes, keeps any number of headers, takes requests without
+# a host, and forgets that a sender of several requests has gone. Put a proxy in front of a service
 # all the same; nothing here depends on it.
 
 

@@ -2,52 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from incrowd.errors import InWords, UsageError
-from incrowd.plans.message import place
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
-S = TypeVar("S", bound=BaseModel)
 OURS, SERVICES = "INCROWD_", ("INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_")
 GENERAL = {"INCROWD_DEBUG"}  # of every command
-UNKNOWN = InWords("is no setting")
-SECRET = {"database", "token"}  # the address of a database can hold a password
+UNKNOWN = InWords("is not a known setting")
 
 
-def load(kind: type[S], file: Path, prefix: str, environment: Mapping[str, str], **known: Any) -> S:
+class ServiceSettings(BaseSettings):
+    """What the settings of all services share. A field with `repr=False` is never shown.
+
+    The constructor takes its arguments and nothing else; `load` reads file and environment.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The arguments alone."""
+        return (init_settings,)
+
+
+S = TypeVar("S", bound=ServiceSettings)
+
+
+def load(kind: type[S], file: Path, **arguments: Any) -> S:
     """Settings: those of a TOML file, if there is one, then variables that begin with the prefix.
 
-    known: settings that neither of them states. Raises UsageError for what is no setting, no
-    value of one, or no TOML.
+    arguments: settings that neither of them may state. Raises UsageError for an unknown setting,
+    an invalid value, or a file that is not TOML.
     """
-    names = kind.model_fields.keys() - known.keys()
+    prefix = kind.model_config["env_prefix"]
+    names = kind.model_fields.keys() - arguments.keys()
     content: dict[str, Any] = read_toml(file, "settings") if file.exists() else {}
     for key in content:
         if key not in names:
             raise UsageError.of(f"{file.stem}.{key}", UNKNOWN, known_keys(key, names))
-    variables = {prefix + name.upper(): name for name in names}
-    _check_variables(variables, prefix, environment)
-    content |= {name: environment[v] for v, name in variables.items() if v in environment}
+    _check_variables({prefix + name.upper() for name in names}, prefix)
+    variables = EnvSettingsSource(kind)()
     try:
-        return kind.model_validate(content | known)
+        return kind(**content | variables | arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        shown = "" if SECRET & set(first["loc"]) else first["input"]
-        raise UsageError.of(place(file.stem, first["loc"]), shown, wording(first)) from None
+        name = str(first["loc"][0])
+        place = prefix + name.upper() if name in variables else f"{file.stem}.{name}"
+        shown = first["input"] if kind.model_fields[name].repr else ""
+        raise UsageError.of(place, shown, wording(first)) from None
 
 
-def _check_variables(
-    variables: Collection[str], prefix: str, environment: Mapping[str, str]
-) -> None:
-    """Another service's variables may stand there; what is nobody's is a mistake."""
+def _check_variables(variables: set[str], prefix: str) -> None:
+    """The other service's variables are allowed; one that belongs to no service is a mistake."""
     others = tuple(service for service in SERVICES if service != prefix)
-    for name in environment:
+    for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))

@@ -13,9 +13,8 @@ from incrowd.estimation.simultaneous import Method
 from incrowd.estimation.sources import check_tables
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, what_can_be_made
-from incrowd.guarantees import guarantee_of
+from incrowd.guarantees import analysis_of, counted_guarantee
 from incrowd.kernels.threads import in_order
-from incrowd.planner.plan import analysis_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.collection import Collection
@@ -260,13 +259,4 @@ def check_arrived(
             "or use accept_smaller_crowd=True to recompute a weaker guarantee"
         )
         raise ReportsError.of("reports", InWords(f"a crowd of {people:,}"), allowed)
-    return tuple(arrived), collected_guarantee(plan, counted, people, received)
-
-
-def collected_guarantee(
-    plan: Plan, counted: Tally, people: int, received: Iterable[Received] = ()
-) -> Guarantee:
-    """The guarantee that holds for reports that were counted."""
-    claims = {release.claims for release in counted.releases}
-    contradicted = any(each.contradicted for each in received)
-    return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
+    return tuple(arrived), counted_guarantee(plan, counted, people, received)

@@ -17,8 +17,6 @@ import numpy as np
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import is_flip
 from incrowd.estimation.decoders import question_decoder
-from incrowd.planner.cell_search import precision_by_cells, too_large
-from incrowd.planner.wanted import weighed
 from incrowd.plans import Message, fixed_channel
 from incrowd.survey import AnyQuestion, Survey, Text, takes_words
 from incrowd.survey.crossings import cell_answers
@@ -113,23 +111,3 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
         asked = [q for q in message.questions if q.id in wanted or not message.parities]
         axes = [cells_axis(survey, asked, wanted)]
     return message.independent_copies / float(noise_variance(axes, v))
-
-
-def guessed_excess(survey: Survey, messages: Sequence[Message]) -> float:
-    """How much the inflation of the wanted tables is above 1, which the planner makes small: the
-    largest, or the mean, as the survey wishes, of guessed cells.
-
-    Joint reports are combined by inverse variance, messages of cells by least squares. Tables of
-    too many cells count only if there are no others.
-    """
-    tables = weighed(survey)
-    precision = precision_by_cells(survey, messages, tables)
-    joint = [message for message in messages if not message.cells]
-    for i, ids in enumerate(tables):
-        for message in (each for each in joint if each.holds(ids)):
-            v = 0.0 if message.noise is None else 1 / message.noise.excess
-            noise = float(relative_noise(table_axes(survey, ids), v))
-            precision[i] += message.independent_copies / noise
-    small = np.array([not too_large(survey, ids) for ids in tables])
-    excess = 1 / precision[small if small.any() else slice(None)]
-    return float(excess.max() if survey.objective == "largest" else excess.mean())

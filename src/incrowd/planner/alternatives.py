@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from incrowd.accountant.analyses import LOCAL, plannable
 from incrowd.errors import PrivacyError
@@ -13,34 +13,52 @@ from incrowd.planner.cell_ways import sends_cells, ways
 from incrowd.planner.groups import Grouping, Ids, Progress, Search
 from incrowd.planner.plan import certified_messages, limit_error, with_budget
 from incrowd.planner.precision import least_effective_sample
-from incrowd.planner.sent import sent
 from incrowd.plans import Asked, Plan
 from incrowd.plans.grouping import joint_groups, wide
 from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.sent import sent
 from incrowd.survey import Survey
 
 ANY_BUDGET = 10**9
 MORE = (2, 3, 4, 6, 8, 11, 15, 20)  # reports a person, tried for what they gain
-KEPT = "local ε at most "  # the name of a way that keeps a local epsilon, before the number
 LOCAL_EPSILONS = (16.0, 8.0, 4.0, 2.0)  # two of which are tried for what the shuffler buys
 CLEARLY = 0.8  # times what the plan leaves
 WORK = 2e6  # of the search for such a way; two digits of its error are shown
 CLOSE = 1.1  # times the error of the last of them
 
 
+Code = Literal[
+    "joint",  # one joint report
+    "joint-copies",  # the budget spent on copies of it
+    "table-messages",  # a message for each table
+    "table-messages-copies",  # the budget spent on copies of these
+    "more-reports",  # up to `limit` reports per person
+    "local-epsilon",  # at most the local epsilon `limit`
+    "local",  # no shuffler
+]
+
+
 class Alternative(NamedTuple):
     """One way of sending a survey, with the smallest noise that keeps its promise.
 
-    reports_per_person: as many as are sent, of cells on average. effective_sample_size: as
-    `incrowd.planner.precision.least_effective_sample` has it; None if no noise keeps the promise.
-    local_epsilon: what is left without the shuffler.
+    code, limit: which way. reports_per_person: as many as are sent, of cells on average.
+    effective_sample_size: as `incrowd.planner.precision.least_effective_sample` has it; None if no
+    noise keeps the promise. local_epsilon: what is left without the shuffler.
     """
 
-    name: str
+    code: Code
     messages: int
     reports_per_person: float
     effective_sample_size: float | None
     local_epsilon: float = math.inf
+    limit: float | None = None
+
+
+class _Way(NamedTuple):
+    code: Code
+    survey: Survey
+    grouping: Grouping
+    limit: float | None = None
 
 
 def alternatives(
@@ -52,39 +70,39 @@ def alternatives(
 
     earlier: what the same people were asked before; each way's promise covers it as well.
     """
-    found = _ways(plan.survey, plan.guarantee.local_epsilon)
-    return tuple(_certified(name, asked, way, earlier, progress) for name, asked, way in found)
+    ways = _ways(plan.survey, plan.guarantee.local_epsilon)
+    return tuple(_certified(each, earlier, progress) for each in ways)
 
 
-def _ways(survey: Survey, local_epsilon: float) -> Iterator[tuple[str, Survey, Grouping]]:
+def _ways(survey: Survey, local_epsilon: float) -> Iterator[_Way]:
     budget = survey.reports_per_person or survey.copies
     search, spending = Search.of(survey, ANY_BUDGET), Search.of(survey, budget)
     joint = [*map(frozenset, joint_groups(survey)), *(frozenset({id}) for id in wide(survey))]
     each = [t for t in search.held if not any(t < other for other in search.held)]
-    yield "one joint report", survey, search.best(joint, (1,))
+    yield _Way("joint", survey, search.best(joint, (1,)))
     if sends_cells(survey):
         for cap in [cap for cap in LOCAL_EPSILONS if cap < CLEARLY * local_epsilon][:2]:
             asked = with_privacy(survey, local_epsilon=cap)
             if kept := ways(asked, work=WORK):
-                yield f"{KEPT}{cap:g}", asked, kept[0]
+                yield _Way("local-epsilon", asked, kept[0], cap)
         yield _unmixed(survey, joint)
         return
     if budget > len(joint):
-        yield "joint, with copies", survey, spending.best(joint)
-    yield "a message a table", survey, search.best(each, (1,))
+        yield _Way("joint-copies", survey, spending.best(joint))
+    yield _Way("table-messages", survey, search.best(each, (1,)))
     if budget > len(each) > len(joint):
-        yield "a message a table, with copies", survey, spending.best(each)
+        yield _Way("table-messages-copies", survey, spending.best(each))
     if plannable(survey.privacy.analysis).shuffled:
         if (more := _enough(survey)) > budget:
             asked = with_budget(survey, more)
-            yield f"up to {more} reports", asked, ways(asked)[0]
+            yield _Way("more-reports", asked, ways(asked)[0], more)
         yield _unmixed(survey, joint)
 
 
-def _unmixed(survey: Survey, joint: Sequence[Ids]) -> tuple[str, Survey, Grouping]:
+def _unmixed(survey: Survey, joint: Sequence[Ids]) -> _Way:
     """Without a shuffler, in joint reports of these questions."""
     alone = with_privacy(survey, analysis=LOCAL.name, local_epsilon=None)
-    return "no shuffler (local)", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,))
+    return _Way("local", alone, Search.of(alone, ANY_BUDGET).best(joint, (1,)))
 
 
 def with_privacy(survey: Survey, **changed: object) -> Survey:
@@ -104,20 +122,15 @@ def _enough(survey: Survey) -> int:
     return MORE[bisect_left(MORE[:-1], True, key=lambda budget: error(budget) <= close)]
 
 
-def _certified(
-    name: str,
-    survey: Survey,
-    way: Grouping,
-    earlier: Sequence[Asked],
-    progress: Progress | None,
-) -> Alternative:
+def _certified(each: _Way, earlier: Sequence[Asked], progress: Progress | None) -> Alternative:
+    survey, way = each.survey, each.grouping
     try:
         messages = certified_messages(
             survey, way, smallest_crowd(survey, earlier), earlier, progress
         )
     except PrivacyError:
-        return Alternative(name, len(way.groups), 0, None)
+        return Alternative(each.code, len(way.groups), 0, None, limit=each.limit)
     reports = sum(message.reports_each for message in messages)
     local = sent(survey, messages, earlier).local_epsilon
     effective = least_effective_sample(survey, messages)
-    return Alternative(name, len(way.groups), reports, effective, local)
+    return Alternative(each.code, len(way.groups), reports, effective, local, each.limit)

@@ -5,34 +5,25 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from incrowd.accountant.analyses import LOCAL, Analysis, analysis, plannable
-from incrowd.accountant.certificates import (
-    Certificate,
-    certify,
-    clearly_keeps,
-    smallest_epsilon,
-    smallest_noise,
-)
+from incrowd.accountant.analyses import analysis, plannable
+from incrowd.accountant.certificates import certify, clearly_keeps, smallest_epsilon, smallest_noise
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.schema import AnySent, Part
-from incrowd.errors import MISSING, IncrowdWarning, InWords, PlanFileError, PrivacyError, UsageError
-from incrowd.estimation.expectation import guessed_excess
+from incrowd.errors import MISSING, IncrowdWarning, InWords, PrivacyError, UsageError
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.planner.assumption import assumption
+from incrowd.guarantees import planned
 from incrowd.planner.cell_ways import ways
 from incrowd.planner.groups import Grouping, Progress
-from incrowd.planner.precision import expected_error, plan_error
-from incrowd.planner.sent import sent, sent_before, sent_by
-from incrowd.plans import Asked, Cells, Guarantee, JointReport, Message, Plan
+from incrowd.planner.precision import expected_error, guessed_excess, plan_error
+from incrowd.plans import Asked, Cells, JointReport, Message, Plan
 from incrowd.plans.grouping import joint_groups, wide
-from incrowd.plans.ledger import Rounds, all_rounds, rounds_before, rounds_planned
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.sent import sent, sent_before
 from incrowd.plans.slots import TAIL, upload_bytes
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.words import look_alike_warnings
@@ -40,7 +31,6 @@ from incrowd.survey.words import look_alike_warnings
 # Survey -> plan: which questions travel together, how often, with how much noise.
 
 
-HIGHEST = 699.0  # an epsilon that numbers can still hold
 PERMANENT_SHARES = (0.75, 0.95)  # of epsilon, for permanent responses no crowd hides
 
 
@@ -71,11 +61,7 @@ def make_plan(
     if not messages:
         allowed = "no messages are so small; allow more, or want fewer tables"
         raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
-    everything = sent(survey, messages, earlier)
-    certificate = certify(by.name, everything, crowd, survey.privacy.epsilon)
-    delta = by.promised_delta(survey.privacy.delta)
-    plans = [*rounds_before(earlier), rounds_planned(survey, messages)]
-    guarantee = _guarantee(plans, certificate, delta, crowd, everything.local_epsilon)
+    guarantee = planned(survey, messages, earlier)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
 
 
@@ -301,81 +287,6 @@ def _distance(questions: Sequence[AnyQuestion], cells: bool) -> int:
     if cells:
         return 1
     return sum(question.distance for question in questions if question.randomizer is None)
-
-
-def _guarantee(
-    plans: Sequence[Rounds], certificate: Certificate, delta: float, crowd: int, local: float
-) -> Guarantee:
-    return Guarantee(
-        analysis=certificate.analysis,
-        epsilon=certificate.epsilon,
-        delta=delta,
-        certified_delta=certificate.delta.upper,
-        crowd=crowd,
-        proved=certificate.proved,
-        assumption=assumption(plans, certificate.assumption),
-        worst=certificate.worst,
-        local_epsilon=local,
-    )
-
-
-def analysis_of(plan: Plan) -> Analysis:
-    """The analysis of a plan. Raises PlanFileError if it promises something else than the plan."""
-    guarantee, privacy = plan.guarantee, plan.survey.privacy
-    try:
-        by = plannable(guarantee.analysis)
-    except PrivacyError as error:
-        problem = error.problems[0]
-        field = "plan.guarantee.analysis"
-        raise PlanFileError.of(field, guarantee.analysis, problem.allowed) from None
-    for field, found, right in (
-        ("proved", guarantee.proved, by.proved),
-        ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
-    ):
-        if found != right:
-            allowed = f"should be {right}, as the analysis {by.name} makes it"
-            raise PlanFileError.of(f"plan.guarantee.{field}", found, allowed)
-    return by
-
-
-def recertify(plan: Plan) -> Certificate:
-    """The plan's certificate, computed anew from its noise, copies and crowd.
-
-    Raises PlanFileError as `analysis_of` does.
-    """
-    analysis_of(plan)
-    guarantee = plan.guarantee
-    return certify(guarantee.analysis, sent_by(plan), guarantee.crowd, guarantee.epsilon)
-
-
-def guarantee_for(plan: Plan, people: int) -> Guarantee:
-    """What the plan's noise gives to each of `people`, of whom `colluding` hide nobody.
-
-    A larger crowd than planned changes nothing: the plan's own guarantee is what was promised.
-    For a smaller one delta stays and epsilon grows; where no crowd is left, or delta cannot be
-    reached, what remains is the local guarantee. Raises PlanFileError as `analysis_of` does.
-    """
-    by, plans = analysis_of(plan), all_rounds(plan)
-    planned, crowd = plan.guarantee, plan.survey.hidden(people)
-    if crowd >= planned.crowd:
-        return planned
-    everything = sent_by(plan)
-    local = everything.local_epsilon
-    with suppress(PrivacyError):
-        if by.shuffled:
-            epsilon = smallest_epsilon(by.name, everything, crowd, planned.delta)
-            if epsilon < local:
-                certificate = certify(by.name, everything, crowd, epsilon)
-                return _guarantee(plans, certificate, planned.delta, crowd, local)
-    return local_guarantee(plan, crowd)
-
-
-def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
-    """What the plan's noise gives if nobody mixes, or whoever mixes also reads."""
-    everything = sent_by(plan)
-    local = everything.local_epsilon
-    certificate = certify(LOCAL.name, everything, 2, min(local, HIGHEST))
-    return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)
 
 
 # Which crowd, epsilon or delta gives a wanted error.

@@ -25,7 +25,7 @@ from incrowd.plans.message import Message, place
 from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
 from incrowd.survey import Survey
 
-FORMAT: Final = "incrowd ledger 3"
+FORMAT: Final = "incrowd ledger 1"
 _MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
 _FILES = FileKind("ledger", PlanFileError, _MAKE)
 
@@ -39,7 +39,7 @@ class Ledger(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    format: Literal["incrowd ledger 3"] = FORMAT
+    format: Literal["incrowd ledger 1"] = FORMAT
     asked: tuple[Asked, ...] = ()
     collections: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
 
@@ -148,7 +148,7 @@ def _check_people(plan: Plan, others: Sequence[Asked]) -> None:
     shown = repeated([*rounds_before(others), own]).exposed
     if more := sorted(shown - repeated(all_rounds(plan)).exposed):
         why = "it counts on the same people in the rounds of permanent responses to"
-        raise _uncovered(plan, f"{why} {more[0].rpartition(': ')[2]!r}, which others gave")
+        raise _uncovered(plan, f"{why} {more[0].question!r}, which others gave")
 
 
 def _uncovered(plan: Plan, why: str) -> IncrowdError:
@@ -235,25 +235,34 @@ def series(survey: str, message: Message, noise: BitFlip) -> str:
     return f"{survey}, noise {noise.numerator}, with {questions}{pairs}"
 
 
-def permanent(survey: Survey, message: Message) -> Iterator[str]:
-    """The names of the permanent responses in a message: a series, and the question."""
+class Permanent(NamedTuple):
+    """The permanent responses of everybody to one question: they repeat in every release that has
+    the same series and question. survey: its name, which is part of the series."""
+
+    series: str
+    question: str
+    survey: str
+
+
+def permanent(survey: Survey, message: Message) -> Iterator[Permanent]:
+    """The permanent responses in a message."""
     for question in message.questions:
         if question.memoised:
             noise = message.channels[question.id].permanent_stage
             assert is_flip(noise)  # RAPPOR's, or the planner's
-            yield f"{series(survey.name, message, noise)}: {question.id}"
+            yield Permanent(series(survey.name, message, noise), question.id, survey.name)
 
 
 class Repeated(NamedTuple):
-    """Permanent responses that come in several releases, by name.
+    """Permanent responses that come in several releases.
 
     hidden: all releases are made of one multiset of responses, if the same people take part; then
     they tell no more than one. exposed: the difference of two releases can be one person's
     response, which counts as if it carried her name.
     """
 
-    hidden: frozenset[str]
-    exposed: frozenset[str]
+    hidden: frozenset[Permanent]
+    exposed: frozenset[Permanent]
 
 
 def repeated(plans: Iterable[Rounds]) -> Repeated:
@@ -264,12 +273,12 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     network, where nobody signs who came; and where one release had no shuffler.
     Proof: docs/mathematics.md#memoised-rounds.
     """
-    found: defaultdict[str, list[tuple[Release, int]]] = defaultdict(list)
+    given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:
         for number, message in enumerate(rounds[0].messages):
             for name in permanent(rounds[0].survey, message):
-                found[name] += [(release, number) for release in rounds]
-    several = {name: releases for name, releases in found.items() if len(releases) > 1}
+                given[name] += [(release, number) for release in rounds]
+    several = {name: releases for name, releases in given.items() if len(releases) > 1}
     exposed = {name for name, releases in several.items() if not _of_the_same_people(releases)}
     return Repeated(frozenset(several.keys() - exposed), frozenset(exposed))
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from incrowd import views
+from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.errors import InWords, PlanError, PlanFileError, Problem, SurveyError
 from incrowd.plans.digests import FileKind, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
@@ -19,7 +20,7 @@ from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.wording import wording
 
-FORMAT: Final = "incrowd plan 2"
+FORMAT: Final = "incrowd plan 1"
 _REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
 _EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
 _FILES = FileKind("plan", PlanFileError, _REMAKE)
@@ -40,16 +41,53 @@ Reduction = Literal[
 ]
 
 
+# What the promise of a plan rests on, beside what its analysis assumes.
+PlanAssumption = Literal[
+    "rows",  # no person has more rows of the answers than `number`
+    "rounds",  # `number` rounds together, each with the whole crowd
+    "permanent-one-release",  # permanent responses are covered in one release only
+    "permanent-linked",  # they are charged as if they carried names; all else `number` times
+    "permanent-same-people",  # they are covered while people and answers stay the same
+    "permanent-same-answers",  # they are covered while answers stay the same
+    "earlier-permanent-same-people",  # those of earlier rounds, while people and answers do
+    "earlier-permanent-linked",  # those of earlier rounds are charged as if they carried names
+    "earlier-linked",  # reports of the earlier rounds `asked` are charged as if they carried names
+    "open",  # `questions` are sent openly, and are not covered
+]
+
+
+class AskedIn(_Frozen):
+    """Some questions of one survey, by its name and their ids."""
+
+    survey: str
+    questions: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
+
+
+class Assumption(_Frozen):
+    """One thing that a promise rests on: a code and its numbers and names.
+
+    number: of rows or rounds, where the code needs one. questions: of this plan. asked: of earlier
+    rounds.
+    """
+
+    code: AssumptionCode | PlanAssumption
+    number: int | None = Field(default=None, ge=1, exclude_if=lambda number: number is None)
+    questions: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
+    asked: tuple[AskedIn, ...] = Field(default=(), exclude_if=lambda asked: not asked)
+
+
 class Guarantee(_Frozen):
-    """What is promised to each person, by which analysis, for which crowd, on what assumption.
+    """What is promised to each person, by which analysis, for which crowd, on what assumptions.
 
     The promise is (epsilon, delta)-differential privacy of the collections as published,
     neighbors differing in one person's answers. crowd: honest people, those who may collude
     taken off. certified_delta: the upper bound that the accountant found at epsilon. worst: the
-    pair of records (and the crowd) that gave it. proved: whether it holds for every collection;
-    if not, it is no guarantee, and the assumption says what it is. local_epsilon: what remains
-    (with delta 0) of all that a person sends if nobody hides it. reduced_by: of a collection for
-    which the plan's promise does not hold, why; this is then what holds in its place.
+    pair of records (and the crowd) that gave it, of each kind of report. proved: whether it holds
+    for every collection; if not, it is no guarantee. assumptions: what it rests on, that of the
+    analysis first. local_epsilon: what remains (with delta 0) of all that a person sends if nobody
+    hides it. reduced_by: of a collection for which the plan's promise does not hold, why; this is
+    then what holds in its place. All is codes and numbers; `incrowd.presentation.sentences` has
+    the words. `incrowd.guarantees` alone makes one.
     """
 
     analysis: str = Field(min_length=1)
@@ -58,8 +96,8 @@ class Guarantee(_Frozen):
     certified_delta: float = Field(ge=0, le=1)
     crowd: int = Field(ge=1)
     proved: bool
-    assumption: str
-    worst: str
+    assumptions: tuple[Assumption, ...] = Field(min_length=1)
+    worst: tuple[WorstPair, ...] = Field(min_length=1)
     local_epsilon: float = Field(ge=0, allow_inf_nan=False)
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
 
@@ -145,7 +183,7 @@ class Plan(views.Notebook, _Frozen):
     earlier: what the same people were asked before; the guarantee covers that as well.
     """
 
-    format: Literal["incrowd plan 2"] = FORMAT
+    format: Literal["incrowd plan 1"] = FORMAT
     survey: Survey
     messages: Messages
     guarantee: Guarantee

@@ -12,10 +12,11 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from incrowd.accountant.analyses import analysis
+from incrowd.accountant.codes import WorstPair
 from incrowd.errors import PlanError
 from incrowd.plans import Guarantee, Plan
-from incrowd.presentation import guarantees
-from incrowd.presentation.data import guarantee_facts, message_facts
+from incrowd.presentation import sentences
+from incrowd.presentation.data import message_facts, promise_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.plan_text import (
@@ -38,13 +39,13 @@ MOST_ROWS = 40  # of a table on the card; the plan has them all
 class Certified(NamedTuple):
     """When a plan's certificate was computed, by which version, and what came out.
 
-    delta: the upper bound at the plan's epsilon. worst: the pair of records that gave it.
+    delta: the upper bound at the plan's epsilon. worst: the pairs of records that gave it.
     """
 
     on: date
     version: str
     delta: float
-    worst: str
+    worst: tuple[WorstPair, ...]
 
 
 class Grid(NamedTuple):
@@ -92,32 +93,27 @@ def card(
 ) -> Card:
     """The card of a plan that was just certified. name: of the plan's file, for the command.
 
-    promise: what holds for a collection by the plan, if that is known; by default the plan's own.
+    promise: what holds for a collection over a network, if that is known; by default the plan's
+    own.
     """
-    promise = promise or plan.guarantee
+    sealed, promise = promise is not None, promise or plan.guarantee
     kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
     command = f"incrowd verify {shlex.quote(name)}"
     return Card(
         title=plan.survey.name,
         proved=promise.proved,
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
-        heading=guarantees.guarantee_heading(promise),
-        claim=guarantees.guarantee_sentence(promise),
+        heading=sentences.guarantee_heading(promise),
+        claim=sentences.guarantee_sentence(promise),
         symbols=(
-            guarantees.guarantee_symbols(promise),
-            formula(promise),
-            guarantees.worst_pair(certified.worst if promise == plan.guarantee else promise.worst),
+            sentences.guarantee_symbols(promise),
+            sentences.guarantee_formula(promise),
+            sentences.worst_pair(certified.worst if promise == plan.guarantee else promise.worst),
         ),
-        warnings=guarantees.warnings(promise),
-        sections=tuple(_sections(plan, promise, certified, command)),
-        facts=_facts(plan, promise, certified, command),
+        warnings=sentences.warnings(promise),
+        sections=tuple(_sections(plan, promise, certified, command, sealed)),
+        facts=_facts(plan, promise, certified, command, sealed),
     )
-
-
-def formula(promise: Guarantee) -> str:
-    """The inequality that is promised, for whom."""
-    factor, delta = f"e^{bound(promise.epsilon, 6)}", bound(promise.delta, 12)
-    return analysis(promise.analysis).formula(factor, delta)
 
 
 _SENT = (
@@ -139,7 +135,7 @@ _PLAN_ALONE = " That is about the plan alone: for this collection less holds, as
 
 
 def _sections(
-    plan: Plan, promise: Guarantee, certified: Certified, command: str
+    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: bool
 ) -> Iterator[Section]:
     yield from _asked(plan.survey)
     head: Row = ("travel together", "from each person", "noise")
@@ -163,7 +159,7 @@ def _sections(
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
     whole = promise == plan.guarantee
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
-    rest = (*rests_on(plan, promise), ("Computed", computed))
+    rest = (*rests_on(plan, promise, sealed), ("Computed", computed))
     yield Section("What it rests on", (), Grid((), rest))
     check = _CHECK if whole else _CHECK + _PLAN_ALONE
     yield Section("How to check it", (check,), code=(command, plan.digest))
@@ -207,14 +203,18 @@ def _computed(plan: Plan, certified: Certified) -> str:
     )
 
 
-def _facts(plan: Plan, promise: Guarantee, certified: Certified, command: str) -> dict[str, Any]:
+def _facts(
+    plan: Plan, promise: Guarantee, certified: Certified, command: str, sealed: bool
+) -> dict[str, Any]:
+    worst = [pair.model_dump(mode="json") for pair in certified.worst]
     return {
         "survey": plan.survey.name,
         "digest": plan.digest,
-        "certified": certified._asdict() | {"on": certified.on.isoformat()},
+        "certified": certified._asdict() | {"on": certified.on.isoformat(), "worst": worst},
         "check": command,
-        "guarantee": guarantee_facts(promise) | {"formula": formula(promise)},
-        "warnings": list(guarantees.warnings(promise)),
+        "guarantee": promise_facts(promise, sealed=sealed)
+        | {"formula": sentences.guarantee_formula(promise)},
+        "warnings": list(sentences.warnings(promise)),
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,
@@ -222,7 +222,7 @@ def _facts(plan: Plan, promise: Guarantee, certified: Certified, command: str) -
         "messages": [message_facts(message) for message in plan.messages],
         "example": [e._asdict() for e in examples(plan)],
         "who_sees_what": dict(who_sees_what(plan, promise)),
-        "rests_on": dict(rests_on(plan, promise)),
+        "rests_on": dict(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
         "memoised": list(plan.memoised),
     }

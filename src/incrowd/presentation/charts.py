@@ -16,11 +16,11 @@ import vl_convert
 from markupsafe import Markup, escape
 from rich.cells import cell_len
 
+from incrowd.files import replaced, write_text
 from incrowd.plans import Plan
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
 from incrowd.presentation.shown import Shown
-from incrowd.reports.files import replaced, write_text
 
 # The style sheet asks for fonts as wide as the one Vega measures the labels with.
 FONT = "sans-serif"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.derived import DerivedTable
+from incrowd.guarantees import against
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
-from incrowd.presentation.guarantees import guarantee_sentence
 from incrowd.presentation.receipts import marked, marked_table, receipt_facts, releases_facts
+from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
 from incrowd.survey import Randomizer, Survey
 
@@ -79,6 +80,15 @@ def guarantee_facts(guarantee: Guarantee) -> dict[str, Any]:
         "reduced_by": list(guarantee.reduced_by),
         "sentence": guarantee_sentence(guarantee),
     }
+
+
+def promise_facts(guarantee: Guarantee, *, sealed: bool) -> dict[str, Any]:
+    """A guarantee for those who are asked: also against whom it holds, and how far.
+
+    sealed: whether the reports will come over a network.
+    """
+    limits = against(guarantee, sealed=sealed).items()
+    return guarantee_facts(guarantee) | {"against": {who: each._asdict() for who, each in limits}}
 
 
 def message_facts(message: Message) -> dict[str, Any]:

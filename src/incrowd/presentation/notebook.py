@@ -12,7 +12,7 @@ from incrowd.estimation.regression.results import Regression
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
-from incrowd.presentation import comparisons, correlations, guarantees, regression_page, regressions
+from incrowd.presentation import comparisons, correlations, regression_page, regressions, sentences
 from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import answers, message_texts, wording
 from incrowd.presentation.receipts import marked_table, simulation_warning
@@ -54,10 +54,10 @@ def plan_html(plan: Plan) -> str:
     promise = plan.guarantee
     facts = {
         "Guarantee": [
-            guarantees.guarantee_heading(promise),
-            guarantees.guarantee_sentence(promise),
-            guarantees.guarantee_symbols(promise),
-            *guarantees.warnings(promise),
+            sentences.guarantee_heading(promise),
+            sentences.guarantee_sentence(promise),
+            sentences.guarantee_symbols(promise),
+            *sentences.warnings(promise),
         ],
         "Crowd": [_crowd(plan.survey)],
         "Noise": message_texts(plan),
@@ -93,7 +93,7 @@ def two_way_html(found: TwoWay) -> str:
         said=[
             *warned,
             *found.wording,
-            guarantees.guarantee_sentence(found.guarantee),
+            sentences.guarantee_sentence(found.guarantee),
             independence,
         ],
         crosstab=comparisons.crosstab(found),

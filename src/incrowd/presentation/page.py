@@ -9,7 +9,7 @@ from typing import Any
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.tables import NOISE_AND_SAMPLING
 from incrowd.estimation.words import WordEstimates
-from incrowd.presentation import amounts, guarantees, receipts
+from incrowd.presentation import amounts, receipts, sentences
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
@@ -46,7 +46,7 @@ def page(estimates: Estimates) -> str:
         title=survey.name,
         simulated="" if seed is None else simulation_warning(seed),
         estimates=estimates,
-        guarantees=guarantees,
+        sentences=sentences,
         receipts=receipts,
         noise=message_texts(estimates.plan),
         strata=list(strata_words(estimates, "at the end of this page")),

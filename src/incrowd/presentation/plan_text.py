@@ -10,8 +10,8 @@ from incrowd.accountant.schema import Domain, Part
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.guarantees import without_shuffler
 from incrowd.presentation.number_text import factor, noise, written_out
+from incrowd.presentation.sentences import against_sentence, assumption_text, without_shuffler
 from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
 Row = tuple[str, ...]
@@ -218,9 +218,11 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     )
 
 
-def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
-    """The assumption, the crowd, and what the promise covers. promise: what holds."""
-    yield "Assumption", promise.assumption
+def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
+    """The assumption, the crowd, and what the promise covers. promise: what holds. sealed: whether
+    the reports will come over a network."""
+    yield "Assumption", assumption_text(promise)
+    yield "Against", against_sentence(promise, sealed=sealed)
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
         yield "Strata", _strata(plan.survey)
@@ -238,7 +240,7 @@ def rests_on(plan: Plan, promise: Guarantee) -> Iterator[Line]:
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "
-            f"ε = {written_out(plan.guarantee.local_epsilon)}, δ = 0.",
+            f"ε = {written_out(promise.local_epsilon)}, δ = 0.",
         )
 
 

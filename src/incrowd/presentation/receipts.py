@@ -84,10 +84,18 @@ def _codes(found: Received) -> str:
     )
 
 
+_REJECTED = {
+    "another-key": "for another key",
+    "unopened": "could not be opened",
+    "malformed": "not well formed",
+    "repeated": "repeated",
+}
+
+
 def _rejected(found: Received) -> str:
     if not found.rejected:
         return "none was rejected"
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.rejected.items())
+    kinds = ", ".join(f"{count:,} {_REJECTED[kind]}" for kind, count in found.rejected.items())
     return f"{sum(found.rejected.values()):,} were rejected ({kinds})"
 
 

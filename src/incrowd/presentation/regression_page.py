@@ -16,11 +16,11 @@ from rich.cells import cell_len
 
 from incrowd.estimation.regression.results import Coefficient, Regression
 from incrowd.estimation.regression.variables import SLOPE
-from incrowd.presentation import guarantees, regressions
+from incrowd.files import checked_ending, replaced
+from incrowd.presentation import regressions, sentences
 from incrowd.presentation.receipts import marked, simulation_warning
 from incrowd.presentation.regressions import times
 from incrowd.presentation.shell import rendered
-from incrowd.reports.files import checked_ending, replaced
 from incrowd.survey import Survey
 from incrowd.survey.formulas import OTHERS
 
@@ -136,7 +136,7 @@ def page(found: Regression) -> str:
         "regression.html",
         title=found.plan.survey.name,
         found=found,
-        guarantees=guarantees,
+        sentences=sentences,
         simulated="" if found.seed is None else simulation_warning(found.seed),
         outcome=_outcome(found),
         what=f"{_odds_of(found)}{regressions.title(found)}",

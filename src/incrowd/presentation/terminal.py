@@ -14,7 +14,7 @@ from rich.text import Text
 
 from incrowd.estimation.results import Estimates
 from incrowd.estimation.words import WordEstimates
-from incrowd.presentation import guarantees
+from incrowd.presentation import sentences
 from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
 from incrowd.presentation.number_text import digits, percent
 from incrowd.presentation.plan_text import message_texts
@@ -74,9 +74,9 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
-    sentence = Text(guarantees.guarantee_sentence(guarantee))
-    facts.add_row(guarantees.guarantee_heading(guarantee), sentence)
-    facts.add_row("", Text(guarantees.guarantee_symbols(guarantee), style="dim"))
+    sentence = Text(sentences.guarantee_sentence(guarantee))
+    facts.add_row(sentences.guarantee_heading(guarantee), sentence)
+    facts.add_row("", Text(sentences.guarantee_symbols(guarantee), style="dim"))
     smallest = " in the smallest stratum" if estimates.strata else ""
     facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned")
     for number, text in enumerate(strata_words(estimates, "-o PAGE.html, .csv or .json")):
@@ -85,7 +85,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
     for text in message_texts(estimates.plan):
         facts.add_row("Noise", text)
-    for text in guarantees.warnings(guarantee):
+    for text in sentences.warnings(guarantee):
         facts.add_row("Warning", Text(text, style="yellow"))
     for received in estimates.received:
         for text in receipt_sentences(received):
@@ -94,7 +94,7 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
         facts.add_row("Receipt", Text(text, style="yellow"))
     for number, each in enumerate(estimates.not_made):
         facts.add_row("" if number else "Left out", Text(each.sentence))
-    persons = guarantees.persons_sentence(estimates.persons, survey.rows_per_person)
+    persons = sentences.persons_sentence(estimates.persons, survey.rows_per_person)
     facts.add_row("People", UPLOADS if estimates.releases else persons)
     yield facts
 

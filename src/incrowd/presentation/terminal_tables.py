@@ -200,9 +200,9 @@ def ledger_lines(known: Ledger) -> Iterator[str]:
         yield f"{number}. {asked.survey.name}: {ids} ({_came(asked)})"
     if not known.asked:
         yield "nothing was asked so far"
-    for name in sorted(repeated(rounds_before(known.asked)).exposed):
+    for each in sorted(repeated(rounds_before(known.asked)).exposed):
         yield (
-            f"permanent responses of {name.partition(', noise ')[0]} are charged as if they "
+            f"permanent responses of {each.survey} to {each.question} are charged as if they "
             "carried names: it is not known that the same people were in all rounds, and the "
             "difference of two can be one person's response"
         )

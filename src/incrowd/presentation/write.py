@@ -11,9 +11,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from incrowd.estimation.results import Estimates
+from incrowd.files import checked_ending, replaced
 from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import as_json, as_table
-from incrowd.reports.files import checked_ending, replaced
 
 
 def _write_json(estimates: Estimates, path: Path) -> None:

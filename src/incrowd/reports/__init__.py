@@ -1,1 +1,1 @@
-"""Packed collections of reports, and their Parquet files."""
+"""Packed collections of reports on disk, and counting them, here or on Apache Spark."""

@@ -22,7 +22,7 @@ from incrowd.plans.digests import EDITED, digest_of, read_json
 _log = logging.getLogger(__name__)
 COLUMN = "report"
 NAME = "incrowd."  # before the name of everything that is ours in the metadata
-FORMAT = "incrowd reports 2"
+FORMAT = "incrowd reports 1"
 STRATA, RELEASE = f"{NAME}strata", f"{NAME}release"
 REPORTS, BODY, DIGEST = f"{NAME}reports", f"{NAME}sha256", f"{NAME}digest"
 GROUP_BYTES = 1 << 24  # of reports in a row group: 2 million of 64 bits

@@ -212,7 +212,7 @@ def _marginal(ids: Ids, table: np.ndarray, shared: Ids) -> np.ndarray:
 
 # Rates of bits, and numbers of people, that the reports of a plan cannot have.
 #
-# Proof: docs/mathematics.md#what-reports-can-be.
+# The proof is in docs/mathematics.md#what-reports-can-be.
 
 
 FALSE_ALARM_OF_BITS = (

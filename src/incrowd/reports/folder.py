@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from incrowd.errors import InWords, ReportsError, UsageError
+from incrowd.files import replaced
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
-from incrowd.reports.files import replaced
 
 # Reports that wait on disk, in files that have no name and end with the process.
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from incrowd.errors import UsageError
-from incrowd.reports.files import write_text
+from incrowd.files import write_text
 
 PATIENCE = 60.0  # seconds
 PAUSE = 0.01
@@ -34,14 +34,15 @@ def locked(path: str | Path, patience: float = PATIENCE) -> Iterator[Path]:
         os.close(handle)
 
 
-def rewrite(path: str | Path, change: Callable[[Path], str]) -> None:
+def rewrite(path: str | Path, change: Callable[[Path], str], *, mode: int | None = None) -> None:
     """Write what `change` makes of a file, which no other `rewrite` changes in the meantime.
 
-    change: is given the path, reads it again, and returns the new text. Raises UsageError if the
-    file cannot be locked or written, and whatever `change` raises; then it stays as it was.
+    change: is given the path, reads it again, and returns the new text. mode: as of `replaced`.
+    Raises UsageError if the file cannot be locked or written, and whatever `change` raises; then
+    it stays as it was.
     """
     with locked(path) as real:
-        write_text(real, change(real))
+        write_text(real, change(real), mode=mode)
 
 
 def _acquired(place: Path, path: str | Path, deadline: float) -> int:

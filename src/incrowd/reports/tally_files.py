@@ -11,12 +11,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from incrowd.errors import InWords, ReportsError
+from incrowd.files import write_text
 from incrowd.plans.claims import Release, together
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
-from incrowd.reports.files import write_text
 from incrowd.reports.tally import Kind, MessageTally, Tally
 
-FORMAT = "incrowd tally 2"
+FORMAT = "incrowd tally 1"
 ENDING = ".json"
 MOST = 1 << 53  # of whatever is counted; so sums are exact
 _FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
@@ -55,7 +55,7 @@ class _Stratum(_Strict):
 
 
 class _File(_Strict):
-    format: Literal["incrowd tally 2"]
+    format: Literal["incrowd tally 1"]
     plan: str
     kind: Kind
     tables: list[list[str]]

@@ -83,6 +83,11 @@ class LazyDigits:
             known = max(known, len(digits))
 
 
+# Exact gaps between rare flips: work grows with the flips, not with the bits.
+#
+# The proof is in docs/mathematics.md#exact-sampling.
+
+
 Integers = npt.NDArray[np.int64]
 
 LARGEST_LIMIT = 2**62

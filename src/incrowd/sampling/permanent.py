@@ -23,6 +23,7 @@ from incrowd.errors import (
     check_path,
     unreadable,
 )
+from incrowd.files import PRIVATE, write_bytes
 from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.ledger import series
 from incrowd.sampling.keystream import BLOCK_BYTES, Keystream
@@ -35,9 +36,8 @@ LENGTH_BYTES = 8
 DOMAIN = b"incrowd permanent response 1"
 SET = b"incrowd permanent set 1"
 DEVICE = b"incrowd device 1"
-HEADER = "incrowd device key 2"
+HEADER = "incrowd device key 1"
 CHECK_BYTES = 8
-PRIVATE = 0o600
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,15 @@ class DeviceKey:
         Raises UsageError if the file cannot be written or exists: another key would draw the
         permanent responses anew, and every new draw leaks more.
         """
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        text = f"{HEADER}\n{self.secret.hex()}\n{self._check}\n"
         try:
-            handle = os.open(path, flags, PRIVATE)
+            write_bytes(Path(path), text.encode("ascii"), overwrite=False)
         except FileExistsError:
-            raise UsageError.of(
-                "device_key", str(path), "it exists already; load it, or name a new file"
-            ) from None
+            allowed = "it exists already; load it, or name a new file"
+            raise UsageError.of("device_key", str(path), allowed) from None
         except OSError as error:
-            raise _unwritten(path, error) from None
-        try:
-            with open(handle, "w", encoding="ascii") as file:
-                file.write(f"{HEADER}\n{self.secret.hex()}\n{self._check}\n")
-        except BaseException as error:  # a signal as well: half a key is none
-            Path(path).unlink(missing_ok=True)
-            if not isinstance(error, OSError):
-                raise
-            raise _unwritten(path, error) from None
-        _log.info("wrote %s, a device key", path)
+            allowed = f"it cannot be written: {error.strerror}; name another file"
+            raise UsageError.of("device_key", str(path), allowed) from None
 
     @property
     def _check(self) -> str:
@@ -137,11 +128,6 @@ def _no_key(path: str | Path) -> IncrowdError:
     return UsageError.of(
         "device_key", str(path), "it is not a key file of incrowd; name one, or a new file"
     )
-
-
-def _unwritten(path: str | Path, error: OSError) -> IncrowdError:
-    allowed = f"it cannot be written: {error.strerror}; name another file"
-    return UsageError.of("device_key", str(path), allowed)
 
 
 def permanent_bits(

@@ -19,7 +19,7 @@ from incrowd.encoding.answers import Batches, load_answers, load_batches, texts
 from incrowd.encoding.records import People, one_row_each, pack, set_cells
 from incrowd.encoding.sources import Source, source_of
 from incrowd.errors import AnswersError, IncrowdWarning, InWords, Problem
-from incrowd.planner.plan import analysis_of
+from incrowd.guarantees import analysis_of
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Group, Names
 from incrowd.reports.collection import Collection

@@ -66,7 +66,7 @@ def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
 
 # Exact sampling of any channel: the coins that it tosses. No floating point.
 #
-# Proof: docs/mathematics.md#exact-sampling.
+# The proof is in docs/mathematics.md#exact-sampling.
 
 
 WORD_RANGE = 2**64

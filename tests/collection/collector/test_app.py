@@ -9,7 +9,6 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection import durable
 from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.config import Settings, load_settings
@@ -18,6 +17,7 @@ from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Signed
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.files import destroy
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
 from tests.oracles import make_vectors
 
@@ -138,7 +138,7 @@ def test_a_full_disk_is_said_and_the_same_bytes_are_taken_later(keyed, sealed, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", full)
+        patch.setattr(Path, "replace", full)
         answer = served(keyed, post(data))
     assert (answer.status_code, answer.headers["retry-after"]) == (507, "60")
     assert served(keyed, post(data)).status_code == 200
@@ -191,7 +191,7 @@ def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
     """A second name of the same file tells what is left of it."""
     other = tmp_path / "other"
     other.hardlink_to(keyed.private)
-    durable.destroy(keyed.private)
+    destroy(keyed.private)
     assert len(other.read_bytes()) == 32
     assert other.read_bytes() != RECEIVER.private_bytes_raw()
 
@@ -218,13 +218,16 @@ def test_a_folder_is_for_one_bundle(keyed, tmp_path):
         keeper.keep_bundle(keyed, other)
 
 
-def test_settings_come_from_the_file_then_the_environment(tmp_path):
+def test_settings_come_from_the_file_then_the_environment(tmp_path, monkeypatch):
     (tmp_path / "collector.toml").write_text('port = 9000\nhost = "::1"\n')
-    found = load_settings(tmp_path, {"INCROWD_COLLECTOR_PORT": "9001"})
-    assert (found.host, found.port) == ("::1", 9001)
-    for environment in ({"INCROWD_COLLECTOR_WORKERS": "0"}, {"INCROWD_COLLECTOR_PORT": "x"}):
-        with pytest.raises(IncrowdError, match=r"collector\."):
-            load_settings(tmp_path, environment)
+    monkeypatch.setenv("INCROWD_COLLECTOR_PORT", "9001")
+    settings = load_settings(tmp_path)
+    assert (settings.host, settings.port) == ("::1", 9001)
+    for name, value in (("INCROWD_COLLECTOR_WORKERS", "0"), ("INCROWD_COLLECTOR_PORT", "x")):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(IncrowdError, match=f"{name}: got '{value}'; should be"):
+            load_settings(tmp_path)
+        monkeypatch.delenv(name)
 
 
 def test_nothing_of_the_sender_is_kept_or_logged(keyed, sealed, caplog):

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import httpx
 import pytest
@@ -20,15 +21,16 @@ from tests.collection.collector.conftest import (
     header_of,
     release,
 )
+from tests.conftest import run
 from tests.oracles.make_vectors import VECTORS
 
 START = [sys.executable, "-c", "from incrowd.cli import main; main()"]
 
 
 def command(*arguments):
-    return subprocess.run(
-        [*START, *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
+    """In this process, which goes on and is not to be protected."""
+    with mock.patch("incrowd.collection.machine.protect"):
+        return run(*arguments)
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def check(places, acknowledged, output):
 
 # --- at every step of opening --------------------------------------------------------------------
 
-STEPS = [(os, "fsync"), (os, "rename"), (Path, "rename"), (Path, "unlink"), (os, "replace")]
+STEPS = [(os, "fsync"), (os, "rename"), (Path, "unlink"), (os, "replace")]
 KILLED = 77
 
 

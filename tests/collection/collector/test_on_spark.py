@@ -105,7 +105,7 @@ def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arro
     there = opened(told, tmp_path / "there", engine=engine)
     here = opened(told, tmp_path / "here")
     assert same(told, here, there, tmp_path)
-    assert there.rejected["repeated"] == there.rejected["does not open"] == 1
+    assert there.rejected["repeated"] == there.rejected["unopened"] == 1
     assert session.waves > 1 and sum(done) == there.reports
 
 

@@ -87,12 +87,12 @@ def test_what_is_rejected_is_counted_by_kind(opened, plain):
     assert len(inside) == 4 and len(outside) == 5
     sealed[: len(replacing)] = replacing
     receipt, folder = opened(sealed)
-    kinds = {"not well-formed": 4, "another key": 2, "does not open": 3, "repeated": 0}
+    kinds = {"malformed": 4, "another-key": 2, "unopened": 3, "repeated": 0}
     assert receipt.rejected == kinds
     assert receipt.opened_people == (len(sealed) - 9) // INVITED.places
     assert written(folder) == expected(plain[9:])
     (text,) = list(receipt_sentences(received(receipt, INVITED)))[:1]
-    assert "9 were rejected (2 another key, 3 does not open, 4 not well-formed)" in text
+    assert "9 were rejected (2 for another key, 3 could not be opened, 4 not well formed)" in text
 
 
 def test_a_chosen_encapsulated_key_opens_nothing(opened, sealed):
@@ -100,7 +100,7 @@ def test_a_chosen_encapsulated_key_opens_nothing(opened, sealed):
     low = [bytes(32), b"\1" + bytes(31), (2**255 - 19).to_bytes(32, "little"), b"\xff" * 32]
     chosen = [each[:7] + key + each[39:] for each, key in zip(sealed, low, strict=False)]
     receipt, _ = opened([*chosen, *sealed[len(low) :]])
-    assert receipt.rejected["does not open"] == len(low)
+    assert receipt.rejected["unopened"] == len(low)
 
 
 def test_repeated_reports_count_once(opened, plain, sealed):
@@ -213,7 +213,7 @@ def test_a_key_of_another_bundle_opens_nothing(sealed, tmp_path):
     signed, start = Signed.parse(path.read_bytes())
     key = X25519PrivateKey.generate()
     receipt = open_release(path, start, signed, INVITED, key, tmp_path / "o", workers=1)
-    assert receipt.rejected["does not open"] == len(sealed) and receipt.opened_people == 0
+    assert receipt.rejected["unopened"] == len(sealed) and receipt.opened_people == 0
 
 
 def edited(folder, **changes):

@@ -13,9 +13,9 @@ import incrowd
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import Places
 from incrowd.collection.collector.receipt import load_receipt, receipts_of, save_receipt
-from incrowd.collection.durable import lasting
 from incrowd.collection.protocol.release import Signed
 from incrowd.errors import ReportsError
+from incrowd.files import write_private
 from incrowd.plans.slots import slots
 from incrowd.reports.tally_files import load_tally, save_tally
 from tests.collection.collector.conftest import (
@@ -137,7 +137,7 @@ def test_what_proves_cheating_is_found_in_the_collectors_folder(sealed, tmp_path
     folder = places.opened(signed)
     open_release(tmp_path / "r", start, signed, INVITED, RECEIVER, folder, workers=1)
     assert not receipts_of(PLAN, [folder])[0].contradicted
-    lasting(places.contradictions / "x.start", Signed.parse(other)[0].encoded)
+    write_private(places.contradictions / "x.start", Signed.parse(other)[0].encoded)
     (found,) = receipts_of(PLAN, [folder])
     assert found.contradicted and load_receipt(folder)[0].contradictions == []
     checked = incrowd.verify(PLAN, incrowd.stream_reports(folder), received=[found])

@@ -131,7 +131,7 @@ def test_what_a_lost_process_left_does_not_stop_the_next(sealed, places, monkeyp
             raise error
         return rename(path, target)
 
-    monkeypatch.setattr(Path, "rename", failing)
+    monkeypatch.setattr(Path, "replace", failing)
     with pytest.raises(OSError, match="No space"):
         take([release(sealed)], INVITED, places)
     assert starts_in(places.starts) == []

@@ -110,7 +110,7 @@ def test_an_invitation_can_be_used_once(folder, tmp_path):
 
 def test_check_finds_what_others_can_read(folder):
     made, _ = folder
-    settings = load_settings(made, {})
+    settings = load_settings(made)
     store = setup.open_store(settings)
     (made / "store.key").chmod(0o644)
     found = {each.subject: each for each in setup.check(settings, store)}
@@ -121,39 +121,56 @@ def test_check_finds_what_others_can_read(folder):
     store.engine.dispose()
 
 
-def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path):
+def test_settings_of_the_environment_are_above_those_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "shuffler.toml").write_text("port = 1\npause = 3.5\n")
-    found = load_settings(tmp_path, {"INCROWD_SHUFFLER_PORT": "2"})
-    assert (found.port, found.pause) == (2, 3.5)
+    monkeypatch.setenv("INCROWD_SHUFFLER_PORT", "2")
+    settings = load_settings(tmp_path)
+    assert (settings.port, settings.pause) == (2, 3.5)
+    assert Settings(folder=tmp_path).port == 8080, "the constructor reads neither"
 
 
 @pytest.mark.parametrize(
     ("text", "environment", "said"),
     [
-        ("prot = 80", {}, r"shuffler\.prot: is no setting; did you mean port\?"),
-        ("folder = '/else'", {}, r"shuffler\.folder: is no setting; known keys are"),
+        ("prot = 80", {}, r"shuffler\.prot: is not a known setting; did you mean port\?"),
+        ("folder = '/else'", {}, r"shuffler\.folder: is not a known setting; known keys are"),
         ("", {"INCROWD_SHUFFLER_PROT": "1"}, "did you mean INCROWD_SHUFFLER_PORT"),
         ("", {"INCROWD_SHUFLER_PORT": "1"}, "did you mean INCROWD_SHUFFLER_PORT"),
-        ("", {"INCROWD_SHUFFLER_FOLDER": "1"}, "is no setting; "),
+        ("", {"INCROWD_SHUFFLER_FOLDER": "1"}, "is not a known setting; "),
+        ("", {"INCROWD_SHUFFLER_PORT": "x"}, "INCROWD_SHUFFLER_PORT: got 'x'; should be a whole"),
+        ("port = 'x'", {}, r"shuffler\.port: got 'x'; should be a whole"),
         ("port =", {}, r"settings: .*shuffler\.toml'; it is not TOML"),
     ],
 )
-def test_what_is_no_setting_is_refused_with_the_likeliest_one(tmp_path, text, environment, said):
+def test_a_wrong_setting_is_refused_where_it_stands(tmp_path, monkeypatch, text, environment, said):
     (tmp_path / "shuffler.toml").write_text(text)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said):
-        load_settings(tmp_path, environment)
+        load_settings(tmp_path)
 
 
-def test_variables_of_the_other_service_and_of_all_commands_may_stand_there(tmp_path):
-    said = {"INCROWD_COLLECTOR_PORT": "2", "INCROWD_DEBUG": "1", "_INCROWD_COMPLETE": "x"}
-    assert load_settings(tmp_path, said).port == 8080
+@pytest.mark.parametrize("name", ["INCROWD_COLLECTOR_PORT", "INCROWD_DEBUG", "_INCROWD_COMPLETE"])
+def test_variables_of_the_other_service_and_of_all_commands_are_allowed(
+    tmp_path, monkeypatch, name
+):
+    monkeypatch.setenv(name, "1")
+    assert load_settings(tmp_path).port == 8080
 
 
 def test_a_password_in_a_misspelled_setting_is_not_shown(tmp_path):
     (tmp_path / "shuffler.toml").write_text('databse = "postgresql://u:hidden@h/n"')
     with pytest.raises(UsageError) as refused:
-        load_settings(tmp_path, {})
+        load_settings(tmp_path)
     assert "hidden" not in str(refused.value) and "did you mean database?" in str(refused.value)
+
+
+def test_the_address_of_a_database_is_not_shown(tmp_path):
+    (tmp_path / "shuffler.toml").write_text('database = ["postgresql://u:hidden@h/n"]')
+    with pytest.raises(UsageError, match=r"shuffler\.database") as refused:
+        load_settings(tmp_path)
+    assert "hidden" not in str(refused.value)
+    assert "hidden" not in repr(Settings(folder=tmp_path, database="postgresql://u:hidden@h/n"))
 
 
 def test_a_file_about_a_collection_is_called_that(tmp_path):

@@ -21,7 +21,7 @@ import json, sys
 from pathlib import Path
 from incrowd.cli import shuffler
 parts = shuffler._parts()
-settings = parts.load_settings(Path(sys.argv[1]), {})
+settings = parts.load_settings(Path(sys.argv[1]))
 store = parts.open_store(settings)
 parts.application(store, store.bundle, settings)
 json.dump(sorted(sys.modules), sys.stdout)

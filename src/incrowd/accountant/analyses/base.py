@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import AssumptionCode, WorstPair
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.schema import Sent, as_sent, check_promise
@@ -25,21 +26,18 @@ from incrowd.accountant.search import (
 QUICK = 4  # steps of the quick composition
 ROUGH = 0.9  # share of the wanted value that ends the quick search
 CLOSE_COMPOSED = 0.996  # the composition itself is looser than `CLOSE`
-WHOLE_CROWD = (
-    "The shuffler removes every link between a report and its sender, and the whole crowd of "
-    "honest people sends as the plan says; nothing is assumed about their answers."
-)
 LARGEST_EPSILON = 699.0  # e^epsilon is still a number
 
 
 class Found(NamedTuple):
-    """delta at some epsilon, and the pair of records (and the crowd) that gave it, in words.
+    """delta at some epsilon, and the pair of records (and the crowd) that gave it.
 
+    worst: one for each kind of report, where several were composed.
     by: the analysis that bounded it, if that is another than the one that was asked.
     """
 
     delta: Bounds
-    worst: str
+    worst: tuple[WorstPair, ...]
     by: str = ""
 
 
@@ -49,21 +47,18 @@ class Analysis(ABC):
     Only `name`, `assumption` and `certificate` have to be given; what is here follows from them.
     The crowd is the number of honest people; each report has a crowd of its own.
 
-    name: as it is written in surveys and plans. assumption: what it rests on, in sentences.
+    name: as it is written in surveys and plans. assumption: what it rests on, as a code.
     proved: whether it holds for every collection. shuffled: whether it counts on a shuffler and a
     crowd; if not, it promises delta = 0. scalable: whether it takes any schema and any crowd, so
-    that it can be planned with. joint: leads from the claim to the assumption.
-    crowds: which collections its formula speaks of, if not of all. below_limit: the share of the
+    that it can be planned with. below_limit: the share of the
     error in the large-crowd limit that a plan of a finite crowd may come down to.
     """
 
     name: str
-    assumption: str
+    assumption: AssumptionCode
     proved: bool = True
     shuffled: bool = True
     scalable: bool = True
-    joint: str = "; this assumes: "
-    crowds: str = ""
     below_limit: float = 1.0
 
     @abstractmethod
@@ -145,31 +140,3 @@ class Analysis(ABC):
     def promised_delta(self, delta: float) -> float:
         """The delta of a promise, where the survey asks for `delta`."""
         return delta if self.shuffled else 0.0
-
-    @property
-    def heading(self) -> str:
-        """What a promise by this analysis may be called."""
-        return "Guarantee" if self.proved else "Privacy"
-
-    def claim(self, factor: str, chance: str) -> str:
-        """What is promised, in plain words without a full stop.
-
-        factor: e^epsilon. chance: delta, as "one in a million".
-        """
-        said = (
-            "hanging any one person's answer changes the probability of any conclusion by at most "
-            f"a factor of {factor}, plus {chance}"
-        )
-        return f"C{said}" if self.proved else f'By the analysis "{self.name}": c{said}'
-
-    def formula(self, factor: str, delta: str) -> str:
-        """What is promised, as an inequality. factor: e^epsilon."""
-        return (
-            f"For all answers D and D′ of the crowd that differ in one person's{self.crowds}, and "
-            "every set S of what can be published: "
-            f"P[published(D) ∈ S] ≤ {factor} · P[published(D′) ∈ S] + {delta}."
-        )
-
-    def kind(self, delta: Bounds) -> str:
-        """What its figures are, in a few words."""
-        return "guarantee" if self.proved else ""

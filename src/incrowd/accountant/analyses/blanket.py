@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from incrowd.accountant.analyses.base import WHOLE_CROWD
 from incrowd.accountant.analyses.composing import CrowdPairs
 from incrowd.accountant.pairs import Candidate, blanket_candidates
 from incrowd.accountant.schema import Schema
@@ -14,8 +13,7 @@ class Blanket(CrowdPairs):
     """What the reports of all others have in common hides the pair; both orders are tried."""
 
     name = "blanket"
-    assumption = WHOLE_CROWD
-    joint = ". This holds provided that "
+    assumption = "whole-crowd"
 
     def candidates(self, schema: Schema) -> list[Candidate]:
         """Every class of pairs of records, in either order."""

@@ -10,6 +10,7 @@ import numpy as np
 from incrowd.accountant.analyses.base import LARGEST_EPSILON, QUICK, Analysis, Found
 from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta, PrivacyCurve
 from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
 from incrowd.accountant.pairs import Candidate
@@ -48,7 +49,7 @@ class Composing(Analysis):
 
         return Orders(delta, delta, self.of_all)
 
-    of_all: str = "any pair of records, in any crowd"
+    of_all = WorstPair(code="any-pair")
 
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about."""
@@ -138,7 +139,8 @@ class CrowdPairs(Composing):
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
         """The largest bound of all pairs, in either order."""
         found = self.few(schema)
-        worst = found[0].words if len(found) == 1 else f"any of {len(found)} kinds of pairs"
+        several = WorstPair(code="classes", number=len(found))
+        worst = found[0].pair if len(found) == 1 else several
         delta = roughly(found, crowd)
         return Orders(delta, delta, worst)
 
@@ -150,7 +152,7 @@ class CrowdPairs(Composing):
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
         """delta of the worst pair."""
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
-        return Found(largest.delta, largest.candidate.words)
+        return Found(largest.delta, (largest.candidate.pair,))
 
     def bound_one(self, schema: Schema, crowd: int, epsilon: float) -> float:
         """A certified upper bound of delta of one report alone, quickly."""

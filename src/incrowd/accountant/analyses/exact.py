@@ -8,6 +8,7 @@ from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.channels.base import ROUNDING
 from incrowd.accountant.channels.bit import Bit, as_bit
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import Held, WorstPair
 from incrowd.accountant.enumeration import Case
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.numerics.precision import ENUMERATED
@@ -29,11 +30,7 @@ class Exact(Composing):
     """
 
     name = NAME
-    assumption = (
-        "The shuffler removes every link between a report and its sender, and at least the named "
-        "number of honest people take part, each sending as the plan says. Every collection of "
-        "their answers was tried."
-    )
+    assumption = "every-crowd-tried"
     scalable = False
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
@@ -48,8 +45,8 @@ class Exact(Composing):
         tolerance = 0.0 if crowd <= FEW_PEOPLE else WORST_TOLERANCE
         found = worst_crowd(channel, crowd, epsilon, tolerance)
         held = ((0, crowd - 1 - found.ones), (1, found.ones))
-        words = _words((found.x, 1 - found.x), held, 1)
-        return Found(Bounds(found.lower, found.lower, found.upper), words)
+        worst = _worst_pair((found.x, 1 - found.x), held, 1)
+        return Found(Bounds(found.lower, found.lower, found.upper), (worst,))
 
     def bit(self, schema: Schema) -> Bit:
         """The channel of the bit. Raises PrivacyError unless it is one bit."""
@@ -104,7 +101,8 @@ def _every_collection(schema: Schema, crowd: int, epsilon: float) -> tuple[Found
     exact, slack = largest.value, ENUMERATED
     lower = max(exact * (1 - 2 * slack) - 2 * largest.doubt, 0.0)
     bounds = Bounds(lower, max(exact * (1 - slack) - largest.doubt, lower), exact)
-    return Found(bounds, _words(largest.pair, largest.others, domain.bits)), eta
+    worst = _worst_pair(largest.pair, largest.others, domain.bits)
+    return Found(bounds, (worst,)), eta
 
 
 def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
@@ -117,10 +115,10 @@ def _doubted(case: Case, channel: BitFlip, crowd: int, epsilon: float) -> Case:
     return case._replace(doubt=case.value - value)
 
 
-def _words(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> str:
-    others = ", ".join(f"{n:,} times {record:0{bits}b}" for record, n in sorted(held) if n)
+def _worst_pair(pair: enumeration.Pair, held: enumeration.Others, bits: int) -> WorstPair:
     x, other = (f"{record:0{bits}b}" for record in pair)
-    return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
+    others = (Held(record=f"{record:0{bits}b}", people=n) for record, n in sorted(held) if n)
+    return WorstPair(code="collection", records=(x, other), others=tuple(others))
 
 
 def _single(schema: Schema) -> tuple[Domain, BitFlip]:

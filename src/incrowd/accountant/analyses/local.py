@@ -19,11 +19,8 @@ class Local(Analysis):
     """The likelihood ratio of the farthest pair; exact where noises are few."""
 
     name = "local"
-    assumption = (
-        "Nobody need be trusted: it holds for all that a person sends, even with a name on it."
-    )
+    assumption = "nobody-trusted"
     shuffled = False
-    joint = "; "
 
     def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
         """delta at epsilon; the crowd does not count, and only her own noise is drawn again."""
@@ -38,7 +35,7 @@ class Local(Analysis):
             )
             high *= math.exp(sent.redraws)
         bounds = Bounds(low, min((low + high) / 2, 1.0), min(high, 1.0))
-        return Found(bounds, found[0].words)
+        return Found(bounds, (found[0].pair,))
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """Exact."""
@@ -53,20 +50,6 @@ class Local(Analysis):
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
         """One report of privacy epsilon stands for it: only the shares of messages matter."""
         return math.expm1(min(epsilon, LARGEST))
-
-    def claim(self, factor: str, chance: str) -> str:
-        """What anybody can learn, in plain words."""
-        return (
-            "What a person sends can change anybody's odds on any guess about that person's "
-            f"answers by a factor of at most {factor}"
-        )
-
-    def formula(self, factor: str, delta: str) -> str:
-        """What is promised of what one person sends."""
-        return (
-            "For all answers x and x′ of one person, and every set S of what that person can send: "
-            f"P[sent(x) ∈ S] ≤ {factor} · P[sent(x′) ∈ S]."
-        )
 
 
 LOCAL = Local()

@@ -9,28 +9,18 @@ from __future__ import annotations
 
 from incrowd.accountant.analyses.base import Found
 from incrowd.accountant.analyses.composing import CrowdPairs, roughly
-from incrowd.accountant.channels.base import rounded_down
 from incrowd.accountant.curves import Orders, symmetric
-from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.pairs import Candidate, largest_eta, outlier_candidates
 from incrowd.accountant.schema import Schema, Sent
 from incrowd.accountant.worst import likely_worst, worst_delta
-
-NEARLY = 0.01  # share of delta within which its bounds are one figure
 
 
 class Outlier(CrowdPairs):
     """Homogeneous crowds only, so no guarantee. A composition takes one report's worst pair."""
 
     name = "outlier"
-    assumption = (
-        "This is exact for homogeneous crowds, in which everybody else holds the same record; a "
-        "lower bound on the worst case, so no guarantee; and the shuffler removes every link "
-        "between a report and its sender."
-    )
+    assumption = "crowd-alike"
     proved = False
-    joint = "; "
-    crowds = ", the others having given one and the same answer"
 
     def candidates(self, schema: Schema) -> list[Candidate]:
         """The largest relations of x, x' and z."""
@@ -42,7 +32,7 @@ class Outlier(CrowdPairs):
         forward = backward = roughly([worst], crowd)
         if not symmetric(worst.ratios):
             backward = roughly([worst.swapped], crowd)
-        return Orders(forward, backward, worst.words)
+        return Orders(forward, backward, worst.pair)
 
     def eta(self, sent: Sent, crowd: int, epsilon: float) -> float:
         """The largest of the relation with the worst delta and of the papers' own pair.
@@ -59,18 +49,7 @@ class Outlier(CrowdPairs):
             return found, self.eta_bound(sent, crowd, epsilon)
         largest = worst_delta(self.candidates(schema), crowd, epsilon)
         chance = largest_eta(largest.candidate.ratios, schema, crowd, epsilon)
-        return Found(largest.delta, largest.candidate.words), chance
-
-    @property
-    def heading(self) -> str:
-        """It is no guarantee, and says so."""
-        return "Privacy, no guarantee"
-
-    def kind(self, delta: Bounds) -> str:
-        """How much of a guarantee it is."""
-        if delta.upper - delta.lower <= NEARLY * delta.upper:
-            return "exact for homogeneous crowds; a lower bound"
-        return f"at most, for homogeneous crowds; at least {rounded_down(delta.lower)}"
+        return Found(largest.delta, (largest.candidate.pair,)), chance
 
 
 OUTLIER = Outlier()

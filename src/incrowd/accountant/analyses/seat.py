@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.accountant import seat
-from incrowd.accountant.analyses.base import WHOLE_CROWD, Found
+from incrowd.accountant.analyses.base import Found
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import one_bit_channel
 from incrowd.accountant.channels.bit import Bit
@@ -18,14 +18,13 @@ class Seat(Composing):
     """All others may be named: a person hides in whose seat she took. Both orders are covered."""
 
     name = "seat"
-    assumption = WHOLE_CROWD
-    joint = ". This holds provided that "
+    assumption = "whole-crowd"
     below_limit = 0.97  # found by trial: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
         """delta of the worst class of records; the bound is a formula, without digits to gain."""
         found = seat.bound(schema, crowd, epsilon)
-        return Found(Bounds(*[found.delta] * 3), found.worst)
+        return Found(Bounds(*[found.delta] * 3), (found.worst,))
 
     def bit(self, schema: Schema) -> Bit | None:
         """Reports of one bit are composed as `exact` does it: no bound of theirs is less."""

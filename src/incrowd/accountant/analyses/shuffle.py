@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from incrowd.accountant.analyses.base import WHOLE_CROWD, Analysis, Found
+from incrowd.accountant.analyses.base import Analysis, Found
 from incrowd.accountant.analyses.blanket import BLANKET
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.exact import EXACT, one_bit_channel
@@ -13,6 +13,7 @@ from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.analyses.seat import SEAT
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import Delta
 from incrowd.accountant.curves import Orders
 from incrowd.accountant.schema import Schema, Sent, as_sent
@@ -31,8 +32,7 @@ class Shuffle(Composing):
     """
 
     name = "shuffle"
-    assumption = WHOLE_CROWD
-    joint = ". This holds provided that "
+    assumption = "whole-crowd"
     below_limit = 0.97  # found by trial: 0.985 for copies of two bits
 
     def one(self, schema: Schema, crowd: int, epsilon: float) -> Found:
@@ -67,13 +67,13 @@ class Shuffle(Composing):
         return one_bit_channel(schema)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """The least bound at each epsilon; in words, whose it is at the spread.
+        """The least bound at each epsilon; with it whose it is at the spread.
 
         Only bounds that are the least at one of the probed epsilons are evaluated elsewhere: each
         of them holds by itself, and the others would cost as much and gain nothing. To search
         with, the one that is the least at the spread is enough.
         """
-        tried: dict[str, tuple[Delta, str]] = {}
+        tried: dict[str, tuple[Delta, WorstPair]] = {}
         for by in _of_one(schema):
             with suppress(PrivacyError):
                 forward, _, worst = by.orders(schema, crowd, spread, search)
@@ -89,7 +89,7 @@ class Shuffle(Composing):
             return min(_careful(forward, epsilon) for forward in needed)
 
         name = least(spread)
-        return Orders(delta, delta, _words(name, tried[name][1]))
+        return Orders(delta, delta, tried[name][1].named(name))
 
     def spread(self, schema: Schema, crowd: int) -> float:
         """Standard deviation of one report's loss, about; the blanket's is soon found."""
@@ -128,12 +128,8 @@ def _quick(by: Analysis, sent: Sent, crowd: int, epsilon: float) -> float:
     return _careful(lambda e: by.bound(sent, crowd, e), epsilon)
 
 
-def _words(name: str, worst: str) -> str:
-    return f"{worst} (by {name})"
-
-
 def _named(by: Analysis, found: Found) -> Found:
-    return Found(found.delta, _words(by.name, found.worst), by.name)
+    return Found(found.delta, tuple(pair.named(by.name) for pair in found.worst), by.name)
 
 
 def _least(

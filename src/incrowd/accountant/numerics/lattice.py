@@ -115,7 +115,7 @@ def split(law: Law, step: float, theta: float = 0.0, cumulant: float = 0.0) -> L
 
 # Exponentially tilted laws: each probability times exp(theta value), as the saddlepoint wants it.
 #
-# Under the right tilt a sum has its mean near zero, so that what was 1e-80 of the law becomes usual.
+# Under the right tilt a sum has its mean near zero, so what was 1e-80 of the law becomes usual.
 
 
 COARSEST = 1e-3  # relative rise of the bound that the first lattice may cause; chosen: 8 times

@@ -105,7 +105,7 @@ def rest(ordinary: Law, decisive: Law, count: int, raised: float = 0.0) -> Mean:
 # well, and take that draw's mean off the value: the sum keeps its mean and gains the spread of K
 # small draws, so that every convex expectation can only rise. And now N small draws and N large
 # ones (nearly all zero) are independent.
-# Proof: docs/mathematics.md#the-lattice.
+# The proof is in docs/mathematics.md#the-lattice.
 
 
 WORTH_IT = 4.0  # how many times fewer points two lattices have to have: they cost about twice each

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,10 +25,10 @@ from incrowd.collection.collector.receipt import (
     receipt_of,
     save_receipt,
 )
-from incrowd.collection.durable import BEGUN, PRIVATE_FOLDER, lasting, settle, settle_names
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed, check_body
 from incrowd.errors import ReportsError
+from incrowd.files import new_folder, private_folder, settle, write_bytes
 from incrowd.plans.claims import Release
 from incrowd.plans.strata import Names
 from incrowd.reports.collection import Collection, parts, write_reports
@@ -123,18 +121,13 @@ def open_release(
     signed.check(bundle)
     if output.exists():
         raise ReportsError.of("path", str(output), "it exists already; name a new folder")
-    output.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-    made = Path(tempfile.mkdtemp(prefix=BEGUN, dir=output.parent))
-    try:
+    private_folder(output.parent)
+    with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
         receipt = _written(
-            body, signed, bundle, made, engine or _here(bundle, private, workers, advance)
+            body, signed, bundle, folder, engine or _here(bundle, private, workers, advance)
         )
-        verify_opened(receipt, bundle, made)
-        made.rename(output)
-        settle_names(output.parent)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        verify_opened(receipt, bundle, folder)
     return receipt
 
 
@@ -199,7 +192,7 @@ def _written(
         messages = _collections(buckets, bundle, release, names, folder)
     receipt = receipt_of(signed, bundle, rejected, dummies, messages, [])
     save_receipt(receipt, folder)
-    lasting(folder / BUNDLE, bundle.encoded)
+    write_bytes(folder / BUNDLE, bundle.encoded)
     return receipt
 
 

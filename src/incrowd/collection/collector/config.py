@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
+from pydantic_settings import SettingsConfigDict
 
 from incrowd.collection.collector.opening import cores
-from incrowd.collection.settings import load
+from incrowd.collection.settings import ServiceSettings, load
 
 PREFIX = "INCROWD_COLLECTOR_"
 FILE = "collector.toml"
 
 
 def _token(text: str) -> str:
-    """Raises ValueError for what is guessed, or cannot stand in a header or a link."""
+    """Raises ValueError if it can be guessed, or does not fit into a header or a link."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
         raise ValueError(
             "should be 20 or more random letters and digits, as `openssl rand -hex 16`"
@@ -26,13 +25,13 @@ def _token(text: str) -> str:
     return text
 
 
-class Settings(BaseModel):
+class Settings(ServiceSettings):
     """host, port: where it listens; a proxy with certificates stands before it. workers: processes
     that open reports; by default one for each core. piece_seconds: the longest pause while a
     release arrives. token: what opens the dashboard; without one there is none.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, lt=1 << 16)
@@ -41,9 +40,9 @@ class Settings(BaseModel):
     token: Annotated[str, AfterValidator(_token)] | None = Field(default=None, repr=False)
 
 
-def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+def load_settings(folder: Path) -> Settings:
     """Those of a collector's folder: its collector.toml, if any, then INCROWD_COLLECTOR_*.
 
-    Raises UsageError for what is no setting, and for a file that is no TOML.
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
     """
-    return load(Settings, folder / FILE, PREFIX, environment)
+    return load(Settings, folder / FILE)

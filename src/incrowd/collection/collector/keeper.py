@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from incrowd.collection.collector.collections import Advance, open_release
 from incrowd.collection.collector.places import Places, starts_in
 from incrowd.collection.collector.receipt import note_contradictions
-from incrowd.collection.durable import BEGUN, destroy, lasting
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.errors import UsageError
+from incrowd.files import BEGUN, destroy, write_private
 from incrowd.reports.locking import locked
 
 GRACE = timedelta(days=7)  # after the shuffler has deleted what was too small
@@ -30,7 +30,7 @@ def keep_bundle(places: Places, path: Path | None) -> Bundle:
         content = (path or places.bundle).read_bytes()
         bundle = Bundle.parse(content)
         if path and not places.bundle.exists():
-            lasting(places.bundle, content)
+            write_private(places.bundle, content, overwrite=True)
         same = places.bundle.read_bytes() == content
     except OSError as error:
         allowed = f"it cannot be read: {error.strerror}; name what the shuffler made"

@@ -25,9 +25,9 @@ from incrowd.errors import InWords, ProtocolError, ReportsError
 AHEAD = 4  # pieces that wait for each process
 # Why a sealed report is rejected: what its ProtocolError is about.
 UNREADABLE = {
-    "sealed.header": "another key",
-    "sealed.ciphertext": "does not open",
-    "plaintext": "not well-formed",
+    "sealed.header": "another-key",
+    "sealed.ciphertext": "unopened",
+    "plaintext": "malformed",
 }
 REPEATED = "repeated"
 KINDS = (*UNREADABLE.values(), REPEATED)

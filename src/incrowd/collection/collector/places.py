@@ -7,11 +7,11 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from incrowd.collection.durable import lasting
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed
 from incrowd.collection.protocol.sealed import KEY_BYTES, KeyConfiguration
 from incrowd.errors import InWords, UsageError
+from incrowd.files import write_private
 
 RECEIPT, BUNDLE = "receipt.json", "bundle.json"
 
@@ -85,8 +85,8 @@ def new_key(places: Places, id: int = 1) -> KeyConfiguration:
         raise UsageError.of("folder", str(places.root), allowed)
     private = X25519PrivateKey.generate()
     made = KeyConfiguration(id, private.public_key().public_bytes_raw())
-    lasting(places.private, private.private_bytes_raw())
-    lasting(places.public, made.encoded.hex().encode() + b"\n")
+    write_private(places.private, private.private_bytes_raw())
+    write_private(places.public, made.encoded.hex().encode() + b"\n")
     return made
 
 

@@ -21,7 +21,7 @@ from incrowd.collection.protocol.bundle import TIME, Bundle, as_time
 from incrowd.errors import ProtocolError
 from incrowd.plans.digests import read_json
 from incrowd.plans.strata import releases
-from incrowd.presentation.guarantees import guarantee_heading, guarantee_sentence, guarantee_symbols
+from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
 
 # What the shuffler tells of people while they send: asked once an hour, for all who look.
 

@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import KINDS
 from incrowd.collection.collector.places import BUNDLE, RECEIPT, Places, starts_in
-from incrowd.collection.durable import lasting
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import Signed, prove_cheating
 from incrowd.errors import IncrowdError, InWords, ReportsError, unreadable
 from incrowd.estimation.results import Received
+from incrowd.files import write_bytes
 from incrowd.plans import Plan
 from incrowd.plans.claims import Release
 from incrowd.plans.message import place
@@ -172,7 +172,7 @@ def load_receipt(folder: Path, plan: Plan | None = None) -> tuple[Receipt, Bundl
 
 def save_receipt(receipt: Receipt, folder: Path) -> None:
     """Write receipt.json into a folder, whole, and onto the disk."""
-    lasting(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
+    write_bytes(folder / RECEIPT, (receipt.model_dump_json(indent=2) + "\n").encode())
 
 
 def note_contradictions(places: Places, bundle: Bundle) -> None:

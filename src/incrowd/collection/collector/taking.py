@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
 from incrowd.collection.collector.places import Places, starts_in
-from incrowd.collection.durable import lasting, new_file, put
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.release import (
     NUMBER_BYTES,
@@ -18,6 +17,7 @@ from incrowd.collection.protocol.release import (
     prove_cheating,
 )
 from incrowd.errors import InWords, ProtocolError, UsageError
+from incrowd.files import NewFile, new_file, private_folder, write_private
 from incrowd.reports.locking import locked
 
 LONGEST_START = SIGNATURE_BYTES + START.size + NUMBER_BYTES * 0xFFFF
@@ -52,15 +52,14 @@ class Taking:
         self.bundle, self.places = bundle, places
         self.signed: Signed | None = None
         self._start, self._length, self._body = b"", 0, hashlib.sha256()
-        self._file: BinaryIO | None = None
+        self._new: NewFile | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> Taking:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
-            Path(self._file.name).unlink(missing_ok=True)
+        self._stack.close()
 
     def add(self, piece: bytes) -> None:
         """The next bytes. Raises ProtocolError as soon as no right release goes on like that."""
@@ -76,13 +75,14 @@ class Taking:
         self._body.update(piece)
         if self._length > self.signed.header.reports * self.bundle.sealed_length:
             check_body(self.signed.header, self.bundle, self._length, b"")
-        if self._file:
-            self._file.write(piece)
+        if self._new:
+            self._new.file.write(piece)
 
     def _begin(self, signed: Signed) -> None:
         signed.check(self.bundle)
         if is_new(signed, self.bundle, self.places):
-            self._file = new_file(self.places.waiting(signed).parent)
+            folder = private_folder(self.places.waiting(signed).parent)
+            self._new = self._stack.enter_context(new_file(folder))
 
     def done(self) -> Signed:
         """All bytes came, and are on the disk now. Raises ProtocolError if they are wrong ones."""
@@ -90,11 +90,11 @@ class Taking:
             self.signed, _ = Signed.parse(self._start)
         signed = self.signed
         check_body(signed.header, self.bundle, self._length, self._body.digest())
-        if self._file:
+        if self._new:
             with locked(self.places.starts):
                 if is_new(signed, self.bundle, self.places):
-                    put(self._file, self.places.waiting(signed))
-                    lasting(self.places.start(signed), signed.encoded)
+                    self._new.publish(self.places.waiting(signed))
+                    write_private(self.places.start(signed), signed.encoded, overwrite=True)
         return signed
 
 
@@ -109,7 +109,8 @@ def is_new(signed: Signed, bundle: Bundle, places: Places) -> bool:
             return False
         if prove_cheating(known, signed, bundle.signer):
             for each in (known, signed):
-                lasting(places.contradictions / f"{acknowledgement(each)}.start", each.encoded)
+                proof = places.contradictions / f"{acknowledgement(each)}.start"
+                write_private(proof, each.encoded, overwrite=True)
             allowed = "should be the one that was taken before; both are kept"
             found = InWords(f"of stratum {signed.header.strata[0]}")
             raise ProtocolError.of("contradiction", found, allowed)

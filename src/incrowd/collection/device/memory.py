@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, lasting
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.upload import parse_upload
 from incrowd.errors import UsageError, unreadable
+from incrowd.files import PRIVATE, private_folder, write_bytes
 from incrowd.reports.locking import rewrite
 
 DIGITS = 64
@@ -75,8 +75,7 @@ class Memory:
         def text(_: Path) -> str:
             return "".join(f"{bundle} {plan}\n" for bundle, plan in sorted(change(self.answered())))
 
-        rewrite(self._answered, text)
-        self._answered.chmod(PRIVATE)
+        rewrite(self._answered, text, mode=PRIVATE)
 
     def keep(self, bundle: Bundle, upload: bytes) -> None:
         """Keep an upload (mode 0600), so that the same bytes can be sent again or withdrawn.
@@ -85,7 +84,7 @@ class Memory:
         """
         self._make()
         try:
-            lasting(self._kept(bundle), upload)
+            write_bytes(self._kept(bundle), upload)
         except OSError as error:
             raise self._unwritten(error) from None
 
@@ -139,7 +138,7 @@ class Memory:
 
     def _make(self) -> None:
         try:
-            self.folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            private_folder(self.folder)
         except OSError as error:
             raise self._unwritten(error) from None
 

@@ -11,7 +11,7 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import InWords, PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
-from incrowd.presentation.guarantees import guarantee_sentence, guarantee_symbols
+from incrowd.presentation.sentences import against_sentence, guarantee_sentence, guarantee_symbols
 from incrowd.verification import verify
 
 Line = tuple[str, str]
@@ -60,6 +60,7 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Bundle", f"{short(bundle.digest)} (compare it with what is printed)"
     yield "Promise", promise.sentence
     yield "In symbols", promise.symbols
+    yield "Against", against_sentence(promise.guarantee, sealed=True)
     yield "Released", _released(bundle)
     yield "Who may send", _senders(bundle)
     if bundle.local_only:

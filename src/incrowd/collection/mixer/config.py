@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
 
-from incrowd.collection.settings import load
+from incrowd.collection.settings import ServiceSettings, load
 
 PREFIX = "INCROWD_SHUFFLER_"
 FILE = "shuffler.toml"
 
 
-class Settings(BaseModel):
+class Settings(ServiceSettings):
     """folder: bundle, signing key and what waits for the collector.
 
     secret: the store's key, best on a volume in memory that no backup reads. database: an address
@@ -23,11 +22,11 @@ class Settings(BaseModel):
     two looks whether something is due. memory: bytes of uploads that are received at once.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
 
     folder: Path
     secret: Path | None = None
-    database: str | None = None
+    database: str | None = Field(default=None, repr=False)  # it can hold a password
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, lt=1 << 16)
     body_seconds: float = Field(default=20.0, gt=0)
@@ -60,9 +59,9 @@ class Settings(BaseModel):
         return self.folder / "releases"
 
 
-def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+def load_settings(folder: Path) -> Settings:
     """Those of a shuffler's folder: its shuffler.toml, if there is one, then INCROWD_SHUFFLER_*.
 
-    Raises UsageError for what is no setting, and for a file that is no TOML.
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
     """
-    return load(Settings, folder / FILE, PREFIX, environment, folder=folder)
+    return load(Settings, folder / FILE, folder=folder)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.durable import PRIVATE_FOLDER, destroy
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer import closing, releasing
 from incrowd.collection.mixer.config import Settings
@@ -23,6 +22,7 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.writing import CLOSING, RELEASED
 from incrowd.collection.protocol.release import Signed
 from incrowd.errors import InWords
+from incrowd.files import destroy, private_folder
 from incrowd.plans.strata import Group
 from incrowd.reports.locking import locked
 from incrowd.sampling.keystream import Keystream
@@ -75,7 +75,7 @@ class Keeper:
 
         Raises UsageError if another process is at it.
         """
-        self.settings.releases.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
             self._close()
             for group in closing.groups(self.store.strata(), CLOSING):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -12,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.durable import PRIVATE, settle, settle_names
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.release import Header, Signed, sign
+from incrowd.files import BEGUN, NewFile, new_file, settle
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, mixed
 
@@ -35,36 +34,34 @@ def make(
     A process that is stopped before the last step leaves nothing that anybody has seen, so that
     the next one draws another order. Nobody else makes a release in this folder meanwhile.
     """
-    for left in folder.glob("*.part"):
+    for left in folder.glob(f"{BEGUN}*"):
         left.unlink()
-    part = folder / f"{min(strata)}.part"
-    count = _write(part, list(strata), store, keystream)
-    header = Header(
-        bundle=store.bundle.digest,
-        people=(people := count // store.bundle.places),
-        issued=store.issued() if store.bundle.codes else 0,
-        used=people if store.bundle.codes else 0,
-        reports=count,
-        body=digest(part),
-        strata=tuple(strata),
-    )
-    signed = sign(header, key)
-    signed.check(store.bundle)
-    part.replace(body_file(folder, signed))
-    settle_names(folder)
+    with new_file(folder) as body:
+        count = _write(body, list(strata), store, keystream)
+        header = Header(
+            bundle=store.bundle.digest,
+            people=(people := count // store.bundle.places),
+            issued=store.issued() if store.bundle.codes else 0,
+            used=people if store.bundle.codes else 0,
+            reports=count,
+            body=digest(body.path),
+            strata=tuple(strata),
+        )
+        signed = sign(header, key)
+        signed.check(store.bundle)
+        body.publish(body_file(folder, signed))
     store.release(strata, signed.encoded)
 
 
-def _write(path: Path, strata: list[int], store: Store, keystream: Keystream) -> int:
+def _write(body: NewFile, strata: list[int], store: Store, keystream: Keystream) -> int:
     """Write every report, and let the file reach the disk. How many there are."""
     count, width = 0, store.bundle.sealed_length
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    with open(handle, "wb") as file, ExitStack() as buckets:
-        pieces, disk = _packed(store.sealed(strata), width), Disk(path.parent, buckets)
+    with ExitStack() as buckets:
+        pieces, disk = _packed(store.sealed(strata), width), Disk(body.path.parent, buckets)
         for packed in mixed(pieces, width, keystream, disk):
-            file.write(packed.data)
+            body.file.write(packed.data)
             count += len(packed)
-        settle(file)
+    settle(body.file)
     return count
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
-from incrowd.collection.durable import PRIVATE, PRIVATE_FOLDER, write_private
 from incrowd.collection.machine import Finding, clock, memory, modes, room
 from incrowd.collection.mixer.closing import is_over
 from incrowd.collection.mixer.config import Settings
@@ -19,6 +18,7 @@ from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.errors import UsageError
+from incrowd.files import PRIVATE, private_folder, write_private
 
 
 def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
@@ -30,7 +30,7 @@ def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> N
         if path.exists():
             allowed = "it is there already; a bundle has a folder of its own, name a new one"
             raise UsageError.of("folder", str(path), allowed)
-    settings.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
     new_secret(settings.secret_file)
     Store(opened(settings.url), load_secret(settings.secret_file), bundle).engine.dispose()

@@ -50,7 +50,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 class _Excel(Reader):
     def table(self, source: Source) -> pa.Table:
-        """The columns of a sheet, the first unless one is named; numbers stay numbers if all are."""
+        """The columns of a sheet, by default the first; numbers stay numbers if all are."""
         sheet = _sheet(source)
         names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
         filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]

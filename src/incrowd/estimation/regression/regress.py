@@ -209,9 +209,9 @@ def present(plan: Plan, found: Sequence[Stratum], counted: Tally) -> float:
 
 # Regressions of people who have known margins: pseudo-maximum likelihood (Binder 1983).
 #
-# The score is linear in the shares of people in cells, so that weighted shares make the score of the
+# The score is linear in the shares of people in cells, so weighted shares make the score of the
 # weighted people, and their covariance, in which the weights are estimates, is carried on into the
-# sandwich. Proof: docs/regression.md#weights.
+# sandwich. The proof is in docs/regression.md#weights.
 
 
 CLOSE = 1e-9

@@ -1,1 +1,1 @@
-"""Weighting."""
+"""Tables weighted to known margins, or to the people who answered."""

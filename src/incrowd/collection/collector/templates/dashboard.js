@@ -84,10 +84,17 @@ function row({ name, people, missing, released }, { strata, more_strata, least_p
 
 const more = ({ more_strata }) => (more_strata ? [el("p", { className: "quiet" }, `and ${number(more_strata)} more strata`)] : [])
 
+const REJECTED = {
+  "another-key": "for another key",
+  unopened: "could not be opened",
+  malformed: "not well formed",
+  repeated: "repeated",
+}
+
 function facts(state) {
   const left = Date.parse(state.closes) - Date.parse(state.now)
   const kinds = Object.entries(state.rejected).filter(([, count]) => count)
-  const rejected = kinds.map(([kind, count]) => `${number(count)} ${kind}`).join(", ") || "none"
+  const rejected = kinds.map(([kind, count]) => `${number(count)} ${REJECTED[kind]}`).join(", ") || "none"
   const opened = ["People in the opened releases", number(state.opened_people)]
   return [
     [left > 0 ? "Time to closing" : "Closed", left > 0 ? duration(left / 60000) : time(state.closes)],

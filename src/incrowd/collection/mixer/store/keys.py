@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from incrowd.collection.durable import write_private
 from incrowd.errors import IncrowdError, InWords
+from incrowd.files import write_private
 
 # What can go wrong with a store. No message holds a row, a code or an address.
 

@@ -7,13 +7,15 @@ docs/mathematics.md#memoised-rounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as Names
 from functools import reduce
 
 from incrowd.accountant.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
 from incrowd.plans import Asked, Message, Plan
 from incrowd.plans.changes import MOST, Family, families
 from incrowd.plans.ledger import (
+    Permanent,
     Rounds,
     all_rounds,
     permanent,
@@ -61,9 +63,9 @@ def _ways_each(plans: Sequence[Rounds]) -> int:
     return max(int(MOST ** (1 / max(several, 1))), 1)
 
 
-def _of_rounds(rounds: Rounds, exposed: Iterable[str], ways: int) -> Iterator[AnySent]:
-    """What a person sends in the rounds of one plan. exposed: permanent responses, by name. ways:
-    in which the parities of one message may be counted to differ.
+def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator[AnySent]:
+    """What a person sends in the rounds of one plan. exposed: permanent responses. ways: in
+    which the parities of one message may be counted to differ.
 
     Memoised responses are the same in every round, all others are drawn again. A round without a
     shuffler hides nothing; in a permanent response that is sent there, none of them does.

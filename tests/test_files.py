@@ -20,8 +20,9 @@ import pyarrow.parquet
 import pytest
 
 import incrowd
+from incrowd import files
 from incrowd.errors import UsageError
-from incrowd.reports.files import replaced
+from incrowd.files import replaced
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 
@@ -71,6 +72,113 @@ def test_of_a_link_its_target_is_replaced(tmp_path):
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "there" / "x").read_text() == text
     assert len(list((tmp_path / "there").iterdir())) == 1
+
+
+# --- faults --------------------------------------------------------------------------------------
+
+STEPS = ["os.open", "os.fsync", "os.link", "os.chmod", "os.replace", "os.rename"]
+
+
+def stopping(monkeypatch, after, error=KeyboardInterrupt):
+    """The step of that number raises. Returns the names of the steps that were done."""
+    done = []
+
+    def around(name, right):
+        def step(*arguments, **named):
+            if len(done) == after:
+                raise error
+            done.append(name)
+            return right(*arguments, **named)
+
+        return step
+
+    for name in STEPS:
+        monkeypatch.setattr(name, around(name, getattr(os, name.partition(".")[2])))
+    return done
+
+
+WAYS = {  # each as the file is before, and what writes it
+    "output": ("before", lambda path: files.write_text(path, "after")),
+    "new output": (None, lambda path: files.write_text(path, "after")),
+    "secret": (None, lambda path: files.write_private(path, b"after")),
+    "secret again": ("before", lambda path: files.write_private(path, b"after", overwrite=True)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_step_fails_the_file_is_old_or_new_and_nothing_else_is_there(
+    tmp_path, monkeypatch, way
+):
+    before, write = WAYS[way]
+    path, after, ended = tmp_path / "x", 0, False
+    while not ended:
+        path.unlink(missing_ok=True)
+        if before:
+            path.write_text(before)
+        with monkeypatch.context() as patched:
+            steps = stopping(patched, after)
+            try:
+                write(path)
+                ended = True
+            except KeyboardInterrupt:
+                after += 1
+        left = {file.name: file.read_text() for file in tmp_path.iterdir()}
+        assert left in ([{"x": before}] if before else [{}]) + [{"x": "after"}], after
+    assert left == {"x": "after"} and after > 3
+    name = "os.link" if way == "secret" else "os.replace"
+    assert "os.fsync" in steps[: steps.index(name)], "the content is on the disk before the name"
+    assert "os.fsync" in steps[steps.index(name) :], "the name is on the disk in the end"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_secret_is_not_overwritten(tmp_path, monkeypatch, links):
+    """Also on a disk that has no links, such as a memory card's."""
+    if not links:
+        monkeypatch.setattr("os.link", lambda *_: os.open(tmp_path, os.O_WRONLY))  # an OSError
+    before = os.umask(0)
+    try:
+        files.write_private(tmp_path / "new" / "key", b"one")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "new" / "key").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        files.write_private(tmp_path / "new" / "key", b"two")
+    assert [file.read_bytes() for file in (tmp_path / "new").iterdir()] == [b"one"]
+
+
+def test_an_output_can_be_private(tmp_path):
+    for _ in range(2):
+        files.write_text(tmp_path / "x", "codes", mode=files.PRIVATE)
+        assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o600
+        (tmp_path / "x").chmod(0o644)
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    for error in (KeyboardInterrupt, ValueError):
+        with pytest.raises(error), files.new_folder(tmp_path / "made") as folder:
+            (folder / "a").write_text("a")
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            raise error
+        assert list(tmp_path.iterdir()) == []
+    with files.new_folder(tmp_path / "made") as folder:
+        (folder / "a").write_text("a")
+        assert not (tmp_path / "made").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["made"]
+    assert (tmp_path / "made" / "a").read_text() == "a"
+
+
+def test_a_destroyed_file_is_overwritten_first(tmp_path):
+    path = tmp_path / "key"
+    path.write_bytes(b"secret" * 5)
+    with path.open("rb") as opened:
+        files.destroy(path)
+        content = opened.read()
+    assert not path.exists() and len(content) == 30 and b"secret" not in content
+    files.destroy(path)  # again: nothing happens
+
+
+# --- pipes, devices, links -----------------------------------------------------------------------
 
 
 def null_device(folder):

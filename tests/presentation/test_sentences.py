@@ -1,0 +1,60 @@
+"""The sentences: every code has one, and what they say of three records is true of them."""
+
+from typing import get_args
+
+import pytest
+
+from incrowd.accountant.codes import AssumptionCode, WorstCode, WorstPair
+from incrowd.plans.plan import Assumption, PlanAssumption, Reduction
+from incrowd.presentation import sentences
+from incrowd.presentation.sentences import assumption_sentence, worst_pair
+
+PEOPLE_ASKED = [{"survey": "P1", "questions": ["ill"]}]
+
+
+def between(x, other, place="bit"):
+    """Two records, written out as bits, and the record of the crowd, all zeros."""
+    one = {place for place, bit in enumerate(x) if bit == "1"}
+    two = {place for place, bit in enumerate(other) if bit == "1"}
+    numbers = {"x": len(one), "other": len(two), "both": len(one & two)}
+    return WorstPair(code="relation", place=place, crowd="alike", **numbers)
+
+
+@pytest.mark.parametrize(
+    ("x", "other", "words"),
+    [
+        ("1110", "1101", "two records that each differ from the crowd's in 3 bits, 2 of them the"),
+        ("1100", "0011", "two records that each differ from the crowd's in 2 bits, none of them"),
+        ("1110", "0100", "two records that differ from the crowd's in 3 and in 1 bit, 1 of them"),
+        ("1111", "0000", "the crowd's record, and one that differs from it in 4 bits."),
+    ],
+)
+def test_the_words_say_how_three_records_lie(x, other, words):
+    assert worst_pair([between(x, other)]).startswith(f"Worst pair: {words}")
+
+
+def test_answers_that_are_sent_whole_are_places():
+    assert worst_pair([between("11", "11", "place")]).endswith("in 2 places, 2 of them the same.")
+
+
+def test_several_kinds_of_reports_have_a_pair_each():
+    bit, seat = WorstPair(code="any-crowd"), WorstPair(code="any-pair").named("seat")
+    text = "Worst pair: either answer, in any crowd; any pair of records, in any crowd (by seat)."
+    assert worst_pair([bit, seat]) == text
+
+
+@pytest.mark.parametrize("code", [*get_args(AssumptionCode), *get_args(PlanAssumption)])
+def test_every_assumption_has_a_sentence_with_its_numbers_and_names(code):
+    given = {"number": 1234, "questions": ["town"], "asked": PEOPLE_ASKED}
+    text = assumption_sentence(Assumption.model_validate({"code": code} | given))
+    assert text.endswith(".") and "{" not in text and text[0].isupper()
+    template = sentences._ASSUMPTIONS[code]
+    assert ("{number}" in template or "{times}" in template) is ("1,234" in text)
+    assert ("{questions}" in template) is ("town, which is" in text)
+    assert ("{asked}" in template) is ("P1: ill" in text)
+
+
+def test_every_other_code_has_a_sentence():
+    assert sentences._PAIRS.keys() == set(get_args(WorstCode))
+    assert sentences._REDUCED.keys() == set(get_args(Reduction))
+    assert sentences._JOINTS.keys() == set(get_args(AssumptionCode))
