@@ -58,9 +58,9 @@ def open_sealed(
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.collector.taking import read_start
-    from incrowd.files import destroy
     from incrowd.collection.machine import protect
     from incrowd.collection.protocol.bundle import Bundle
+    from incrowd.files import destroy
 
     protect()
     made = Bundle.parse(_read("bundle", bundle))

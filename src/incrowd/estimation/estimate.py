@@ -7,10 +7,9 @@ from pathlib import Path
 
 from incrowd.errors import InWords, ReportsError, TableError, UsageError
 from incrowd.estimation.figures import Asked, Figures, figures, strata_figures
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.readings import Ids, check_tables
 from incrowd.estimation.results import Arrived, Estimates, NotMade, Received
 from incrowd.estimation.simultaneous import Method
-from incrowd.estimation.sources import check_tables
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, what_can_be_made
 from incrowd.guarantees import analysis_of, counted_guarantee

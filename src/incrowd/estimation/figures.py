@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
-from incrowd.estimation.open_tables import joint_table, table
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.readings import Ids, readings, sharpest, table
 from incrowd.estimation.results import NotMade, StratumEstimates
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals, simultaneous_intervals
-from incrowd.estimation.sources import readings, sharpest
-from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.tables import MOST_CELLS, TableEstimate
 from incrowd.estimation.weighting.weighting import (
     Change,
     Derived,
@@ -29,7 +28,7 @@ from incrowd.estimation.words import WordEstimates, estimate_words
 from incrowd.plans import Plan
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
-from incrowd.survey import Amount, Number, Survey, Text
+from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
 
 
 class Asked(NamedTuple):
@@ -51,16 +50,24 @@ class Figures(NamedTuple):
     words: dict[str, WordEstimates]
     amounts: dict[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
-    covariances: tuple[JointEstimate | None, ...]
     not_made: tuple[NotMade, ...]
 
 
 class _Item(NamedTuple):
-    """A table with what belongs to it. joint: of its cells, where it was asked for."""
+    """A table with what belongs to it. joint: the same with its covariance, where that was asked
+    for: a covariance can have to be raised, and its cells by themselves keep their errors."""
 
     table: TableEstimate
-    joint: JointEstimate | None
+    joint: TableEstimate | None
     amounts: Amounts | None
+
+    def shown(self, asked: Asked) -> TableEstimate:
+        """The table with its covariance, if that was asked for, and it is known how answers
+        overlap."""
+        if self.joint is None or not asked.covariance or not self.joint.overlaps:
+            return replace(self.table, covariance=None, noise_covariance=None)
+        covariance, noise = self.joint.covariance, self.joint.noise_covariance
+        return replace(self.table, covariance=covariance, noise_covariance=noise)
 
 
 def figures(plan: Plan, counted: Tally, wanted: Sequence[Ids], asked: Asked) -> Figures:
@@ -122,26 +129,28 @@ def _figures(
     asked: Asked,
     not_made: tuple[NotMade, ...],
 ) -> Figures:
-    joints = [item.joint for item in items.values()]
     return Figures(
-        tables=tuple(item.table for item in items.values()),
+        tables=tuple(item.shown(asked) for item in items.values()),
         words=words,
         amounts={ids[0]: item.amounts for ids, item in items.items() if item.amounts},
-        simultaneous=tuple(_intervals(each, asked.simultaneous) for each in joints)
+        simultaneous=tuple(
+            None
+            if item.joint is None
+            else simultaneous_intervals(item.joint, method=asked.simultaneous)
+            for item in items.values()
+        )
         if asked.simultaneous
         else (),
-        covariances=tuple(map(_covariance, joints)) if asked.covariance else (),
         not_made=not_made,
     )
 
 
 def _plain(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
     """A table as it was counted."""
-    made = table(plan, counted, ids, asked.noise_only, asked.places)
-    joint = None
-    if (asked.covariance or asked.simultaneous) and not _many_cells(plan, ids):
-        joint = joint_table(plan, counted, ids, asked.noise_only)
-    return _Item(made, joint, _amounts(plan, counted, ids, asked.places))
+    of = partial(table, plan, counted, ids, asked.noise_only, asked.places)
+    together = (asked.covariance or asked.simultaneous) and not _many_cells(plan, ids)
+    joint = of(covariance=True) if together else None
+    return _Item(of(), joint, _amounts(plan, counted, ids, asked.places))
 
 
 def _many_cells(plan: Plan, ids: Ids) -> bool:
@@ -161,7 +170,7 @@ def _changed(plan: Plan, counted: Tally, ids: Ids, asked: Asked) -> _Item:
         return _Item(made, None, None)
     found = derived(plan, counted, ids, asked.change, asked.noise_only, asked.places)
     if not asked.change.margins:  # amounts are of those who answered anyway
-        return _Item(found.table, found.cells, _amounts(plan, counted, ids, asked.places))
+        return _Item(found.table, found.table, _amounts(plan, counted, ids, asked.places))
     return _item(plan, ids, found)
 
 
@@ -175,24 +184,15 @@ def _amounts(plan: Plan, counted: Tally, ids: Ids, places: int) -> Amounts | Non
 def _item(plan: Plan, ids: Ids, found: Derived) -> _Item:
     question = _number(plan.survey, ids)
     spread = amounts(evidence_of(question, found.weighted, found.swing)) if question else None
-    return _Item(found.table, found.cells, spread)
+    return _Item(found.table, found.table, spread)
 
 
-def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
+def _number(survey: Survey, ids: Ids) -> WithEdges | None:
     """The question of a table of one question of numbers, if its bins are as they were asked."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
         return None
-    return question if isinstance(question, Number | Amount) else None
-
-
-def _covariance(joint: JointEstimate | None) -> JointEstimate | None:
-    """None where it is not known how answers overlap."""
-    return joint if joint and joint.overlaps else None
-
-
-def _intervals(joint: JointEstimate | None, method: Method) -> SimultaneousIntervals | None:
-    return None if joint is None else simultaneous_intervals(joint, method=method)
+    return question if takes_numbers(question) else None
 
 
 def _words(
@@ -200,7 +200,7 @@ def _words(
 ) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     question = plan.survey.question(id)
-    assert isinstance(question, Text)
+    assert takes_words(question)
     names = [normalize(word) for word in candidates]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
     if asked.change is not None and asked.change.margins:

@@ -18,6 +18,7 @@ from incrowd.presentation.shell import rendered
 from incrowd.presentation.shown import (
     Cell,
     Shown,
+    changes,
     present_note,
     present_rows,
     quality,
@@ -25,7 +26,6 @@ from incrowd.presentation.shown import (
     shown_of,
     strata_words,
 )
-from incrowd.survey import Multi
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
 _MOST_CHARTED = 800
@@ -66,7 +66,7 @@ def page(estimates: Estimates) -> str:
         singly=not all(item.together for item in items) or bool(estimates.words),
         errors=list(dict.fromkeys(item.table.errors for item in items if not item.certain)),
         noise_and_sampling=NOISE_AND_SAMPLING,
-        several_answers=any(isinstance(question, Multi) for question in survey.questions),
+        several_answers=not all(question.exclusive for question in survey.questions),
     )
 
 
@@ -114,7 +114,7 @@ def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, 
     found = amounts.amounts_of(item.names, estimates.amounts)
     if found is None:
         return {"amounts": ()}
-    note = amounts.note(found, item.table.changes)
+    note = amounts.note(found, changes(item.table))
     return {"amounts": list(amounts.amount_rows(found)), "amount_note": note}
 
 

@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.regression.variables import midpoints
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.estimation.weighting.margins import listed, weights_facts
+from incrowd.estimation.weighting.margins import listed, weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
-from incrowd.survey import Number
 from incrowd.survey.formulas import Penalty
-from incrowd.survey.questions import MERGED
+from incrowd.survey.question import MERGED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,8 +133,8 @@ def said_below(found: Regression) -> list[str]:
     said = [f"standard errors: {found.errors}", *filter(None, [found.assumption])]
     if any(is_open(each.low, each.high) for each in found.coefficients) and not found.expected:
         said.append(OPEN)
-    if found.weights_words:
-        said.append(found.weights_words)
+    if found.weighted_to:
+        said.append(weights_words(found.weighted_to, found.error_ratio))
     if found.expected:
         refused = (found.refusal or 0.0) > SELDOM
         of = "the surveys that support the model" if refused else "all surveys"
@@ -183,7 +181,7 @@ def _scores(found: Regression) -> Iterator[str]:
     each = ", ".join(f"{answer} = {score:g}" for answer, score in found.scores)
     question = found.plan.survey.question(found.outcome_level[0])
     scores = tuple(score for _, score in found.scores)
-    middles = isinstance(question, Number) and scores == midpoints(question)
+    middles = question.of_numbers and not question.rounded and scores == question.values
     how = ": the middle of each bin, the last taken to be as wide as the one before"
     yield f"answers to {question.id} count as {each}{how if middles else ''}"
 
@@ -270,7 +268,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "expected": found.expected,
         **(_expectation(found) if found.expected else {}),
         "guarantee": guarantee_facts(found.guarantee),
-        **weights_facts(found.margins, found.error_ratio),
+        **weights_facts(found.weighted_to, found.error_ratio),
     }
 
 
@@ -306,6 +304,6 @@ def regression_table(found: Regression) -> pa.Table:
 
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
-    if found.margins:
-        columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
+    if found.weighted_to:
+        columns["weighted_to"] = [listed(found.weighted_to)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)

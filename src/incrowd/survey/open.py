@@ -7,33 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from incrowd.errors import Problem
-from incrowd.survey.toml import Mistake
 
 SEPARATOR = " / "  # between the answers that name a stratum
-TYPES = ("choice", "yesno")
 MOST_STRATA = 10_000
 LONGEST_NAME = 200
 
 Raw = Mapping[str, Any]
-
-_TYPE = {
-    "text": "everybody could write another word, and would be a crowd of one; use a choice",
-    "number": "what travels in clear should be named; use a choice of ranges",
-    "amount": "what travels in clear should be named; use a choice of ranges",
-    "multi": "each combination of options would be a crowd of its own; use a choice",
-}
-
-
-def check_open(question: Any) -> None:
-    """Raises Mistake for an open question that makes no strata, or that something randomizes."""
-    if question.type not in TYPES:
-        raise Mistake("open", True, _TYPE[question.type])
-    for field, found in (
-        ("randomizer", question.randomizer and question.randomizer.kind),
-        ("memoised", question.asked_memoised),
-    ):
-        if found:
-            raise Mistake(field, found, "an open question is not randomized; leave it out")
 
 
 def is_open(question: Raw) -> bool:

@@ -13,13 +13,11 @@ from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.open import is_open, open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.questions import TYPES
-from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.randomizers import fields
 from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import LANGUAGE, hidden_problems, word_problems
-
-KINDS = ", ".join(TYPES)
 
 
 def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -213,7 +211,7 @@ def mistakes(
     found: list[Any] = [
         {**e, "loc": _as_written(e["loc"], raw)} for e in error.errors() if not _echo(e)
     ]
-    return [_problem(e, _of(raw, e["loc"]), survey, parts) for e in found]
+    return [_problem(e, raw, survey, parts) for e in found]
 
 
 def _echo(error: Any) -> bool:
@@ -241,10 +239,11 @@ def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> str:
 
 
 def _problem(
-    error: Any, of: str, survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+    error: Any, raw: Mapping[str, Any], survey: type[Frozen], parts: Mapping[str, type[Frozen]]
 ) -> Problem:
     """One error of pydantic."""
     place, value = error["loc"], error["input"]
+    of = _of(raw, place)
     field = f"{_field(place)}{of}"
     inner = error.get("ctx", {}).get("error")
     if isinstance(inner, Mistake):
@@ -252,33 +251,30 @@ def _problem(
     if error["type"] == "missing":
         return Problem(field, MISSING, "add this key")
     if error["type"] == "extra_forbidden":
-        return Problem(field, value, f"this key is unknown here; {_keys(place, survey, parts)}")
-    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        type_field = f"{_field((*place, 'type'))}{of}"
-        return Problem(type_field, value.get("type", MISSING), f"use one of {KINDS}")
+        return Problem(
+            field, value, f"this key is unknown here; {_keys(place, raw, survey, parts)}"
+        )
     return Problem(field, value, wording(error))
 
 
 def _field(location: tuple[str | int, ...]) -> str:
     """("question", 1, "choice", "options") as question[2].options."""
-    tagless = [
-        part
-        for place, part in enumerate(location)
-        if not (place == 2 and location[0] == "question" and part in TYPES)
-    ]
-    text = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in tagless)
+    text = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in location)
     return text.removeprefix(".")
 
 
 def _keys(
-    location: tuple[str | int, ...], survey: type[Frozen], parts: Mapping[str, type[Frozen]]
+    location: tuple[str | int, ...],
+    raw: Mapping[str, Any],
+    survey: type[Frozen],
+    parts: Mapping[str, type[Frozen]],
 ) -> str:
     """The keys that would be known at that place, the likeliest first."""
     model = survey
     if "randomizer" in location[:-1]:
-        model = Randomizer
+        model = fields()
     elif location[0] == "question":
-        model = TYPES[str(location[2])]
+        model = TYPES[raw["question"][location[1]]["type"]]
     elif len(location) > 1:
         model = parts[str(location[0])]
     keys, above = _names_of(model), _names_of(survey)

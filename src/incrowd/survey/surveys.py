@@ -19,7 +19,8 @@ from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes
-from incrowd.survey.questions import MERGED, MOST_TOGETHER, AnyQuestion, Question
+from incrowd.survey.question import MERGED, MOST_TOGETHER, AnyQuestion
+from incrowd.survey.questions import Question
 from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
 
@@ -229,13 +230,25 @@ class Survey(views.Notebook, Frozen):
                 return labels if name == MERGED.join(answers) else f"{name} ({labels})"
         return self._said((question.labels or {}).get(answer), language) or answer
 
+    def answers_of(self, id: str, language: str = "") -> str:
+        """The answers that can be given to a question, as people read them, in one phrase."""
+        return self.question(id).in_words(lambda answer: self.label_of(id, answer, language))
+
+    def legend(self, *ids: str) -> tuple[str, ...]:
+        """The wording and the answers of the questions that have any words, a line for each."""
+        return tuple(
+            f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
+            for id in ids
+            if self.question(id).text or self.question(id).labels
+        )
+
     def _said(self, words: str | dict[str, str] | None, language: str) -> str:
         return in_language(words, language or self.language, self.language) if words else ""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The ids of the text questions, whose tables are lists of words."""
-        return tuple(question.id for question in self.questions if question.type == "text")
+        return tuple(question.id for question in self.questions if question.hashed)
 
     @property
     def shares(self) -> dict[str, tuple[float, ...]]:

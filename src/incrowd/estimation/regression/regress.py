@@ -12,9 +12,18 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, TableError, UsageError
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.pairwise_law import MOST_STATES
+from incrowd.estimation.readings import (
+    Ids,
+    Source,
+    cells_reading,
+    joint_readings,
+    joint_sources,
+    pair_weight,
+    readings,
+    sources,
+)
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.fitting import (
     counted_shares,
@@ -33,17 +42,7 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, of_fi
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import (
-    Ids,
-    Source,
-    cells_reading,
-    joint_readings,
-    joint_sources,
-    pair_weight,
-    readings,
-    sources,
-)
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, Known, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels
 from incrowd.plans import Message, Plan
@@ -54,11 +53,10 @@ from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import smallest
 from incrowd.reports.moments import extract
 from incrowd.reports.tally import Tally
-from incrowd.survey import Amount, Multi, Survey
-from incrowd.survey.crossings import many_answers
+from incrowd.survey import Survey
 from incrowd.survey.formulas import BETWEEN, IS, Family, Formula, Penalty, named, scored
 from incrowd.survey.merging import Merge, merged_answers, merged_questions
-from incrowd.survey.questions import MERGED
+from incrowd.survey.question import MERGED
 
 # Which regression is asked for: one that is named, or the only one that the survey wants.
 
@@ -351,7 +349,7 @@ def _references(survey: Survey, formula: Formula, merge: Merge) -> dict[str, str
 def _scored(survey: Survey, formula: Formula, id: str) -> WayOut | None:
     """One slope in the place of the levels of a predictor."""
     question = merged_questions(survey.questions, formula.merge)[id]
-    if id not in formula.on or isinstance(question, Multi | Amount):
+    if id not in formula.on or question.rounded or not question.exclusive:
         return None
     if question.merged or len(question.substantive) < 3:
         return None
@@ -448,7 +446,7 @@ def _explained(
         found = found._replace(fit=_advised(asked, formula, found.fit, counted, noise_only))
     made = _regression(plan, model, found, method, noise_only)
     people, names = min(each.people for each in arrived), tuple(each.name for each in known)
-    return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+    return made(people=people, guarantee=guarantee, weighted_to=names, seed=counted.seed)
 
 
 def _advised(plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool) -> Fit:
@@ -518,7 +516,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
 
 def in_cell_pairs(plan: Plan, model: Model) -> bool:
     """Whether cells hold all pairs of questions of a model that pairs are enough for."""
-    several = any(many_answers(variable.question) for variable in model.randomized)
+    several = any(variable.question.many for variable in model.randomized)
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
 
 
@@ -594,7 +592,7 @@ def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ..
 
 def _tables(
     plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
-) -> list[tuple[Levels, JointEstimate]]:
+) -> list[tuple[Levels, TableEstimate]]:
     ids = model.ids
     return [
         (each.levels, level_table(model.randomized, readings(plan, each.counted, ids), noise_only))
