@@ -1,4 +1,4 @@
-"""The accountant is usable by itself: nothing else of incrowd is loaded, and channels are enough."""
+"""The accountant is usable by itself: it loads nothing else of incrowd, and channels suffice."""
 
 import ast
 import subprocess
