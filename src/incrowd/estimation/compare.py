@@ -20,7 +20,6 @@ from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, derived
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
-from incrowd.presentation.plan_text import legend
 from incrowd.survey.merging import Merge
 
 
@@ -61,7 +60,7 @@ def compare(
     if made:
         names, ratio = made.table.weighted_to, made.table.error_ratio
         found = replace(found, weighted_to=names, error_ratio=ratio)
-    return replace(found, wording=legend(plan.survey, first, second))
+    return replace(found, survey=plan.survey)
 
 
 # Reports + Plan -> how far apart two shares are, of one table or of two.
