@@ -26,9 +26,8 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.enumeration import enumerate_all, enumerate_one
 from incrowd.accountant.numerics.positive_part import positive_part
 from incrowd.accountant.schema import Domain
-from incrowd.sampling.flips import flip
 from incrowd.sampling.keystream import Keystream
-from incrowd.sampling.records import randomize_records
+from incrowd.sampling.records import randomize_records, respond
 
 RARE = 1e-6  # false alarms
 SIGMAS = norm.isf(RARE)  # 4.75, one-sided
@@ -220,7 +219,7 @@ def test_flip_alone_is_attacked_too():
     for i, x in enumerate(pair):
         records = np.tile(np.array([x, 0, 0, 0, 0, 3, 3, 3, 3], np.uint8), COLLECTIONS)[:, None]
         stream = Keystream.for_simulation(90 + i)
-        sent = flip(records, 2, setting.channel.numerator, stream).reshape(COLLECTIONS, 9)
+        sent = respond(records, 2, setting.channel, stream).reshape(COLLECTIONS, 9)
         shares.append(share_accused(setting, sent, says))
     factor = math.exp(setting.epsilon)
     variance = shares[0] * (1 - shares[0]) + factor**2 * shares[1] * (1 - shares[1])

@@ -24,7 +24,7 @@ from incrowd.estimation.postprocess import bootstrap_bias_of_cells
 from incrowd.estimation.postprocessing import constrained_least_squares, project_to_simplex
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.survey import Amount, Choice, Multi, YesNo
-from incrowd.survey.questions import Merged
+from incrowd.survey.question import Merged
 from tests.estimation.conftest import cells_of
 
 A = YesNo(id="a")

@@ -14,7 +14,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import IncrowdWarning, TableError, UsageError
-from tests.conftest import run
+from tests.conftest import run, slowly
 
 FACULTIES = ("law", "arts", "music")
 QUESTIONS = [
@@ -94,7 +94,7 @@ def unweighted():
     return incrowd.estimate(plan(), reports(), tables=TABLES)
 
 
-@pytest.mark.parametrize("margins", [BOTH, RAKED, {"faculty": BOTH["faculty"]}])
+@pytest.mark.parametrize("margins", [BOTH, RAKED, *slowly({"faculty": BOTH["faculty"]})])
 @pytest.mark.parametrize("answered", [False, True])
 def test_without_noise_tables_are_those_of_weighted_people(margins, answered):
     """Next to no noise: bits are flipped with less than one in a million."""

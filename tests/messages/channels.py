@@ -2,9 +2,12 @@
 
 from unittest import mock
 
+import numpy as np
+
 import incrowd
 from incrowd.accountant.analyses import plannable
 from incrowd.accountant.certificates import smallest_noise_for_eta
+from incrowd.accountant.channels.answers import AnswerChannel
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
@@ -19,6 +22,24 @@ from tests.messages.shared import options, survey
 FREE = Domain(1, 0, 1)
 FLIP = BitFlip.at_least(0.25)
 CHOICE = Domain(3, 1, 1)
+
+
+class Plain(AnswerChannel):
+    """One that says of itself no more than it has to."""
+
+    denominator = 100
+
+    def __init__(self, options):
+        self.options = options
+
+    def __str__(self):
+        return "an example"
+
+    @property
+    def numerators(self):
+        numerators = np.ones((self.options, self.options), object)
+        np.fill_diagonal(numerators, 101 - self.options)
+        return numerators
 
 
 def sent(*domains, copies=1, channel=FLIP):
@@ -55,6 +76,7 @@ def curve_of(delta):
 
 
 CASES = {
+    "a channel of very many answers": certify("seat", Domain(21, 1, 1), channel=Plain(21)),
     "noise of a half": lambda _: incrowd.BitFlip.at_least(0.5),
     "a numerator of zero": lambda _: incrowd.BitFlip(0),
     "a bit flip of epsilon 0": lambda _: incrowd.BitFlip.from_epsilon(0.0),

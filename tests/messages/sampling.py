@@ -7,17 +7,16 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.kernels.axes import transform
 from incrowd.kernels.codes import histogram
 from incrowd.kernels.counts import count_bits
 from incrowd.kernels.gaps import join_digits, set_bits
-from incrowd.sampling.flips import flip, flip_mask, gaps
+from incrowd.sampling.flips import flip_mask, gaps
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import permanent_bits
-from incrowd.sampling.records import respond_with_bits, respond_with_options
+from incrowd.sampling.records import KeystreamCoins, respond
 from tests.messages.shared import file, made, people, survey
 
 BYTES = np.zeros((2, 1), np.uint8)
@@ -40,13 +39,8 @@ def key(change, mode=0o600):
 
 def full_disk(folder):
     """A key that is not written because the disk is full."""
-    with mock.patch("incrowd.sampling.permanent.open", _full, create=True):
+    with mock.patch("os.fsync", side_effect=OSError(28, os.strerror(28))):
         KEY.save(folder / "key")
-
-
-def _full(handle, *_, **__):
-    os.close(handle)
-    raise OSError(28, os.strerror(28))
 
 
 def forked(_):
@@ -66,16 +60,11 @@ def remembered(rows, **options):
 
 CASES = {
     "a negative number of rows": lambda _: flip_mask(1, (-1, 3), STREAM),
-    "records of another shape": lambda _: flip(BYTES, 9, 1, STREAM),
-    "a padding bit": lambda _: flip(BYTES + 255, 3, 1, STREAM),
+    "records of another shape": lambda _: respond(BYTES, 9, BitFlip(1), STREAM),
+    "a padding bit": lambda _: respond(BYTES + 255, 3, BitFlip(1), STREAM),
     "a mask with a noise of zero": lambda _: gaps(0, 1, STREAM, 10),
     "gaps without a limit": lambda _: gaps(1, 1, STREAM, 0),
-    "a channel of options for bits": lambda _: respond_with_bits(BYTES, 3, K_ARY, STREAM),
-    "a channel of bits for options": lambda _: respond_with_options(
-        np.zeros(2, int), Bit(1, 2**31), STREAM
-    ),
-    "codes that are fractions": lambda _: respond_with_options(np.zeros(2), K_ARY, STREAM),
-    "a code of no option": lambda _: respond_with_options(np.array([3]), K_ARY, STREAM),
+    "a code of no option": lambda _: K_ARY.chosen(np.array([3]), KeystreamCoins(STREAM)),
     "a negative seed": lambda _: incrowd.randomize(made(), people(), simulation_seed=-1),
     "a simulation in another process": forked,
     "no device key": remembered(1),

@@ -105,9 +105,8 @@ class TestEstimates:
 
     def test_a_comparison_names_questions_and_answers(self, plan, reports):
         found = incrowd.compare(plan, reports, "limit", "health")
-        assert (
-            comparisons.view(found).legend[0] == "limit: Are you <limited>? (Not at all or In part)"
-        )
+        assert found.wording[0] == "limit: Are you <limited>? (Not at all or In part)"
+        assert comparisons.view(found).legend == found.wording
         assert "&lt;limited&gt;" in unescape(found._repr_html_())
 
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from incrowd.accountant.channels.bit_flip import DENOMINATOR
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, PrivacyError, UsageError
 from incrowd.sampling.flips import (
     SPARSE_BELOW,
     dense_mask,
-    flip,
     flip_mask,
     flip_positions,
     packed_width,
     sparse_mask,
 )
+from incrowd.sampling.records import respond
 from tests.oracles.flips import column_counts, rates_fit
 from tests.sampling.conftest import simulation
 
@@ -150,11 +150,13 @@ def test_masks_are_packed_with_zero_padding(rows, bits, numerator, seed):
 def test_flipping_twice_with_the_same_stream_restores_the_records(rows, bits, numerator, seed):
     records = flip_mask(2**31 - 1, (rows, bits), simulation(seed + 1))
     before = records.copy()
-    reports = flip(records, bits, numerator, simulation(seed))
+    reports = respond(records, bits, BitFlip(numerator), simulation(seed))
     np.testing.assert_array_equal(records, before)
     mask = flip_mask(numerator, (rows, bits), simulation(seed))
     np.testing.assert_array_equal(reports, records ^ mask)
-    np.testing.assert_array_equal(flip(reports, bits, numerator, simulation(seed)), records)
+    np.testing.assert_array_equal(
+        respond(reports, bits, BitFlip(numerator), simulation(seed)), records
+    )
 
 
 def test_sparse_and_dense_masks_put_contiguous_bits_into_rows():
@@ -168,11 +170,11 @@ def test_sparse_and_dense_masks_put_contiguous_bits_into_rows():
 def test_wrong_records_are_refused():
     stream, noise = simulation(42), 2**30
     with pytest.raises(AnswersError, match=r"should be uint8 of shape \(rows, 2\) for 13 bits"):
-        flip(np.zeros((3, 1), np.uint8), 13, noise, stream)
+        respond(np.zeros((3, 1), np.uint8), 13, BitFlip(noise), stream)
     with pytest.raises(AnswersError, match="should be uint8"):
-        flip(np.zeros((3, 2), np.int64), 13, noise, stream)
+        respond(np.zeros((3, 2), np.int64), 13, BitFlip(noise), stream)
     with pytest.raises(AnswersError, match="padding bit"):
-        flip(np.array([[0, 0b00100000]], np.uint8), 13, noise, stream)
+        respond(np.array([[0, 0b00100000]], np.uint8), 13, BitFlip(noise), stream)
     for numerator in (0, 2**31):
         with pytest.raises(PrivacyError, match="noise"):
             flip_mask(numerator, (1, 1), stream)

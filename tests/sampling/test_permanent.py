@@ -12,7 +12,7 @@ from incrowd.accountant.channels.rappor import Rappor
 from incrowd.errors import AnswersError, UsageError
 from incrowd.sampling import permanent
 from incrowd.sampling.permanent import DeviceKey, permanent_bits
-from incrowd.sampling.records import respond_with_bits
+from incrowd.sampling.records import respond
 from tests.conftest import pack
 from tests.sampling.conftest import FALSE_ALARM, simulation, unpack
 
@@ -104,11 +104,11 @@ def test_averaging_many_rounds_reveals_the_permanent_bits_and_no_more():
     remembered = permanent_bits(KEY, answer, device.permanent, "s", "q", "yes")
     assert (remembered != answer).any()
     rounds = np.tile(pack([remembered]), (4000, 1))
-    reports = respond_with_bits(rounds, 64, device.instantaneous, simulation(13))
+    reports = respond(rounds, 64, device.instantaneous, simulation(13))
     mean = unpack(reports, 64).mean(axis=0)
     error = np.sqrt(0.25 * 0.75 / 4000)
     assert (np.abs(mean - np.where(remembered, 0.75, 0.25)) < 5.5 * error).all()
-    afresh = respond_with_bits(np.tile(pack([answer]), (4000, 1)), 64, device, simulation(14))
+    afresh = respond(np.tile(pack([answer]), (4000, 1)), 64, device, simulation(14))
     assert np.array_equal(unpack(afresh, 64).mean(axis=0) > 0.5, answer == 1)
 
 

@@ -16,7 +16,7 @@ from incrowd.estimation.readings import table as table_across
 from incrowd.presentation.page import page
 from incrowd.reports.tally_files import as_text, of_text
 from incrowd.sampling import randomize as randomizing
-from tests.conftest import grouped, rewritten
+from tests.conftest import grouped, rewritten, slowly
 
 FACULTIES = ["law", "arts", "science", "music"]
 RATES = {"law": 0.3, "arts": 0.1, "science": 0.55, "music": 0.8}
@@ -164,7 +164,7 @@ def test_margins_of_an_open_question_are_exact(made, reports):
     assert np.isfinite(one[0].low).all() and (one[0].low <= exact.estimate + 1e-12).all()
 
 
-@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("fixed", [False, *slowly(True)])
 def test_simulated_collections_are_unbiased_and_covered(fixed):
     """200 collections; a false alarm of 1e-5 in each of about 30 cells on either side."""
     survey = plan("merge", crowd=400).survey

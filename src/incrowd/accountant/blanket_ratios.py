@@ -14,16 +14,23 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accountant.channels.k_ary import KAry, takes_answers
+from incrowd.accountant.channels.answers import AnswerChannel, Answers, takes_answers
 from incrowd.accountant.numerics.laws import log_binomial
 from incrowd.accountant.numerics.precision import UNIT
 from incrowd.accountant.ratios import Ratios, merged
-from incrowd.accountant.schema import AnyChannel, Domain, bit_log_ratios
+from incrowd.accountant.schema import AnyChannel, Domain, bit_log_ratios, log_ratio
 from incrowd.errors import PrivacyError
 
-Pair = tuple[int, int, int]  # |x minus x'|, |x' minus x|, |x and x'|
-TWO_OPTIONS: Pair = (1, 1, 0)  # two options of a choice
+Pair = tuple[int, ...]  # |x minus x'|, |x' minus x|, |x and x'|; of whole answers also x and x'
 MOST_KINDS = 1 << 22  # kinds of reports of one question
+
+
+def part_pairs(domain: Domain, channel: AnyChannel) -> tuple[Pair, ...]:
+    """Classes of pairs of records of one question that can be the worst."""
+    if takes_answers(channel):
+        both = channel.equal_or_not
+        return tuple((int(x != y), int(x != y), int(x == y), x, y) for x, y in both)
+    return pairs(domain, channel.alike)
 
 
 @lru_cache(maxsize=1024)
@@ -68,18 +75,21 @@ def pairs(domain: Domain, alike: bool = True) -> tuple[Pair, ...]:
 
 def ratios(domain: Domain, channel: AnyChannel, pair: Pair) -> Ratios:
     """The ratios of one question for a class of pairs; the cover's mass is its gamma."""
-    return _k_ary(channel) if takes_answers(channel) else _bits(domain, channel, pair)
+    if takes_answers(channel):
+        return _answers(channel, pair[3:])
+    return _bits(domain, channel, pair)
 
 
 @lru_cache(maxsize=1024)
-def _k_ary(channel: KAry) -> Ratios:
-    """The reports x, x' and all others: whatever is reported, some record makes it unlikely."""
-    own, other = channel.weights
-    ratio = math.log1p((own - other) / other)
-    ways = np.array([1, 1, channel.options - 2][: channel.options])
-    log_mass = math.log(other / channel.denominator) + np.log(ways)
-    log_a, log_b = np.array([ratio, 0.0, 0.0]), np.array([0.0, ratio, 0.0])
-    return Ratios(log_a[: len(ways)], log_b[: len(ways)], log_mass, 4 * UNIT * ratio)
+def _answers(channel: AnswerChannel, answers: Answers) -> Ratios:
+    """Of whole answers: the cover of a report is the least chance that any answer gives it."""
+    numerators, least, ways = channel.laws(answers)
+    log_a, log_b = (
+        np.array([log_ratio(*both) for both in zip(column, least, strict=True)])
+        for column in numerators.T
+    )
+    log_mass = np.array([math.log(low / channel.denominator) for low in least]) + np.log(ways)
+    return Ratios(log_a, log_b, log_mass, 4 * UNIT * float(max(log_a.max(), log_b.max())))
 
 
 @lru_cache(maxsize=1024)

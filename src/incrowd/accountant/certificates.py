@@ -265,7 +265,7 @@ def assess(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> As
 
 def _papers_order(sent: Sent, presence: bool, crowd: int, epsilon: float) -> Order | None:
     schema = sent.single
-    if schema is None or not all(isinstance(part.channel, BitFlip) for part, _ in schema.parts):
+    if schema is None or not all(part.channel.is_flip for part, _ in schema.parts):
         return None
     return _order(papers_pair(schema, presence), crowd, epsilon)
 

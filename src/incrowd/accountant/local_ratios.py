@@ -5,17 +5,16 @@ Proof: docs/mathematics.md#the-devices.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
 
-from incrowd.accountant.channels.k_ary import KAry, takes_answers
+from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
 from incrowd.accountant.numerics.precision import PROBABILITY, UNIT
 from incrowd.accountant.ratios import Ratios, product
-from incrowd.accountant.schema import AnyChannel, Domain, alike, bit_log_ratios, farthest
+from incrowd.accountant.schema import AnyChannel, Domain, bit_log_ratios, farthest, log_ratio
 
-Apart = tuple[int, int]  # |x minus x'|, |x' minus x|
+Apart = tuple[int, int]  # |x minus x'|, |x' minus x|; of whole answers x and x' themselves
 
 
 def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
@@ -24,15 +23,17 @@ def pairs(domain: Domain, channel: AnyChannel) -> tuple[Apart, ...]:
     Bits that are equal tell nothing, another bit apart tells more: only the largest pairs count,
     and one of them where a bit tells as much in either order.
     """
+    if takes_answers(channel):
+        return tuple((x, other) for x, other in channel.pairs)
     found = farthest(domain)
-    return (max(found, key=sum),) if channel.of_answers or alike(channel) else found
+    return (max(found, key=sum),) if channel.alike else found
 
 
 @lru_cache(maxsize=1024)
 def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
     """The ratios of one question, covered by the reports of x' itself: B = 1."""
     if takes_answers(channel):
-        return _k_ary(channel)
+        return _answers(channel, pair)
     (p00, p01), (p10, p11) = np.log(channel.matrix)
     log_ratios = np.array(bit_log_ratios(channel))
     error = 4 * UNIT * float(np.abs(log_ratios).max())
@@ -41,12 +42,11 @@ def ratios(channel: AnyChannel, pair: Apart) -> Ratios:
     return product([(one, pair[0]), (zero, pair[1])])
 
 
-def _k_ary(channel: KAry) -> Ratios:
-    own, other = channel.weights
-    ratio = math.log1p((own - other) / other)
-    ways = np.array([other, own, other * (channel.options - 2)][: channel.options], float)
-    log_a = np.array([ratio, -ratio, 0.0][: channel.options])
-    return Ratios(log_a, np.zeros(len(ways)), np.log(ways / channel.denominator), 4 * UNIT * ratio)
+def _answers(channel: AnswerChannel, pair: Apart) -> Ratios:
+    numerators, _, ways = channel.laws(pair)
+    log_a = np.array([log_ratio(*row) for row in numerators])
+    mass = np.array(numerators[:, 1] * ways, float) / channel.denominator
+    return Ratios(log_a, np.zeros(len(ways)), np.log(mass), 4 * UNIT * float(np.abs(log_a).max()))
 
 
 def delta(ratios: Ratios, wanted: float, side: int = 1) -> float:

@@ -12,23 +12,13 @@ from typing import TypeVar
 
 from incrowd.accountant import blanket_ratios, local_ratios, outlier_ratios
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.channels.k_ary import takes_answers
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.exceedance import positive_chance
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.outlier_ratios import Relation
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.ratios import product as independent
-from incrowd.accountant.schema import (
-    Domain,
-    Part,
-    Schema,
-    Sent,
-    alike,
-    at_most_flip,
-    flip_of,
-    widened,
-)
+from incrowd.accountant.schema import Domain, Part, Schema, Sent, at_most_flip, flip_of, widened
 from incrowd.errors import InWords, PrivacyError
 
 MOST_CANDIDATES = 20_000
@@ -78,7 +68,7 @@ def blanket_candidates(schema: Schema, most: int = MOST_CLASSES) -> list[Candida
     return [
         Candidate(_apart(parts, chosen), _factors(parts, chosen, _blanket_ratios))
         for chosen in _mixtures(parts, _blanket_pairs)
-        if any(u + v for counts in chosen for (u, v, _) in counts)
+        if any(u + v for counts in chosen for (u, v, *_) in counts)
     ]
 
 
@@ -92,9 +82,7 @@ def _covering(parts: Parts, most: int) -> Parts:
 
 
 def _blanket_pairs(part: Part) -> Sequence[blanket_ratios.Pair]:
-    if takes_answers(part.channel):
-        return (blanket_ratios.TWO_OPTIONS,)
-    return blanket_ratios.pairs(part.domain, alike(part.channel))
+    return blanket_ratios.part_pairs(*part)
 
 
 def _blanket_ratios(part: Part, pair: blanket_ratios.Pair) -> Ratios:
@@ -142,7 +130,7 @@ def _factors(
 
 
 def _apart(parts: Parts, chosen: tuple[Counter[blanket_ratios.Pair], ...]) -> WorstPair:
-    bits = sum(times * (u + v) for counts in chosen for (u, v, _), times in counts.items())
+    bits = sum(times * (u + v) for counts in chosen for (u, v, *_), times in counts.items())
     farthest = sum(part.domain.distance * count for part, count in parts)
     return WorstPair(code="apart", bits=bits, farthest=bits == farthest)
 

@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
-from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.accountant.channels.k_ary import takes_answers
+from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
 from incrowd.errors import InWords, PrivacyError
 
 # The records that a question allows.
@@ -44,8 +44,8 @@ AnyChannel = Channel
 class Part(NamedTuple):
     """One question in a report. Different questions may have different channels.
 
-    channel: of each bit of the domain; or k-ary, then the report is the option itself and the
-    domain a choice of as many options.
+    channel: of each bit of the domain; or of whole answers, then the report is an option itself and
+    the domain a choice of as many options.
     """
 
     domain: Domain
@@ -74,19 +74,17 @@ def check_part(part: Part) -> None:
                 f"it is for a choice of {channel.options} options; use it for no other question"
             )
             raise PrivacyError.of("channel", InWords(channel), allowed)
-        return
-    matrix = channel.matrix
-    if matrix.shape != (2, 2):
-        allowed = "no analysis knows it; use a channel of one bit, or k-ary response"
+    elif channel.numerators.shape != (2, 2):
+        allowed = "no analysis supports it; use a channel of one bit, or of answers, such as k-ary"
         raise PrivacyError.of("channel", InWords(channel), allowed)
-    if (matrix == 0).any():
+    if channel.epsilon == math.inf:
         allowed = "some report would give an answer away; add noise"
         raise PrivacyError.of("channel", InWords(channel), allowed)
 
 
 def flip_of(part: Part, analysis: str) -> BitFlip:
     """The bit flip of a part. Raises PrivacyError for any other channel."""
-    if not isinstance(part.channel, BitFlip):
+    if not is_flip(part.channel):
         allowed = f"it is for bit flips, not for {part.channel}; use shuffle or local"
         raise PrivacyError.of("analysis", analysis, allowed)
     return part.channel
@@ -97,7 +95,7 @@ def as_flip(channel: AnyChannel) -> BitFlip | None:
 
     Below p = 1/2 it is the one of the reversed reports, so use it for privacy, not to estimate.
     """
-    if isinstance(channel, BitFlip):
+    if is_flip(channel):
         return channel
     if takes_answers(channel) or channel.numerators.shape != (2, 2):
         return None
@@ -126,18 +124,10 @@ def at_most_flip(part: Part) -> Part:
     Each bit is post-processing of the bit flip with its local epsilon (Kairouz, Oh, Viswanath
     2015, theorem 3.1), which thus tells at least as much. Raises PrivacyError if that has no noise.
     """
-    if part.channel.of_answers or alike(part.channel):
+    if part.channel.of_answers or part.channel.alike:
         return part
     nearest = BitFlip.from_logit(-max(part.channel.losses)).numerator
     return Part(part.domain, BitFlip(max(nearest - 2, 0)))
-
-
-def alike(channel: AnyChannel) -> bool:
-    """Whether a channel of one bit treats ones and zeros alike."""
-    if isinstance(channel, BitFlip):
-        return True
-    numerators = channel.numerators
-    return bool(numerators[0, 0] == numerators[1, 1])
 
 
 @lru_cache(maxsize=1024)
@@ -170,17 +160,14 @@ def bit_log_ratios(channel: AnyChannel) -> tuple[float, float]:
 
     From the exact difference of the probabilities, so that noise next to 1/2 costs no digits.
     """
-    if isinstance(channel, BitFlip):
-        rest = DENOMINATOR - channel.numerator
-        return _log_ratio(channel.numerator, rest), _log_ratio(rest, channel.numerator)
     (zero_if_zero, zero_if_one), (one_if_zero, one_if_one) = channel.numerators
-    return _log_ratio(zero_if_one, zero_if_zero), _log_ratio(one_if_one, one_if_zero)
+    return log_ratio(zero_if_one, zero_if_zero), log_ratio(one_if_one, one_if_zero)
 
 
-def _log_ratio(one: int, other: int) -> float:
+def log_ratio(one: int, other: int) -> float:
     """ln(one / other) of two positive integers."""
     if one < other:
-        return -_log_ratio(other, one)
+        return -log_ratio(other, one)
     return math.log1p((one - other) / other)
 
 

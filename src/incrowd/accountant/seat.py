@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant import blanket_ratios, local_ratios
-from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.channels.k_ary import KAry, takes_answers
+from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
+from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.contours import Crowd, least_bound
 from incrowd.accountant.numerics.laws import log_sum_exp
@@ -40,7 +40,6 @@ from incrowd.accountant.schema import (
     Part,
     Schema,
     Sent,
-    alike,
     as_flip,
     at_most_flip,
     check_crowd,
@@ -51,7 +50,7 @@ from incrowd.errors import InWords, PrivacyError
 
 # How x, x' and another person's record z can lie to one another: the classes that can be worst.
 #
-# A question is one or more places (its bits, or a k-ary answer as a whole), and at each place x, x'
+# A question is one or more places (its bits, or an answer as a whole), and at each place x, x'
 # and z are of one of a few `kinds`; where all three agree a report tells nothing. So a class is a
 # vector of counts of kinds. The law of (P_x, P_x') / P_z under P_z belongs to it alone.
 #
@@ -62,7 +61,6 @@ from incrowd.errors import InWords, PrivacyError
 
 # Records (x, x') where z = 0, and where z = 1: only x, only x', both differ from z.
 DIFFER = (((1, 0), (0, 1), (1, 1)), ((0, 1), (1, 0), (0, 0)))
-OPTIONS = ((1, 0), (0, 1), (1, 1), (1, 2))  # of x and x' where z holds 0: the last all differ
 ANY_FLIP = BitFlip(1)
 
 
@@ -76,13 +74,16 @@ class Kind(NamedTuple):
 
 @lru_cache(maxsize=256)
 def kinds(channel: AnyChannel) -> tuple[Kind, ...]:
-    """The kinds of places: three, six where ones and zeros are not alike, or k-ary's four."""
+    """The kinds of places: three, six where ones and zeros are not alike; of answers many.
+
+    Raises PrivacyError for a channel of too many answers.
+    """
     if takes_answers(channel):
-        return tuple(_k_ary(channel))
+        return tuple(_of_answers(channel))
     log_chance = np.log(channel.matrix)
     found = [
         Kind(x != z, other != z, _ratios(log_chance[:, x], log_chance[:, other], log_chance[:, z]))
-        for z in ((0,) if alike(channel) else (0, 1))
+        for z in ((0,) if channel.alike else (0, 1))
         for x, other in DIFFER[z]
     ]
     return tuple(found)
@@ -116,18 +117,14 @@ def of_flips(channel: BitFlip, only_x: int, only_other: int, both: int) -> Ratio
     return Ratios(log_a[possible], log_b[possible], np.log(mass.ravel()[possible]), error)
 
 
-def _k_ary(channel: KAry) -> Iterator[Kind]:
-    """Of the reports those that x, x' or z may own, and all others together."""
-    own, other = (math.log(weight / channel.denominator) for weight in channel.weights)
-    named = min(channel.options, 3)
-    log_ways = np.zeros(named)
-    if channel.options > named:
-        log_ways = np.append(log_ways, math.log(channel.options - named))
-    reports = np.arange(len(log_ways))
-    log_chance = [np.where(reports == answer, own, other) for answer in range(named)]
-    for x, answer in OPTIONS if named > 2 else OPTIONS[:3]:
-        ratios = _ratios(log_chance[x], log_chance[answer], log_chance[0], log_ways)
-        yield Kind(x != 0, answer != 0, ratios)
+def _of_answers(channel: AnswerChannel) -> Iterator[Kind]:
+    """Of whole answers: any three that are not all equal."""
+    for x, other, z in channel.threes:
+        numerators, _, ways = channel.laws((x, other, z))
+        logs = np.array([[math.log(n / channel.denominator) for n in row] for row in numerators])
+        log_ways = np.array([math.log(number) for number in ways])
+        log_x, log_other, log_z = logs.T
+        yield Kind(x != z, other != z, _ratios(log_x, log_other, log_z, log_ways))
 
 
 @lru_cache(maxsize=256)
@@ -139,7 +136,7 @@ def of_question(domain: Domain, channel: AnyChannel) -> np.ndarray:
     if (fewest, most) == (0, bits):
         return of_questions(((FREE_BIT, bits),), channel)
     lacks, holds = _by_options(domain)
-    return largest(lacks + holds if alike(channel) else np.hstack([lacks, holds]))
+    return largest(lacks + holds if channel.alike else np.hstack([lacks, holds]))
 
 
 def _by_options(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
@@ -166,7 +163,7 @@ def of_questions(questions: tuple[tuple[Domain, int], ...], channel: AnyChannel)
 
     Those of a bit flip are the same whatever its noise.
     """
-    return _of_questions(questions, ANY_FLIP if isinstance(channel, BitFlip) else channel)
+    return _of_questions(questions, ANY_FLIP if channel.is_flip else channel)
 
 
 @lru_cache(maxsize=256)
@@ -304,7 +301,7 @@ def _plain(part: Part) -> Part:
     """The part, or one that tells at least as much if its classes would be too many to list."""
     if part.domain.fewest:
         return part
-    if part.domain.most > MOST_HELD[alike(part.channel)]:
+    if part.domain.most > MOST_HELD[part.channel.alike]:
         part = at_most_flip(part)
     return widened(part) if part.domain.most > MOST_HELD[True] else part
 
@@ -328,7 +325,7 @@ def _nearest_joined(groups: Groups) -> Groups:
 
     Raises PrivacyError if there are no two.
     """
-    flips = sorted(channel for channel in groups if isinstance(channel, BitFlip))
+    flips = sorted(channel for channel in groups if is_flip(channel))
     if len(flips) < 2:
         allowed = f"at most {MOST_CLASSES:,} can be tried; use fewer channels"
         raise PrivacyError.of(
@@ -350,9 +347,7 @@ def _common(groups: Groups) -> float:
 
 
 def _question_common(domain: Domain, channel: AnyChannel) -> float:
-    pair = blanket_ratios.TWO_OPTIONS
-    if not channel.of_answers:
-        pair = blanket_ratios.pairs(domain, alike(channel))[0]
+    pair = blanket_ratios.part_pairs(domain, channel)[0]
     return float(np.exp(blanket_ratios.ratios(domain, channel, pair).log_mass).sum())
 
 
@@ -392,7 +387,7 @@ def _of_class(groups: Groups, rows: Rows) -> Ratios:
 @lru_cache(maxsize=1024)
 def _of_channel(channel: AnyChannel, row: Row) -> Ratios:
     """Of so many places of each kind."""
-    if isinstance(channel, BitFlip) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
+    if is_flip(channel) and sum(row) * math.log(channel.q) > LOG_SMALLEST:
         return of_flips(channel, *row)
     return _of_kinds(channel, row)
 
@@ -402,6 +397,8 @@ def _of_kinds(channel: AnyChannel, row: Row) -> Ratios:
     """Of so many places of the first kinds; what rows begin with alike is worked out once."""
     if not row:
         return ONE
+    if not row[-1] and channel.of_answers:  # most of many kinds
+        return _of_kinds(channel, row[:-1])
     return _both(_of_kinds(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
 
 

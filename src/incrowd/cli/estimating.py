@@ -195,6 +195,7 @@ def estimate(
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
+    from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
     from incrowd.estimation.estimate import to_count
     from incrowd.presentation.write import check_ending
@@ -221,8 +222,6 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, made, counted.releases),
     )
-    from incrowd.cli import show
-
     if output:
         incrowd.save_estimates(estimates, output)
         say(f"wrote {output}")

@@ -15,7 +15,7 @@ import incrowd
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import working
 from incrowd.cli.words import SIMULTANEOUS_METHODS, SimultaneousMethod
-from incrowd.encoding.sources import FORMATS, NAME_ONE
+from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import PlanError, UsageError
 from incrowd.files import is_stream
 
@@ -46,7 +46,9 @@ AnswersFile = Annotated[
 ]
 Format = Annotated[
     str | None,
-    choice("--format", FORMATS, f"What it is, where name and content do not say: {_FORMATS}."),
+    choice(
+        "--format", tuple(FORMATS), f"What it is, where name and content do not say: {_FORMATS}."
+    ),
 ]
 Encoding = Annotated[
     str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
@@ -152,7 +154,7 @@ def check_answers(path: Path) -> None:
         return
     if path.is_dir() or not path.exists():
         reason = "it is a folder" if path.is_dir() else "it does not exist"
-        raise UsageError.of("answers", str(path), f"{reason}; {NAME_ONE}")
+        raise UsageError.of("answers", str(path), f"{reason}; {name_one()}")
 
 
 def is_standard_input(path: Path) -> bool:

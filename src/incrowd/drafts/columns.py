@@ -13,7 +13,7 @@ import numpy as np
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
 from incrowd.survey import NONE, SEPARATOR
-from incrowd.survey.questions import TABLE_SEPARATOR
+from incrowd.survey.question import TABLE_SEPARATOR
 
 # What was found of one column or one field: a question, or why there is none.
 

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from incrowd.drafts import redcap, xlsform
 from incrowd.drafts.columns import Column, Found, LeftOut, question_of
 from incrowd.drafts.draft import Draft
-from incrowd.encoding.answers import Data, load_data
+from incrowd.encoding.answers import load_data
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.formats import excel
+from incrowd.encoding.formats.reader import Data
 from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.survey import NONE, SEPARATOR, Amount, AnyQuestion, Codes, Multi, Number, Text, YesNo
+from incrowd.survey import NONE, SEPARATOR, AnyQuestion, Codes
 
 EXACT = 2.0**53  # whole numbers below are their own floating-point numbers
 
@@ -131,7 +131,7 @@ def decoded(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:
     texts = texts_of(column)
     gone = pc.fill_null(_among(texts, codes.missing), False)
     kept = pc.if_else(gone, pa.scalar(None, texts.type), texts)
-    if isinstance(question, Multi):
+    if not question.exclusive:
         return _items(question, codes, split(_with_semicolons(question, codes, kept)))
     return _replaced(question, codes, kept)
 
@@ -142,14 +142,14 @@ def code_list(codes: Codes, most: int = 12) -> str:
     return shown if len(codes.values) <= most else f"{shown}, ... ({len(codes.values)} codes)"
 
 
-def _with_semicolons(question: Multi, codes: Codes, texts: pa.Array) -> pa.Array:
+def _with_semicolons(question: AnyQuestion, codes: Codes, texts: pa.Array) -> pa.Array:
     """Codes with spaces between them, as XLSForm's software writes them, as 1;2.
 
     Cells that hold something else stay as they are, and so does an option that reads like codes.
     """
     one = "|".join(map(re.escape, codes.values))
     several = pc.match_substring_regex(texts, rf"^(?:{one})(?:\s+(?:{one}))+$")
-    option = pc.is_in(texts, value_set=pa.array([*question.options, *codes.values], pa.string()))
+    option = pc.is_in(texts, value_set=pa.array([*question.choices, *codes.values], pa.string()))
     apart = pc.replace_substring_regex(texts, r"\s+", SEPARATOR)
     return pc.if_else(pc.and_not(several, option), apart, texts) if one else texts
 
@@ -174,9 +174,9 @@ def _replaced(question: AnyQuestion, codes: Codes, texts: pa.Array) -> Decoded:
     place = _place(texts, tuple(codes.values))
     answers = pa.array(list(codes.values.values()), pa.string())
     read = pc.if_else(pc.is_valid(place), pc.take(answers, place), texts) if codes.values else texts
-    if not codes.values or isinstance(question, Number | Amount | Text):
+    if not codes.values or not question.named:
         return Decoded(read, np.zeros(len(texts), bool))
-    told = pc.utf8_lower(read) if isinstance(question, YesNo) else read
+    told = pc.utf8_lower(read) if question.any_case else read
     answered = pc.is_in(told, value_set=pa.array(question.substantive, pa.string()))
     unknown = pc.and_(pc.is_valid(texts), pc.invert(answered))
     return Decoded(read, unknown.to_numpy(zero_copy_only=False))

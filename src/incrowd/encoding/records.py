@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import NamedTuple
@@ -30,21 +30,8 @@ from incrowd.encoding.cells import (
 )
 from incrowd.errors import AnswersError, InWords, Problem, likely
 from incrowd.plans.strata import stratum_numbers
-from incrowd.survey import (
-    NO_ANSWER,
-    NONE,
-    SEPARATOR,
-    Amount,
-    AnyQuestion,
-    Choice,
-    Codes,
-    Multi,
-    Number,
-    Survey,
-    Text,
-    YesNo,
-)
-from incrowd.survey.crossings import Block, cell_answers, many_answers
+from incrowd.survey import NO_ANSWER, NONE, SEPARATOR, AnyQuestion, Codes, Survey, Text, takes_words
+from incrowd.survey.crossings import Block, cell_answers
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -126,7 +113,7 @@ def pack(
     start = 0
     for question in questions:
         found = encoded[question.id]
-        if isinstance(question, Text):
+        if takes_words(question):
             found = _hashed(question, found, (cohorts or {})[question.id])
         assert found.up is None, f"{question.id} is not rounded yet"
         bits[found.rows, start + found.places] = True
@@ -142,8 +129,8 @@ def set_cells(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers, int64,
     sorted by row and then by number. blocks: of the cells."""
-    several = next((encoded[q.id] for q in questions if many_answers(q)), None)
-    one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not many_answers(q)}
+    several = next((encoded[q.id] for q in questions if q.many), None)
+    one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not q.many}
     people, numbers = [], []
     for block in blocks:
         who = np.arange(rows)
@@ -207,7 +194,7 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> Reading
     """The answers to a question in the cells of a column, which are written in codes."""
     try:
         column, unknown = decoded(question, codes, _without_empty(question, cells))
-        encoded, wrong, allowed = _ENCODERS[type(question)](question, column)
+        encoded, wrong, allowed = question.read(Cells(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         nowhere = np.zeros(len(cells), bool)
         problem = _no_such_type(question, cells, "holds no answers to the question")
@@ -247,7 +234,7 @@ def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
     coded = pa.types.is_dictionary(cells.type)  # of Parquet files and categories
     kind = cells.type.value_type if coded else cells.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not isinstance(question, YesNo | Choice | Number | Amount) or not text:
+    if not question.one_value or not text:
         return cells
     if coded:
         nowhere = pa.array(by_value(cells, _empty, False), pa.bool_())
@@ -268,7 +255,7 @@ def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
     """A number that two options are, if the column is of numbers: was 7 the answer 7 or 007?"""
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
-    numbers = Counter(map(_decimal, getattr(question, "options", ())))
+    numbers = Counter(map(_decimal, question.choices))
     return next((n for n, times in numbers.items() if n is not None and times > 1), None)
 
 
@@ -348,10 +335,52 @@ def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
 _YES_OR_NO = "use yes or no, true or false, 1 or 0; or write in values what other codes mean"
 
 
-def _yesno(question: YesNo, column: pa.Array) -> Answered:
-    answer = by_value(column, _no_or_yes, -1)
-    place = answer if question.optional else answer - 1  # the one bit is set for yes
-    return _one_of(place), answer < 0, _YES_OR_NO
+class Cells(NamedTuple):
+    """A column of a file, its codes replaced: what the types of questions read it as."""
+
+    column: pa.Array
+
+    def one_of(self, answers: Sequence[str]) -> Answered:
+        """One of some answers, by name."""
+        codes = _codes(self.column, answers)
+        return _one_of(codes), codes < 0, f"use one of {_listed(answers)}"
+
+    def yes_or_no(self, optional: bool) -> Answered:
+        """Yes or no, in any of the usual spellings."""
+        answer = by_value(self.column, _no_or_yes, -1)
+        place = answer if optional else answer - 1  # the one bit is set for yes
+        return _one_of(place), answer < 0, _YES_OR_NO
+
+    def some_of(self, options: Sequence[str], most: int) -> Answered:
+        """A list column, or text with the options between semicolons; "none" means none."""
+        if is_list(self.column.type):
+            return _lists(self.column, options, most)
+        rows, values = distinct(self.column)
+        encoded, wrong, allowed = _lists(split(values), options, most)
+        return taken(encoded, len(values) + 1, rows), np.append(wrong, False)[rows], allowed
+
+    def bins(self, edges: Sequence[float]) -> Answered:
+        """The bin of each number; text that is not a number is as wrong as one below all edges."""
+        numbers = _floats(self.column)
+        bins = np.searchsorted(edges, numbers, side="right") - 1
+        wrong = (bins < 0) | ~np.isfinite(numbers)
+        allowed = f"use a number from {edges[0]:g} up{_point(self.column)}"
+        return _one_of(np.where(wrong, -1, bins)), wrong, allowed
+
+    def between(self, edges: Sequence[float], one_bit: bool) -> Answered:
+        """The edge below each number, and the chance of the one above it; see `Encoded`."""
+        numbers = _floats(self.column)
+        wrong = ~np.isfinite(numbers)
+        known = np.flatnonzero(~wrong)
+        below, up = between(edges, numbers[known])
+        places = below - one_bit  # the one bit is set for the upper
+        encoded = Encoded(known, places, up=up, outside=outside(edges, numbers[known]))
+        return encoded, wrong, f"use a number{_point(self.column)}"
+
+    def words(self) -> Answered:
+        """The words, normalized; their bits are found when the cohort is known."""
+        words = by_value(self.column, _normalized, "")
+        return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:
@@ -359,61 +388,21 @@ def _no_or_yes(column: pa.Array) -> np.ndarray:
     return index(without_point(pc.utf8_lower(texts_of(column))), NO + YES) // len(NO)
 
 
-def _choice(question: Choice, column: pa.Array) -> Answered:
-    codes = _codes(column, question.options)
-    return _one_of(codes), codes < 0, f"use one of {_listed(question.options)}"
-
-
-def _multi(question: Multi, column: pa.Array) -> Answered:
-    """A list column, or text with the options between semicolons; "none" means none."""
-    if is_list(column.type):
-        return _lists(question, column)
-    rows, values = distinct(column)
-    found, wrong, allowed = _lists(question, split(values))
-    return taken(found, len(values) + 1, rows), np.append(wrong, False)[rows], allowed
-
-
-def _lists(question: Multi, column: pa.Array) -> Answered:
+def _lists(column: pa.Array, options: Sequence[str], most: int) -> Answered:
     flat, rows = items(column)
-    codes = _codes(flat, question.options)
-    cells = np.unique(rows[codes >= 0] * len(question.answers) + codes[codes >= 0])
-    found = Encoded(*np.divmod(cells, len(question.answers)))
-    wrong = np.bincount(found.rows, minlength=len(column)) > question.at_most
+    codes, width = _codes(flat, options), len(options)
+    cells = np.unique(rows[codes >= 0] * width + codes[codes >= 0])
+    encoded = Encoded(*np.divmod(cells, width))
+    wrong = np.bincount(encoded.rows, minlength=len(column)) > most
     wrong[rows[codes < 0]] = True
-    allowed = f"use at most {question.at_most} of {_listed(question.options)}"
-    return found, wrong, f'{allowed}, with "{SEPARATOR}" between them, or "{NONE}"'
-
-
-def _number(question: Number, column: pa.Array) -> Answered:
-    """The bin of each number; text that is no number is as wrong as one below the first edge."""
-    numbers = _floats(column)
-    bins = np.searchsorted(question.edges, numbers, side="right") - 1
-    wrong = (bins < 0) | ~np.isfinite(numbers)
-    allowed = f"use a number from {question.edges[0]:g} up{_point(column)}"
-    return _one_of(np.where(wrong, -1, bins)), wrong, allowed
-
-
-def _amount(question: Amount, column: pa.Array) -> Answered:
-    """The edge below each number, and the chance of the one above it; see `Encoded`."""
-    numbers = _floats(column)
-    wrong = ~np.isfinite(numbers)
-    known = np.flatnonzero(~wrong)
-    below, up = between(question.edges, numbers[known])
-    places = below - (question.bits < len(question.answers))  # the one bit is set for the upper
-    found = Encoded(known, places, up=up, outside=outside(question.edges, numbers[known]))
-    return found, wrong, f"use a number{_point(column)}"
+    allowed = f"use at most {most} of {_listed(options)}"
+    return encoded, wrong, f'{allowed}, with "{SEPARATOR}" between them, or "{NONE}"'
 
 
 def _point(column: pa.Array) -> str:
     """What to say where somebody writes decimals after a comma."""
     comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
     return ", with a point before the decimals" if comma else ""
-
-
-def _word(_: Text, column: pa.Array) -> Answered:
-    """The words, normalized; their bits are found when the cohort is known."""
-    words = by_value(column, _normalized, "")
-    return _NOTHING._replace(words=words), words == "", "should hold a word"
 
 
 def _normalized(found: pa.Array) -> np.ndarray:
@@ -442,16 +431,6 @@ def _float(text: str) -> float:
 def _listed(options: Sequence[str], most: int = 12) -> str:
     shown = ", ".join(options[:most])
     return shown if len(options) <= most else f"{shown}, ... ({len(options)} options)"
-
-
-_ENCODERS: dict[type, Callable[..., Answered]] = {
-    YesNo: _yesno,
-    Choice: _choice,
-    Multi: _multi,
-    Number: _number,
-    Amount: _amount,
-    Text: _word,
-}
 
 
 # The answers of people, encoded: what is randomised for each message.

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
 
 # What kind of file holds the answers: by what it begins with, and by its name.
@@ -26,44 +27,15 @@ COMPRESSED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
-ENDINGS = {
-    "csv": (".csv", ".tsv", ".tab", ".txt"),
-    "jsonl": (".jsonl", ".ndjson", ".json"),
-    "parquet": (".parquet", ".pq"),
-    "feather": (".feather", ".arrow", ".arrows", ".ipc"),
-    "sav": (".sav", ".zsav"),
-    "dta": (".dta",),
-    "xlsx": (".xlsx", ".xlsm"),
-}
-FORMATS = tuple(ENDINGS)
-SPOKEN = {
-    "csv": "CSV",
-    "jsonl": "JSON lines",
-    "parquet": "Parquet",
-    "feather": "Arrow",
-    "sav": "SPSS",
-    "dta": "Stata",
-    "xlsx": "Excel",
-}
-NAME_ONE = "name a CSV, JSON lines, Parquet, Arrow, SPSS, Stata or Excel file"
-_ENDING_OF = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 _ZIP = b"PK\x03\x04"
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "feather",
-    b"\xff\xff\xff\xff": "feather",  # a stream
-    b"$FL2": "sav",
-    b"$FL3": "sav",
-    b"<stata_dta>": "dta",
-}
 _OLD_STATA = {version: b"\x01" for version in range(0x69, 0x74)}  # then the order of bytes, 1
 _SAVE = "save its table as CSV, Parquet or .xlsx"
 # Files that people have as well, and what works in their place.
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
-    b"%PDF": ("a PDF file", NAME_ONE),
-    b"\x89PNG": ("a picture", NAME_ONE),
-    b"\xff\xd8\xff": ("a picture", NAME_ONE),
+    b"%PDF": ("a PDF file", ""),
+    b"\x89PNG": ("a picture", ""),
+    b"\xff\xd8\xff": ("a picture", ""),
     b"SQLite format 3": ("an SQLite database", _SAVE),
     b"\x93NUMPY": ("a NumPy array", _SAVE),
     b"\x89HDF": ("an HDF5 file", _SAVE),
@@ -86,7 +58,7 @@ def codec(head: bytes) -> str | None:
 
 
 def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) -> str:
-    """One of FORMATS, for a file of that name that begins so, compression taken off.
+    """The kind of format, for a file of that name that begins so, compression taken off.
 
     format: what it is said to be. Raises AnswersError for a file of another kind, also if its
     name or `format` says another one than what is in it.
@@ -96,10 +68,10 @@ def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) ->
     if found is None and said in (None, "csv", "jsonl"):
         _check_text(name, head, encoding)
         return _text_kind(name, head, said, format)
-    if found is None and head:
+    if found is None and head and FORMATS[said or "csv"].magic:
         raise _disagrees(name, said, format, "text" if _is_text(head) else "other bytes")
     if found and said and said != found:
-        raise _disagrees(name, said, format, f"{SPOKEN[found]} data")
+        raise _disagrees(name, said, format, f"{FORMATS[found].spoken} data")
     return found or said or "csv"
 
 
@@ -108,21 +80,21 @@ def _by_name(name: str) -> str | None:
     ending = path.suffix.lower()
     if ending in (".gz", ".bz2", ".zst", ".lz4"):
         ending = path.with_suffix("").suffix.lower()
-    return _ENDING_OF.get(ending)
+    return next((each.kind for each in FORMATS.values() if ending in each.endings), None)
 
 
 def _by_content(name: str, head: bytes) -> str | None:
     """What a file of bytes is; None for text. Raises AnswersError if it is none that we read."""
-    for magic, kind in _MAGIC.items():
-        if head.startswith(magic):
-            return kind
     if head.startswith(_ZIP):
         return _in_zip(name, head)
+    for format in FORMATS.values():
+        if any(head.startswith(magic) for magic in format.magic):
+            return format.kind
     if len(head) > 3 and head[0] in _OLD_STATA and head[1] in (1, 2) and head[2] == 1:
         return "dta"
     for magic, (what, allowed) in _FOREIGN.items():
         if head.startswith(magic):
-            raise AnswersError.of("answers", name, f"it is {what}; {allowed}")
+            raise AnswersError.of("answers", name, f"it is {what}; {allowed or name_one()}")
     if b"SPSS PORT FILE" in head[:500]:
         raise AnswersError.of("answers", name, "it is a portable SPSS file; save it as .sav")
     return None
@@ -146,7 +118,7 @@ def _check_text(name: str, head: bytes, encoding: str | None) -> None:
         allowed = "it is text in UTF-16; save it as UTF-8, or use encoding='utf-16'"
         raise AnswersError.of("answers", name, allowed)
     if encoding is None and not _is_text(head):
-        raise AnswersError.of("answers", name, f"it is no text, and of no known kind; {NAME_ONE}")
+        raise AnswersError.of("answers", name, f"it is no text, and of no known kind; {name_one()}")
 
 
 def _text_kind(name: str, head: bytes, said: str | None, format: str | None) -> str:
@@ -162,7 +134,7 @@ def _text_kind(name: str, head: bytes, said: str | None, format: str | None) -> 
 
 
 def _disagrees(name: str, said: str | None, format: str | None, found: str) -> IncrowdError:
-    spoken = SPOKEN[said or "csv"]
+    spoken = FORMATS[said or "csv"].spoken
     if format:
         shown = InWords(f"is to be {spoken}, and holds {found}")
         return AnswersError.of(name, shown, "leave out the format, or name another file")
@@ -230,14 +202,14 @@ def source_of(
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
     if not head:
-        raise refused(name, f"it cannot be read: it is empty; {NAME_ONE}")
+        raise refused(name, f"it cannot be read: it is empty; {name_one()}")
     kind = kind_of(name, head, format, encoding)
-    if compression and kind not in ("csv", "jsonl"):
+    if compression and not FORMATS[kind].compressed:
         allowed = "it is compressed, and no text; decompress it, and name what comes out"
         raise AnswersError.of("answers", name, allowed)
-    if sheet is not None and kind != "xlsx":
+    if sheet is not None and not FORMATS[kind].sheets:
         raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
-    _log.info("reading %s as %s", name, SPOKEN[kind])
+    _log.info("reading %s as %s", name, FORMATS[kind].spoken)
     return Source(name, path, kind, compression, encoding, content, sheet)
 
 
@@ -282,7 +254,7 @@ def readable(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AnswersError.of("answers", name, f"{unreadable(error)}; {NAME_ONE}") from None
+        raise AnswersError.of("answers", name, f"{unreadable(error)}; {name_one()}") from None
     except UnicodeError:
         raise refused(name, OTHER_ENCODING) from None
     except pa.ArrowException as error:

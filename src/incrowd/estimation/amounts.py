@@ -24,7 +24,7 @@ from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.readings import Reading, Readings, false_reports
 from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Plan
-from incrowd.survey import Amount, Number
+from incrowd.survey import WithEdges
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -81,7 +81,7 @@ class Evidence:
     or leave it, as she likes.
     """
 
-    question: Amount | Number
+    question: WithEdges
     values: np.ndarray
     noise: np.ndarray
     covariance: np.ndarray
@@ -116,7 +116,7 @@ class Evidence:
         return np.asarray(rows + (self.answered - rows.sum(axis=0)) / number)
 
 
-def evidence(plan: Plan, question: Amount | Number, found: Readings, places: int = 0) -> Evidence:
+def evidence(plan: Plan, question: WithEdges, found: Readings, places: int = 0) -> Evidence:
     """The shares of a question's answers, weighted over messages as those of its table are.
 
     places: as `incrowd.estimation.readings.false_reports` has them.
@@ -132,7 +132,7 @@ def evidence(plan: Plan, question: Amount | Number, found: Readings, places: int
     return replace(sample, swings=[w * part.swing for w, part in parts])
 
 
-def _swing(question: Amount | Number, reading: Reading) -> np.ndarray:
+def _swing(question: WithEdges, reading: Reading) -> np.ndarray:
     """How far one false report moves the values, as `Evidence.swings`: bits are set or not, and a
     k-ary response names one option in the place of another."""
     channel = reading.message.channels[question.id]
@@ -145,7 +145,7 @@ def _swing(question: Amount | Number, reading: Reading) -> np.ndarray:
 
 
 def of_a_sample(
-    question: Amount | Number, values: np.ndarray, noise: np.ndarray, people: float
+    question: WithEdges, values: np.ndarray, noise: np.ndarray, people: float
 ) -> Evidence:
     """Of people who are a sample: answers exclude each other, so that the sampling of N people adds
     (diag(pi) - pi pi^T) / N."""
@@ -154,7 +154,7 @@ def of_a_sample(
     return Evidence(question, values, noise, covariance, people)
 
 
-def evidence_of(question: Amount | Number, table: TableEstimate, swing: np.ndarray) -> Evidence:
+def evidence_of(question: WithEdges, table: TableEstimate, swing: np.ndarray) -> Evidence:
     """The shares of a question's answers in a table of it alone, with its margin and errors of
     noise and sampling, such as a weighted one. swing: of its cells, as `Evidence.swings`."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
@@ -175,9 +175,7 @@ class _Part(NamedTuple):
     swing: np.ndarray
 
 
-def _read(
-    plan: Plan, question: Amount | Number, reading: Reading | CellsReading, places: int
-) -> _Part:
+def _read(plan: Plan, question: WithEdges, reading: Reading | CellsReading, places: int) -> _Part:
     if isinstance(reading, CellsReading):
         return _read_cells(plan, question, reading, places)
     counts = reading.counts[: 1 + question.domain.bits]
@@ -190,7 +188,7 @@ def _read(
     return _Part(np.append(1.0, mean), noise, people, reports * _swing(question, reading))
 
 
-def _read_cells(plan: Plan, question: Amount | Number, reading: CellsReading, places: int) -> _Part:
+def _read_cells(plan: Plan, question: WithEdges, reading: CellsReading, places: int) -> _Part:
     """A false report adds to one answer what it takes off all others, whatever message it is in."""
     table = reading.combined((question.id,))
     size = table.shares.size
@@ -205,7 +203,7 @@ def _read_cells(plan: Plan, question: Amount | Number, reading: CellsReading, pl
     )
 
 
-def noise_of_report(question: Amount | Number, channel: Channel, rates: np.ndarray) -> np.ndarray:
+def noise_of_report(question: WithEdges, channel: Channel, rates: np.ndarray) -> np.ndarray:
     """The covariance of the debiased answers of one report, by its noise alone.
 
     rates: 1, then how often each bit of a report is set. Bits have independent noise; the one bit
@@ -224,9 +222,9 @@ def noise_of_report(question: Amount | Number, channel: Channel, rates: np.ndarr
 
 def amounts(found: Evidence, shares: Sequence[float] = QUANTILES) -> Amounts:
     """The figures of a question. shares: which quantiles; two edges of an amount tell none."""
-    told = len(found.question.edges) > 2 or isinstance(found.question, Number)
+    told = len(found.question.edges) > 2 or not found.question.rounded
     quantiles = tuple(quantile(found, share) for share in shares if told)
-    if isinstance(found.question, Number):
+    if not found.question.rounded:
         return Amounts(None, None, quantiles)
     return Amounts(mean(found), total(found), quantiles)
 
@@ -308,7 +306,7 @@ def _distribution(found: Evidence) -> _Knots:
     """
     edges = np.array(found.question.edges)
     rows = np.vstack([np.zeros((1, len(found.values))), np.cumsum(found.shares, axis=0)])
-    if isinstance(found.question, Number):
+    if not found.question.rounded:
         ends = np.append(edges, np.inf)
         return _Knots(rows, ends, ends, ends)
     middles = (edges[1:] + edges[:-1]) / 2

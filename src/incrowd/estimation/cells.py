@@ -27,8 +27,8 @@ from incrowd.estimation.tables import (
     with_covariance,
 )
 from incrowd.plans import Cells
-from incrowd.survey import AnyQuestion, Multi
-from incrowd.survey.crossings import Block, cell_answers, many_answers
+from incrowd.survey import AnyQuestion
+from incrowd.survey.crossings import Block, cell_answers
 
 Ids = tuple[str, ...]
 
@@ -58,7 +58,7 @@ class CellCounts(NamedTuple):
         shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
         weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
         errors = 1 / (weight * self.people), weight, float(report)
-        several = {question.id for question in self.message.questions if many_answers(question)}
+        several = {question.id for question in self.message.questions if question.many}
         for block in self.telling(ids):
             cells, own = shares[block.cells], block.questions
             if block.shape == (1,):
@@ -151,7 +151,7 @@ def answer_sums(question: AnyQuestion, margin: bool = False) -> Matrix:
     margin: the last row is all of them, "any answer"; nothing where a person can give several.
     """
     rows, size = merging(question), len(cell_answers(question))
-    everybody = np.full((int(margin), size), not many_answers(question), np.float64)
+    everybody = np.full((int(margin), size), not question.many, np.float64)
     if isinstance(rows, np.ndarray):
         return np.vstack([np.pad(rows, [(0, 0), (0, size - rows.shape[1])]), everybody])
     rows = scipy.sparse.csr_array(rows, shape=(rows.shape[0], size))
@@ -172,7 +172,7 @@ def cells_table(
     covariance: that of all cells as well; margin: then with "any answer" as the last entry of each
     axis. Raises TableError for a covariance of more than 2,000 cells.
     """
-    several = any(map(many_answers, questions))
+    several = any(question.many for question in questions)
     ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
     combined, sums = reading.combined(ids), [answer_sums(question) for question in questions]
     merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
@@ -181,7 +181,7 @@ def cells_table(
         table,
         influence=merged * reading.largest_shift(combined, false_reports),
         p_values=_p_values(reading, ids, sums),
-        exclusive=tuple(not isinstance(question, Multi) for question in questions),
+        exclusive=tuple(question.exclusive for question in questions),
         overlaps=not several,
     )
     if not covariance:
@@ -282,7 +282,7 @@ def _with_noise(
     """
     estimate, places = np.zeros(shape), np.arange(math.prod(shape)).reshape(shape)
     noise = np.zeros((estimate.size, estimate.size))
-    several = [question for question in questions if margin and many_answers(question)]
+    several = [question for question in questions if margin and question.many]
     for dropped in (several[:size] for size in range(1 + len(several))):
         kept = [question for question in questions if question not in dropped]
         where = tuple(-1 if question in dropped else slice(None) for question in questions)
@@ -301,10 +301,10 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
     which a person can give both are taken to be independent among those who give the other answers,
     within what their shares allow.
     """
-    adds_up = [margin and not isinstance(question, Multi) for question in questions]
+    adds_up = [margin and question.exclusive for question in questions]
     inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
     found = _in_both_cells(
-        inner, [margin and not each for each in adds_up], [*map(many_answers, questions)]
+        inner, [margin and not each for each in adds_up], [question.many for question in questions]
     )
     sums = [
         np.vstack([np.eye(size), np.ones((int(each), size))])

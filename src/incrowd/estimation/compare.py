@@ -60,7 +60,7 @@ def compare(
     if made:
         names, ratio = made.table.weighted_to, made.table.error_ratio
         found = replace(found, weighted_to=names, error_ratio=ratio)
-    return replace(found, survey=plan.survey)
+    return replace(found, wording=plan.survey.legend(first, second))
 
 
 # Reports + Plan -> how far apart two shares are, of one table or of two.

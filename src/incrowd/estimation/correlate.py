@@ -17,11 +17,10 @@ from incrowd.estimation.correlations import (
 )
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.readings import check_tables, table
-from incrowd.estimation.regression.variables import scores_of
 from incrowd.estimation.results import Received
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.plans import Plan
-from incrowd.survey import Amount, AnyQuestion, Number, Survey, YesNo
+from incrowd.survey import AnyQuestion, Survey
 
 Scores = Mapping[str, Sequence[float]]
 
@@ -79,11 +78,7 @@ def _numbers(
         if id not in known:
             allowed = f"no question has this id; {likely(id, known)}use {', '.join(known)}"
             raise UsageError.of("questions", id, allowed)
-    wanted = questions or [
-        id
-        for id, each in known.items()
-        if id in scores or isinstance(each, YesNo | Number | Amount)
-    ]
+    wanted = questions or [id for id, each in known.items() if id in scores or each.values]
     if len(set(wanted)) < 2:
         allowed = "name two questions of yes/no or numbers at least, or give answers scores"
         raise UsageError.of("questions", ", ".join(wanted), allowed)
@@ -91,11 +86,8 @@ def _numbers(
 
 
 def _number(question: AnyQuestion, scores: Sequence[float] | None) -> np.ndarray:
-    if scores is None and isinstance(question, YesNo):
-        scores = (0.0, 1.0)
-    if scores is None and isinstance(question, Number | Amount):
-        scores = scores_of(question)
-    if scores is None or question.one_way_only or question.type == "multi":
+    scores = question.values if scores is None else scores
+    if scores is None or question.one_way_only or not question.exclusive:
         allowed = "its answers have no numbers; give each answer a score, or leave it out"
         raise UsageError.of("questions", question.id, allowed)
     answers = question.substantive

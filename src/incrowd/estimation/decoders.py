@@ -13,7 +13,7 @@ import scipy
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.errors import TableError
-from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey import AnyQuestion
 
 SMALL = 1 << 12  # entries of a matrix that needs no sparse library, which is slow to load
 
@@ -163,7 +163,7 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     merge = merging(question)
     most = float(merge.sum(axis=1).max())  # of the answers that are read as one
     low, high = most * float(values.min()), most * float(values.max())
-    given, exclusive = bits_given(values, merge), not isinstance(question, Multi)
+    given, exclusive = bits_given(values, merge), question.exclusive
     return Decoder(question.answers, merge @ mean, merge @ square, given, low, high, exclusive)
 
 
@@ -242,7 +242,7 @@ def channel_matrix(question: AnyQuestion, matrix: np.ndarray) -> np.ndarray:
 
 def check_exclusive(question: AnyQuestion) -> None:
     """Raises TableError for a `multi` question, whose options overlap."""
-    if isinstance(question, Multi):
+    if not question.exclusive:
         allowed = "its options overlap; use a question with one answer"
         raise TableError.of("question", question.id, allowed)
 

@@ -38,7 +38,7 @@ from incrowd.reports.consistency import nothing_of, people_of, smallest
 from incrowd.reports.spark import THIS_MACHINE, count_files, started
 from incrowd.reports.tally import Kind, Tally, with_tables
 from incrowd.reports.tally import count as tallied
-from incrowd.survey import Amount, Number, Survey, Text
+from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
 from incrowd.survey.merging import Merge
 
 Reports = Collection | Iterable[Collection]
@@ -364,19 +364,19 @@ def _weighted_item(plan: Plan, ids: Ids, made: Derived) -> _Item:
     return _Item(made.table, made.table, spread)
 
 
-def _number(survey: Survey, ids: Ids) -> Number | Amount | None:
+def _number(survey: Survey, ids: Ids) -> WithEdges | None:
     """The question of a table of one question of numbers, if its bins are as they were asked."""
     question = survey.question(ids[0])
     if len(ids) > 1 or question.merged:
         return None
-    return question if isinstance(question, Number | Amount) else None
+    return question if takes_numbers(question) else None
 
 
 def _words(plan: Plan, counted: Tally, asked: Asked, ids: Ids) -> WordEstimates:
     """The share of each candidate among the answers to a text question."""
     (id,) = ids
     question = plan.survey.question(id)
-    assert isinstance(question, Text)
+    assert takes_words(question)
     names = [normalize(word) for word in asked.candidates[id]]
     places = candidate_places(names, question.cohorts, id, question.hashes, question.block)
     if asked.change is not None and asked.change.margins:

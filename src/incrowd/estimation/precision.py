@@ -23,13 +23,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import is_flip
 from incrowd.estimation.cells import answer_sums, planned_noise, planned_table, planned_weight
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.tables import NOISE_ONLY
 from incrowd.kernels.axes import transform as along_axes
-from incrowd.plans import Cells, JointReport, Message, Plan, fixed_channel
-from incrowd.survey import AnyQuestion, Multi, Survey, Text, YesNo
+from incrowd.plans import JointReport, Message, Plan, fixed_channel
+from incrowd.survey import AnyQuestion, Survey, Text, takes_words
 from incrowd.survey.crossings import cell_answers
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
@@ -73,13 +73,13 @@ def axis(question: AnyQuestion, channel: Channel | None = None) -> Axis:
 
     channel: a randomizer of the question's own; None for a bit flip.
     """
-    if isinstance(question, Text):
+    if takes_words(question):
         scale = text_scale(question)
-        fixed = scale / channel.excess if isinstance(channel, BitFlip) else None
+        fixed = scale / channel.excess if channel and is_flip(channel) else None
         return Axis(0.0, 1, fixed, scale)
     question = question.with_merged(())
     cells = len(question.answers)
-    share = question.at_most / (2 * cells) if isinstance(question, Multi) else 1 / cells
+    share = question.answers_given / cells
     if channel is None:
         return Axis(share, cells)
     guess = np.full(cells, share)
@@ -149,17 +149,12 @@ def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
     """
     if (stated := question.stated_shares) is not None:
         return np.array(stated)
-    if isinstance(question, Text):
+    if question.hashed:
         return np.array([0.0 if even else 0.5])
     if even:
         options = len(question.answers)
-        given = question.at_most / 2 if isinstance(question, Multi) else 1.0
-        return np.full(options, given / options)
-    if isinstance(question, YesNo):
-        shares = np.array([1 - RARE, RARE])
-    else:
-        shares = np.exp2(-1.0 - np.arange(len(question.substantive)))
-        shares = shares if isinstance(question, Multi) else shares / shares.sum()
+        return np.full(options, question.answers_given / options)
+    shares = np.array(question.uneven_shares)
     return np.append((1 - RARE) * shares, RARE) if question.optional else shares
 
 
@@ -281,12 +276,12 @@ def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) ->
     """The joint reports that hold a table, each with the factor of one report's variance; and for
     all messages of cells together, if one of these holds it, the variance by noise of each cell by
     least squares over them, times the people."""
-    holding = [each for each in messages if isinstance(each, JointReport) and each.holds(ids)]
+    holding = [each for each in messages if not each.cells and each.holds(ids)]
     weights = [weight(survey, message, ids) for message in holding]
     copies = [message.independent_copies for message in holding]
     parts: list[JointReport | np.ndarray] = [*holding]
     if any(message.cells and message.holds(ids) for message in messages):
-        cells = [message for message in messages if isinstance(message, Cells)]
+        cells = [message for message in messages if message.cells]
         table = planned_table(cells, tuple(ids))
         weights.append(1 / table.noise_variance)
         copies.append(1)
@@ -309,8 +304,8 @@ class _Squares(NamedTuple):
 @lru_cache(maxsize=4096)
 def _squares(question: AnyQuestion, channel: Channel) -> _Squares:
     """g of an answer depends on whether it was given, and (k-ary: by symmetry) on nothing else."""
-    if isinstance(question, Text):
-        assert isinstance(channel, BitFlip)
+    if takes_words(question):
+        assert is_flip(channel)
         noise = np.array([text_scale(question) / channel.excess])
         return _Squares(1 + noise, noise)
     bits = question.domain.bits
@@ -343,10 +338,10 @@ def theoretical_error(
     by_weight = [
         (weight, (_second_moment(message, questions, shares) - cells) / message.independent_copies)
         for message, weight in found
-        if isinstance(message, JointReport)
+        if not message.cells
     ]
     if len(by_weight) < len(found):
-        messages = [message for message in plan.messages if isinstance(message, Cells)]
+        messages = [message for message in plan.messages if message.cells]
         by_weight.append((planned_weight(messages, ids), planned_noise(messages, questions)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)

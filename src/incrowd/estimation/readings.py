@@ -34,12 +34,12 @@ from incrowd.estimation.tables import (
     estimate_table,
     everybody,
 )
-from incrowd.plans import Cells, JointReport, Message, Plan
+from incrowd.plans import JointReport, Message, Plan
 from incrowd.plans.slots import slots
 from incrowd.plans.strata import told_apart
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
-from incrowd.survey import AnyQuestion, Survey, Text
+from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
 
 Ids = tuple[str, ...]
@@ -118,7 +118,7 @@ def expected_readings(
     reports = [
         Reading(source.message, source.weight, counts_of(source.message))
         for source in sources(plan, ids)
-        if isinstance(source.message, JointReport)
+        if not source.message.cells
     ]
     return _with_cells(plan, ids, reports, lambda: expected_cells_reading(plan, people, shares_of))
 
@@ -139,7 +139,7 @@ def joint_readings(plan: Plan, counted: Tally, ids: Ids) -> tuple[Reading, ...]:
     return tuple(
         _reading(source.message, source.weight, counted.messages[source.number].tables[ids])
         for source in sources(plan, ids)
-        if isinstance(source.message, JointReport)
+        if not source.message.cells
     )
 
 
@@ -157,7 +157,7 @@ def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
     counts = [
         (message, counted.messages[number].tables[message.ids])
         for number, message in enumerate(plan.messages)
-        if isinstance(message, Cells)
+        if message.cells
     ]
     parts = [CellCounts(message, int(each[0]), each[1:]) for message, each in counts]
     return CellsReading(tuple(parts), 1.0)
@@ -167,7 +167,7 @@ def expected_cells_reading(
     plan: Plan, people: int, shares_of: Callable[[AnyQuestion], ArrayLike]
 ) -> CellsReading:
     """What `cells_reading` is on average, if the answers to different questions are independent."""
-    cells = [message for message in plan.messages if isinstance(message, Cells)]
+    cells = [message for message in plan.messages if message.cells]
     return CellsReading(tuple(expected_cells(each, people, shares_of) for each in cells), 1.0)
 
 
@@ -193,7 +193,7 @@ def check_tables(plan: Plan, tables: Sequence[Sequence[str]] | None) -> tuple[Id
                 raise TableError.of("table", id, allowed)
         if len(set(ids)) < len(ids) or not ids:
             raise TableError.of("table", ",".join(ids), "should name some questions, each once")
-        alone = [id for id in ids if isinstance(survey.question(id), Text)]
+        alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
             allowed = "it is a text question; give it a table of its own"
             raise TableError.of("table", alone[0], allowed)

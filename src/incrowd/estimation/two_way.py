@@ -12,7 +12,6 @@ from incrowd.estimation.comparisons import conditional_share, difference, odds_r
 from incrowd.estimation.quotients import Comparison
 from incrowd.estimation.tables import TableEstimate
 from incrowd.plans import Guarantee
-from incrowd.survey import Survey
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class TwoWay(views.Notebook, views.Tabular):
     differences, odds_ratios: of each answer to the second question, each group that answers the
     first alike against the reference: its share less that of the reference, its odds over theirs;
     none of groups that overlap, where the table comes from cells, which do not tell by how much.
-    survey: where the words of both questions are. weighted_to: the names of the
+    wording: of both questions and their answers, if there is any. weighted_to: the names of the
     known margins that the table is weighted to; error_ratio: of its errors to those without
     weights, in the mean square.
     """
@@ -40,7 +39,7 @@ class TwoWay(views.Notebook, views.Tabular):
     differences: tuple[Comparison, ...]
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
-    survey: Survey | None = None
+    wording: tuple[str, ...] = ()
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
 

@@ -39,7 +39,7 @@ from incrowd.planner.leak_shares import (
 )
 from incrowd.plans import Message
 from incrowd.survey import AnyQuestion, Survey
-from incrowd.survey.crossings import cell_answers, crossing_problem, many_answers
+from incrowd.survey.crossings import cell_answers, crossing_problem
 
 # The questions of a survey as the search for messages of cells sees them.
 
@@ -98,7 +98,7 @@ def precision_by_cells(
 
 def _variable(question: AnyQuestion) -> Variable:
     answers = () if question.one_way_only else cell_answers(question)
-    most = question.domain.most if many_answers(question) else None
+    most = question.domain.most if question.many else None
     return Variable(max(len(answers), 1), most)
 
 

@@ -16,7 +16,7 @@ from incrowd.estimation.precision import assumed_shares, table_variances
 from incrowd.estimation.readings import Ids, check_tables, expected_readings
 from incrowd.planner.wanted import weighed
 from incrowd.plans import JointReport, Plan
-from incrowd.survey import Amount
+from incrowd.survey import WithEdges, takes_numbers
 
 # What randomising costs, in people: the effective sample size.
 
@@ -29,7 +29,7 @@ def effective_sample(people: int, lost: float) -> float:
 # How precise the mean of an amount will be, under assumed shares of its edges.
 
 
-def expected(plan: Plan, question: Amount, even: bool) -> Evidence:
+def expected(plan: Plan, question: WithEdges, even: bool) -> Evidence:
     """What the plan's crowd would say on average: the counts without chance. even: as
     `assumed_shares` has it."""
     crowd, bits = plan.survey.crowd, question.domain.bits
@@ -113,7 +113,7 @@ def _forecast(plan: Plan, ids: Ids) -> TableForecast:
 
 def _mean_error(plan: Plan, ids: Ids) -> float | None:
     question = plan.survey.question(ids[0])
-    if len(ids) > 1 or not isinstance(question, Amount):
+    if len(ids) > 1 or not (question.rounded and takes_numbers(question)):
         return None
     return max(mean(expected(plan, question, even)).standard_error for even in (True, False))
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant.analyses import plannable
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.estimation.precision import Axis, axis, cells_axis
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.effects import best_ratio
@@ -309,5 +309,5 @@ def _log_phi(question: AnyQuestion) -> float:
     channel = crowd_channel(question)
     if channel is None:
         return 0.0
-    log_phi = math.log1p(channel.excess) if isinstance(channel, BitFlip) else channel.epsilon
+    log_phi = math.log1p(channel.excess) if is_flip(channel) else channel.epsilon
     return question.distance * log_phi

@@ -58,7 +58,7 @@ def families(messages: Sequence[Message]) -> list[Family]:
     where several tell the same question the one with the least noise."""
     bits: dict[str, Cells] = {}
     for message in messages:
-        if isinstance(message, Cells) and not message.parities and message.record_bits == 1:
+        if message.cells and not message.parities and message.record_bits == 1:
             question = message.ids[0]
             known = bits.setdefault(question, message)
             if message.noise_numerator < known.noise_numerator:

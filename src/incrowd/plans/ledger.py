@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.errors import (
     MISSING,
     IncrowdError,
@@ -249,7 +249,7 @@ def permanent(survey: Survey, message: Message) -> Iterator[Permanent]:
     for question in message.questions:
         if question.memoised:
             noise = message.channels[question.id].permanent_stage
-            assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+            assert is_flip(noise)  # RAPPOR's, or the planner's
             yield Permanent(series(survey.name, message, noise), question.id, survey.name)
 
 

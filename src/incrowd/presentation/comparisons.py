@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import digits, finite, percent
-from incrowd.presentation.plan_text import legend
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
 
@@ -37,17 +36,16 @@ def view(found: TwoWay) -> View:
 
     JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
     """
-    legend_lines = legend(found.survey, *found.questions) if found.survey else ()
-    facts = finite(asdict(replace(found, survey=None)))
-    weights = weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
-    del facts["survey"]
-    words = {"wording": list(legend_lines)} if legend_lines else {}
+    facts = finite(asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)}
+    facts |= weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
+    if not found.wording:
+        del facts["wording"]
     first, second = found.questions
     return View(
         title=f"{second} by {first}, 95% intervals",
-        facts=facts | {"guarantee": guarantee_facts(found.guarantee)} | weights | words,
+        facts=facts,
         seed=found.seed,
-        legend=legend_lines,
+        legend=found.wording,
         promise=guarantee_sentence(found.guarantee),
         lines=(independence_words(found.independence),),
         tables=(_crosstab(found), _figures(found)),

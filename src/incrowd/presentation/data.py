@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.rappor import Rappor
 from incrowd.guarantees import against
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
@@ -122,12 +121,11 @@ def message_facts(message: Message) -> dict[str, Any]:
 def _device_facts(randomizer: Randomizer, channel: Channel) -> dict[str, Any]:
     """A device with the local epsilon of one report, and of all rounds if responses are permanent.
 
-    Of one bit; of a k-ary response of the answer.
+    Of one bit; of a channel of whole answers, of the answer.
     """
-    facts = randomizer.model_dump(exclude_none=True) | {"epsilon_of_one_report": channel.epsilon}
-    if isinstance(channel, Rappor):
-        facts["epsilon_of_all_reports"] = channel.permanent_epsilon
-    return facts
+    facts = randomizer.model_dump() | {"epsilon_of_one_report": channel.epsilon}
+    every = channel.permanent_epsilon
+    return facts if every is None else facts | {"epsilon_of_all_reports": every}
 
 
 def _stratum_json(estimates: Estimates, stratum: StratumEstimates) -> dict[str, Any]:

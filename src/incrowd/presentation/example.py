@@ -13,7 +13,7 @@ from incrowd.accountant.schema import Domain
 from incrowd.encoding.bloom import places
 from incrowd.plans import Cells, Plan
 from incrowd.presentation.number_text import factor
-from incrowd.survey import AnyQuestion, Multi, Text
+from incrowd.survey import AnyQuestion, takes_words
 from incrowd.survey.crossings import Block, cell_answers
 
 BETWEEN = " / "  # the answers that one piece says
@@ -129,11 +129,11 @@ def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Exampl
 def _record(question: AnyQuestion) -> tuple[str, np.ndarray]:
     """The first answer, "no" of yes and no, and its bits."""
     record = np.zeros(sum(domain.bits for domain in question.domains), int)
-    if isinstance(question, Text):
+    if takes_words(question):
         found = places([WORD], np.zeros(1, int), question.id, question.hashes, question.block)[0]
         record[found + question.block * np.arange(question.hashes)] = 1
         return WORD, record
-    if question.domain.fewest or isinstance(question, Multi):
+    if question.bits > 1:
         record[0] = 1
     return question.answers[0], record
 

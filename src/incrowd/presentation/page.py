@@ -26,7 +26,6 @@ from incrowd.presentation.shown import (
     shown_of,
     strata_words,
 )
-from incrowd.survey import Multi
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
 _MOST_CHARTED = 800
@@ -67,7 +66,7 @@ def page(estimates: Estimates) -> str:
         singly=not all(item.together for item in items) or bool(estimates.words),
         errors=list(dict.fromkeys(item.table.errors for item in items if not item.certain)),
         noise_and_sampling=NOISE_AND_SAMPLING,
-        several_answers=any(isinstance(question, Multi) for question in survey.questions),
+        several_answers=not all(question.exclusive for question in survey.questions),
     )
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from incrowd.accountant.analyses import analysis
-from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain, Part
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import bound, factor, noise, written_out
-from incrowd.presentation.sentences import against_sentence, assumption_text, without_shuffler
-from incrowd.survey import NO_ANSWER, Amount, AnyQuestion, Multi, Number, Survey, Text, YesNo
+from incrowd.presentation.number_text import factor, noise
+from incrowd.presentation.sentences import (
+    against_sentence,
+    assumption_text,
+    local_figures,
+    without_shuffler,
+)
+from incrowd.survey import AnyQuestion, Survey
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
 
-MOST_LISTED = 12  # answers to a question
 GUESS = 0.3  # how often a guess about an answer is right before anything was sent
 
 
@@ -30,7 +32,7 @@ def asked(survey: Survey, language: str = "") -> Iterator[Row]:
     """
     alike: dict[Line, list[str]] = {}
     for question in survey.questions:
-        read = (wording(survey, question.id, language), answers(question, survey, language))
+        read = (wording(survey, question.id, language), survey.answers_of(question.id, language))
         alike.setdefault(read, []).append(question.id)
     return ((", ".join(ids), *read) for read, ids in alike.items())
 
@@ -47,60 +49,9 @@ def open_named(survey: Survey) -> str:
     return " and ".join(question.id for question in survey.open)
 
 
-def legend(survey: Survey, *ids: str) -> tuple[str, ...]:
-    """What stands for the ids of questions: wording and answers, of those that have any words."""
-    found = (survey.question(id) for id in ids)
-    return tuple(
-        f"{question.id}: {survey.text_of(question.id)} ({answers(question, survey)})"
-        for question in found
-        if question.text or question.labels
-    )
-
-
-def answers(question: AnyQuestion, survey: Survey | None = None, language: str = "") -> str:
-    """The answers that can be given to a question; with a survey as people read them."""
-
-    def said(answer: str) -> str:
-        return survey.label_of(question.id, answer, language) if survey else answer
-
-    none = said(NO_ANSWER)
-    more = f"; or {none}, which is sent like any other" if question.optional else ""
-    openly = "; sent openly, without noise" if question.open else ""
-    return f"{_substantive(question, tuple(map(said, question.substantive)))}{more}{openly}"
-
-
-def _substantive(question: AnyQuestion, named: tuple[str, ...]) -> str:
-    listed = _listed(named)
-    if isinstance(question, YesNo):
-        return " or ".join(named)
-    if isinstance(question, Multi):
-        return f"at most {question.at_most:,} of {listed}"
-    if isinstance(question, Number):
-        return f"a number, of which only its range is sent: {listed}"
-    if isinstance(question, Amount):
-        return f"a number, rounded at random to one of the two edges beside it: {listed}"
-    if isinstance(question, Text):
-        words = f"{question.hashes} hash{'es' if question.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {question.block} values are sent"
-    return f"one of {listed}"
-
-
-def _listed(answers: Sequence[str]) -> str:
-    shown = "; ".join(answers[:MOST_LISTED])
-    more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
-    return f"{shown}{more}"
-
-
 def word_notes(survey: Survey) -> Iterator[str]:
     """What a question for a word can tell, and what it costs, before anybody plans with it."""
-    for question in survey.questions:
-        if isinstance(question, Text):
-            yield (
-                f"{question.id} is for a word, not for free text: of its {question.bits:,} bits "
-                "`estimate --words` counts the words of a list that you bring, and no others can "
-                "be found. If you have that list now, ask a choice: it is sharper, and can be "
-                "crossed with other questions."
-            )
+    yield from (question.advice for question in survey.questions if question.advice)
 
 
 def sent(plan: Plan) -> Iterator[Row]:
@@ -166,35 +117,14 @@ def _reports(message: Message) -> str:
 
 def _noise(message: Message) -> str:
     """The planner's noise, then that of the questions with a device of their own."""
-    said = [] if message.noise is None else [channel_words(message.noise) + _kept(message)]
+    said = [] if message.noise is None else [message.noise.sentence + _kept(message)]
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
             kept = ", the flips drawn once and kept" if question.randomizer.memoised else ""
-            words = channel_words(channels[question.id])
-            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {words}")
+            sentence = channels[question.id].sentence
+            said.append(f"{question.id} ({question.randomizer.kind}{kept}): {sentence}")
     return "; ".join(said)
-
-
-def channel_words(channel: Channel) -> str:
-    """What a channel does to a bit, or to an answer."""
-    if isinstance(channel, BitFlip):
-        return f"each bit is flipped with probability {noise(channel.q)}"
-    if channel.instantaneous:
-        permanent, instantaneous = channel.permanent_stage, channel.instantaneous
-        return f"{channel_words(permanent)}, then {channel_words(instantaneous)} in each report"
-    if channel.of_answers:
-        own, other = channel.matrix[0, :2]
-        kept, others = bound(own, 4), noise(other)
-        return f"the answer is sent with probability {kept}, each other one with {others}"
-    return bit_words(channel)
-
-
-def bit_words(channel: Channel) -> str:
-    """What a channel does to a bit; the smaller chance rounded down, the larger one up."""
-    zero, one = channel.matrix[1]
-    shown = (noise(zero), bound(one, 4)) if zero <= one else (bound(zero, 4), noise(one))
-    return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
 
 
 _KEY = " It keeps a secret key for the permanent responses; the key goes nowhere either."
@@ -293,7 +223,7 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "
-            f"ε = {written_out(promise.local_epsilon)}, δ = 0.",
+            f"{local_figures(promise)}.",
         )
 
 

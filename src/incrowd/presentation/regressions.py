@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from incrowd.estimation.regression.variables import midpoints
 from incrowd.estimation.tables import HALF_WIDTH
 from incrowd.estimation.weighting.margins import listed, weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
@@ -15,9 +14,8 @@ from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
 from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.view import Numbers, View
-from incrowd.survey import Number
 from incrowd.survey.formulas import Penalty
-from incrowd.survey.questions import MERGED
+from incrowd.survey.question import MERGED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -200,7 +198,7 @@ def _scores(found: Regression) -> Iterator[str]:
     each = ", ".join(f"{answer} = {score:g}" for answer, score in found.scores)
     question = found.plan.survey.question(found.outcome_level[0])
     scores = tuple(score for _, score in found.scores)
-    middles = isinstance(question, Number) and scores == midpoints(question)
+    middles = question.of_numbers and not question.rounded and scores == question.values
     how = ": the middle of each bin, the last taken to be as wide as the one before"
     yield f"answers to {question.id} count as {each}{how if middles else ''}"
 

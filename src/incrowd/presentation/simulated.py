@@ -13,7 +13,6 @@ from incrowd.estimation.weighting.margins import listed
 from incrowd.guarantees import guarantee_of
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
-from incrowd.presentation.plan_text import legend
 from incrowd.presentation.view import Numbers, View
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def view(
         title=title,
         facts=finite(facts),
         seed=found.seed,
-        legend=legend(survey, *(question.id for question in survey.questions)),
+        legend=survey.legend(*(question.id for question in survey.questions)),
         tables=(Numbers(title, ("table", *FIGURES), lines, whole=FIGURES, spaces=1),),
         notes=(_explained(found.trials, simultaneous),),
     )

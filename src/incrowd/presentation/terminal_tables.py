@@ -14,7 +14,7 @@ from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.presentation.number_text import bound, short_percent
 from incrowd.presentation.view import Numbers
-from incrowd.survey import Amount, Survey
+from incrowd.survey import Survey
 
 # Questions, standard errors if answers are even and if they are uneven, detectable share, effective
 # samples if they are even and uneven.
@@ -151,8 +151,8 @@ def open_table_lines(survey: Survey) -> Iterator[str]:
 def mean_error(survey: Survey, id: str, error: float) -> str:
     """How sharp the mean of an amount will be, in its unit and as a share of its range."""
     question = survey.question(id)
-    assert isinstance(question, Amount)
-    width = question.edges[-1] - question.edges[0]
+    first, *_, last = question.values or (0.0, 1.0)
+    width = last - first
     return (
         f"{id}: standard error of the mean {error:.3g}, {short_percent(error / width)} of the range"
     )

@@ -17,7 +17,6 @@ from incrowd.plans import Cells, Message, Plan
 from incrowd.plans.strata import Names, label
 from incrowd.reports.acceptance import another_plan, stratum_named, wrong_strata
 from incrowd.reports.tally import Ids, Kind, MessageTally, Tally
-from incrowd.survey import Text
 
 FALSE_ALARM = 1e-9  # that a right number of people is called impossible, on either side
 
@@ -145,8 +144,8 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
 def _shape(plan: Plan, message: Message, ids: Ids, kind: Kind) -> tuple[int, ...]:
     """The shape of a table's counts, as `incrowd.reports.tally.count_part` makes it."""
     question = plan.survey.question(ids[0])
-    if isinstance(question, Text):
-        return (question.cohorts, 1 + question.bits - question.cohort_bits)
+    if question.hashed:
+        return (1 << question.cohort_bits, 1 + question.bits - question.cohort_bits)
     if message.cells:
         return (1 + message.record_bits,)
     widths = [plan.survey.question(id).bits for id in ids]
@@ -166,7 +165,7 @@ def _adds_up(
         return bool(right and table.min() >= 0)
     if table.min() < 0 or table.max() > counts.accepted:
         return False
-    if isinstance(plan.survey.question(ids[0]), Text):
+    if plan.survey.question(ids[0]).hashed:
         return bool(table[:, 0].sum() == counts.accepted and (table <= table[:, :1]).all())
     if kind == "patterns":
         return bool(table.sum() == counts.accepted)

@@ -20,7 +20,6 @@ from incrowd.plans.strata import Names
 from incrowd.reports.acceptance import accepted, check_origin, places
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import extract, histogram, moments, pair_moments
-from incrowd.survey import Text
 
 Ids = tuple[str, ...]
 Kind = Literal["singles", "pairs", "patterns"]
@@ -214,7 +213,7 @@ def _tables(
     totals = count_bits(packed, 8 * packed.shape[1])
     for ids in held:
         question = plan.survey.question(ids[0])
-        if isinstance(question, Text):
+        if question.hashed:
             yield ids, cohort_counts(packed, layout[ids[0]], question.cohort_bits)
         elif len(ids) == 1 and wanted.kind == "singles":
             yield ids, np.append(len(packed), totals[layout[ids[0]]])

@@ -15,15 +15,16 @@ import pyarrow.compute as pc
 
 from incrowd.drafts.missing import no_answers, number
 from incrowd.encoding.amounts import Outside
-from incrowd.encoding.answers import check_names, column_names, load_answers, load_batches, texts
+from incrowd.encoding.answers import column_names, load_answers, load_batches, texts
 from incrowd.encoding.cells import texts_of, without_point
+from incrowd.encoding.formats.reader import check_names
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.records import DROP, People, hint, one_row_each, read_column
 from incrowd.encoding.sources import source_of
 from incrowd.errors import MISSING, AnswersError, Problem, described
 from incrowd.sampling.randomize import outside_lines as amount_lines
 from incrowd.sampling.strata import FEWER, release_lines, released
-from incrowd.survey import Amount, AnyQuestion, Codes, Number, Survey
+from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
 
 BATCH = 1 << 17  # rows
 SHOWN = 5  # different wrong values of a question; the rest is counted
@@ -161,7 +162,7 @@ class _Column:
             if (shown := described(value)) not in self.wrong:
                 self.wrong[shown] = _Wrong(hint(value, read.choices) + read.allowed)
             self.wrong[shown].add(np.array([row + before]))
-        if isinstance(self.question, Number | Amount) and not read.problems:
+        if self.question.of_numbers and not read.problems:
             found = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
             pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
             self.numbers.update(dict(pairs))
@@ -179,7 +180,7 @@ class _Column:
             yield others.finding(id, f"{len(rest):,} other values that are not answers")
         if self.missing.rows:
             yield self.missing.finding(id, "no answer", refused=not self.question.optional)
-        if isinstance(self.question, Amount):
+        if self.question.rounded and takes_numbers(self.question):
             yield from (Finding(id, line) for line in amount_lines(self.question, self.outside))
         numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
         for code in no_answers(numbers, {}):

@@ -1,4 +1,7 @@
-"""Flip every bit of packed records independently, with exactly the plan's probability."""
+"""Exact gaps between rare flips: work grows with the flips, not with the bits.
+
+Proof: docs/mathematics.md#exact-sampling.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.accountant.channels.base import Packed
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.errors import AnswersError, InWords, PrivacyError, UsageError
 from incrowd.kernels.compilation import use_machine_code
@@ -160,7 +164,8 @@ def _batch_size(numerator: int, bits: int) -> int:
     return min(BATCH_GAPS, expected + 4 * isqrt(expected) + 8)
 
 
-Packed = npt.NDArray[np.uint8]
+# Packed random bits, each set independently with exactly the plan's probability.
+
 
 # Below this noise drawing the gaps between flips is faster than deciding every bit (measured).
 SPARSE_BELOW = DENOMINATOR // 96
@@ -173,21 +178,9 @@ def packed_width(bits: int) -> int:
     return -(-bits // 8)
 
 
-def flip(packed_records: Packed, bits: int, numerator: int, keystream: Keystream) -> Packed:
-    """Reports from records: each bit flipped independently with q = numerator / 2^32, exactly.
-
-    `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
-    place i % 8. Returns a new array of that shape.
-
-    Raises PrivacyError unless 0 < numerator < 2^31; AnswersError if the array is not of that
-    shape, or if a padding bit is set, since it would travel without noise.
-    """
-    check_packed(packed_records, bits)
-    return packed_records ^ flip_mask(numerator, (len(packed_records), bits), keystream)
-
-
 def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
-    """Which bits are flipped: `shape` is (rows, bits), packed as in `flip`, padding bits zero.
+    """Which bits are flipped: `shape` is (rows, bits), bit i of a row in
+    byte i // 8 at place i % 8, padding bits zero.
 
     Raises PrivacyError unless 0 < numerator < 2^31, UsageError if rows or bits are negative.
     """

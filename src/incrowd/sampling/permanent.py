@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
 from incrowd.errors import (
     MISSING,
     AnswersError,
@@ -246,7 +246,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
     for id in (question.id for question in message.questions if question.memoised):
         place, noise = message.layout[id], message.channels[id].permanent_stage
-        assert isinstance(noise, BitFlip)  # RAPPOR's, or the planner's
+        assert is_flip(noise)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)
         for row, key in enumerate(memory):
             answer = bits[row, place]

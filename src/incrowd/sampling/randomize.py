@@ -30,7 +30,7 @@ from incrowd.sampling.records import draw_cohorts, randomize_cells, randomize_re
 from incrowd.sampling.shuffle import Draw, permutation
 from incrowd.sampling.strata import crowds, people_of, released, tell, tell_fewer
 from incrowd.sampling.streaming import Progress, Written, batch_rows, header, in_two_passes, no_bar
-from incrowd.survey import Amount, Survey, Text
+from incrowd.survey import Survey, WithEdges, takes_numbers
 
 # The rounding of amounts at random: who goes up. Proof: docs/mathematics.md#amounts.
 
@@ -79,13 +79,13 @@ def outside(people: People) -> dict[str, Outside]:
 def tell_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
     """Say by an IncrowdWarning how many amounts of all pieces of a file lie beyond the edges."""
     for question in survey.questions:
-        if isinstance(question, Amount):
+        if question.rounded and takes_numbers(question):
             found = reduce(Outside.and_of, (each[question.id] for each in pieces))
             for line in outside_lines(question, found):
                 warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def outside_lines(question: Amount, found: Outside) -> Iterator[str]:
+def outside_lines(question: WithEdges, found: Outside) -> Iterator[str]:
     """What is said of amounts below the first edge, and of those above the last one."""
     first, last = (f"{edge:g}" for edge in (question.edges[0], question.edges[-1]))
     for number, where, edge, codes in (
@@ -168,7 +168,7 @@ def randomize_message(
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions
-    if not any(isinstance(question, Text) for question in questions):
+    if not any(question.hashed for question in questions):
         records = pack(questions, people.encoded, people.number)
         return randomize_records(records, plan, message, keystream, memory)
     copies = []

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.accountant.channels.base import Channel
-from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.base import Channel, Codes, Packed
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.accountant.channels.k_ary import KAry
-from incrowd.errors import AnswersError, InWords, UsageError
 from incrowd.kernels.gaps import lane_bits
 from incrowd.kernels.lanes import decide_words
 from incrowd.plans import Cells, Message, Plan
 from incrowd.sampling.flips import (
-    Packed,
     check_packed,
     dense_mask,
-    flip,
+    flip_mask,
     flip_positions,
     fraction_digits,
     packed_width,
 )
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import Memory, remembered, remembered_sets
-from incrowd.survey import Text
 
 # Cells: a person sends the number of each bit of her record that is set after flipping.
 #
@@ -69,85 +64,56 @@ def as_reports(numbers: np.ndarray, bits: int) -> np.ndarray:
     return np.ascontiguousarray(whole[:, : packed_width(bits)])
 
 
-# Exact sampling of the channels that are more than a bit flip. No floating point.
+# Exact sampling of any channel: the coins that it tosses. No floating point.
 #
 # The proof is in docs/mathematics.md#exact-sampling.
 
 
-Codes = npt.NDArray[np.int64]
-
 WORD_RANGE = 2**64
 
 
-def respond_with_bits(
-    packed_records: Packed, bits: int, channel: Channel, keystream: Keystream
-) -> Packed:
-    """Reports from records: every bit goes through `channel` independently, stage by stage.
+class KeystreamCoins(NamedTuple):
+    """The exact randomness of channels, out of a keystream."""
+
+    keystream: Keystream
+
+    def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
+        """Packed bits, each 1 with probability numerator / 2^32, quick where that is small."""
+        return flip_mask(numerator, shape, self.keystream)
+
+    def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
+        """Packed bits, each 1 with probability numerator / 2^32, padding zero; 0 and 1 included."""
+        if numerator < DENOMINATOR:
+            return dense_mask(numerator, shape, self.keystream)
+        return np.packbits(np.ones(shape, np.uint8), axis=1, bitorder="little")
+
+    def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
+        """Which of so many coins with probability numerator / 2^32 fall on heads."""
+        words = decide_words(fraction_digits(numerator), -(-count // 64), self.keystream.words)
+        return lane_bits(words, count).astype(np.bool_)
+
+    def below(self, size: int, count: int) -> Codes:
+        """So many independent integers, all of 0 .. size - 1 equally likely."""
+        return uniform_below(size, count, self.keystream)
+
+
+def respond(packed_records: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
+    """Reports from records: the bits of each go through `channel`, or the answer they stand for.
 
     `packed_records` has shape (rows, ceil(bits / 8)), uint8, bit i of a row in byte i // 8 at
     place i % 8. Returns a new array of that shape. All stages are drawn afresh: reports that
     repeat a permanent response take it from `incrowd.sampling.permanent`.
 
-    Raises AnswersError if the array is not of that shape or a padding bit is set, UsageError if
-    a stage of the channel is not a bit channel.
+    Raises AnswersError if the array is not of that shape or a padding bit is set.
     """
     check_packed(packed_records, bits)
-    for stage in channel.stages:
-        if not isinstance(stage, Bit):
-            raise UsageError.of("channel", InWords(stage), "should be a channel of bits")
-        packed_records = _through_bit(packed_records, bits, stage, keystream)
-    return packed_records
-
-
-def _through_bit(records: Packed, bits: int, channel: Bit, keystream: Keystream) -> Packed:
-    shape = len(records), bits
-    raised = _mask(channel.one_if_zero, shape, keystream)
-    lowered = _mask(DENOMINATOR - channel.one_if_one, shape, keystream)
-    reports: Packed = records ^ (records & lowered | ~records & raised)
-    return reports
-
-
-def _mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> Packed:
-    """Packed bits, each 1 with probability numerator / 2^32, padding zero; 0 and 1 included."""
-    if numerator < DENOMINATOR:
-        return dense_mask(numerator, shape, keystream)
-    return np.packbits(np.ones(shape, np.uint8), axis=1, bitorder="little")
-
-
-def respond_with_options(codes: npt.NDArray[Any], channel: Channel, keystream: Keystream) -> Codes:
-    """Reports from answers: every answer goes through `channel`, stage by stage.
-
-    `codes` are the numbers of the chosen options, integers from 0 to options - 1, any shape.
-    Returns int64 of that shape.
-
-    Raises AnswersError if a code names no option, UsageError if a stage of the channel is not a
-    k-ary response.
-    """
-    if codes.dtype.kind not in "iu":
-        raise AnswersError.of("codes", codes.dtype.name, "should be an array of integers")
-    reports = codes.astype(np.int64)
-    for stage in channel.stages:
-        if not isinstance(stage, KAry):
-            raise UsageError.of("channel", InWords(stage), "should be a k-ary response")
-        reports = _through_k_ary(reports, stage, keystream)
-    return reports
-
-
-def _through_k_ary(codes: Codes, channel: KAry, keystream: Keystream) -> Codes:
-    """Keep a code, or step to one of the others: 1 to options - 1 places on, all equally likely."""
-    wrong = codes[(codes < 0) | (codes >= channel.options)]
-    if wrong.size:
-        raise AnswersError.of("codes", int(wrong[0]), f"should be from 0 to {channel.options - 1}")
-    words = decide_words(fraction_digits(channel.keep), -(-codes.size // 64), keystream.words)
-    kept = lane_bits(words, codes.size).reshape(codes.shape)
-    steps = 1 + uniform_below(channel.options - 1, codes.size, keystream).reshape(codes.shape)
-    return np.where(kept, codes, (codes + steps) % channel.options)
+    return channel.respond(packed_records, bits, KeystreamCoins(keystream))
 
 
 def uniform_below(size: int, count: int, keystream: Keystream) -> Codes:
     """`count` independent integers, all of 0 .. size - 1 equally likely, exactly; int64.
 
-    Words in the incomplete last round of remainders are drawn again. 1 <= size <= 2^32.
+    Words in the incomplete last round of remainders are drawn again. 1 <= size <= 2^63.
     """
     accepted = WORD_RANGE - WORD_RANGE % size
     words = keystream.words(count)
@@ -178,7 +144,7 @@ def randomize_records(
         records = remembered(plan, message, records, memory)
     copied = np.tile(records, (copies or message.copies, 1))
     parts = segments(message, fresh=memory is None)
-    return respond(copied, message.bits, parts, keystream)
+    return respond_in_segments(copied, message.bits, parts, keystream)
 
 
 def segments(message: Message, fresh: bool = True) -> list[Segment]:
@@ -190,67 +156,49 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
     found: list[Segment] = []
     places, channels = message.layout.values(), message.channels.values()
     for question, place, channel in zip(message.questions, places, channels, strict=True):
-        if isinstance(question, Text):
-            place = slice(place.start + question.cohort_bits, place.stop)
+        place = slice(place.start + question.cohort_bits, place.stop)
         left = channel if fresh or not question.memoised else channel.instantaneous
         if left:
             found.append((place, left))
     return merged(found)
 
 
-def respond(
+def respond_in_segments(
     packed_records: Packed, bits: int, segments: Sequence[Segment], keystream: Keystream
 ) -> Packed:
     """Reports from records: each segment through its channel, other bits as they are.
 
     `packed_records` has shape (rows, ceil(bits / 8)), uint8, packed as in `flip`. Segments do not
-    overlap; one of a k-ary response holds one set bit for the answer, and one for the report.
-    Raises AnswersError if the array is not of that shape or a padding bit is set.
+    overlap; one of a channel of whole answers holds one set bit for the answer, and one for the
+    report. Raises AnswersError if the array is not of that shape or a padding bit is set.
     """
-    if [place for place, _ in segments] == [slice(0, bits)] and not segments[0][1].of_answers:
-        return _bits(packed_records, bits, segments[0][1], keystream)
+    if [place for place, _ in segments] == [slice(0, bits)]:
+        return respond(packed_records, bits, segments[0][1], keystream)
     unpacked = np.unpackbits(packed_records, axis=1, count=bits, bitorder="little")
     for place, channel in segments:
-        through = _option if channel.of_answers else _segment
-        unpacked[:, place] = through(unpacked[:, place], channel, keystream)
+        packed = np.packbits(unpacked[:, place], axis=1, bitorder="little")
+        width = place.stop - place.start
+        reports = respond(packed, width, channel, keystream)
+        unpacked[:, place] = np.unpackbits(reports, axis=1, count=width, bitorder="little")
     return np.packbits(unpacked, axis=1, bitorder="little")
 
 
-def _bits(packed: Packed, bits: int, channel: Channel, keystream: Keystream) -> Packed:
-    if isinstance(channel, BitFlip):
-        return flip(packed, bits, channel.numerator, keystream)
-    return respond_with_bits(packed, bits, channel, keystream)
-
-
-def _segment(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
-    """Bits of one segment, 0 and 1, shape (rows, bits of the segment)."""
-    width = unpacked.shape[1]
-    packed = _bits(np.packbits(unpacked, axis=1, bitorder="little"), width, channel, keystream)
-    return np.unpackbits(packed, axis=1, count=width, bitorder="little")
-
-
-def _option(unpacked: np.ndarray, channel: Channel, keystream: Keystream) -> np.ndarray:
-    """One set bit for the answer in each row, and one for the report."""
-    options = respond_with_options(unpacked.argmax(axis=1), channel, keystream)
-    return np.asarray(options[:, None] == np.arange(unpacked.shape[1]), np.uint8)
-
-
 def merged(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbouring segments with equal bit flips as one: equal noise on equal bits."""
-    found: list[Segment] = []
+    """Neighboring segments with equal bit flips as one: equal noise on equal bits."""
+    joined: list[Segment] = []
     for place, channel in segments:
-        before, same = found[-1] if found else (slice(0, 0), None)
-        if isinstance(channel, BitFlip) and (before.stop, same) == (place.start, channel):
-            found[-1] = (slice(before.start, place.stop), channel)
+        before, same = joined[-1] if joined else (slice(0, 0), None)
+        if channel.is_flip and (before.stop, same) == (place.start, channel):
+            joined[-1] = (slice(before.start, place.stop), channel)
         else:
-            found.append((place, channel))
-    return found
+            joined.append((place, channel))
+    return joined
 
 
 def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[str, np.ndarray]:
     """A cohort for each person and text question, all equally likely."""
-    texts = [question for question in message.questions if isinstance(question, Text)]
-    return {q.id: uniform_below(q.cohorts, people, keystream) for q in texts}
+    hashed = [question for question in message.questions if question.hashed]
+    return {q.id: uniform_below(1 << q.cohort_bits, people, keystream) for q in hashed}
 
 
 def randomize_cells(

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from incrowd.accountant.channels.base import Packed
 from incrowd.kernels.threads import in_order
 from incrowd.reports.folder import Bucket
-from incrowd.sampling.flips import Packed
 from incrowd.sampling.keystream import Keystream
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from incrowd.survey.questions import AnyQuestion, Multi, Text
+from incrowd.survey.question import AnyQuestion
 
 NONE_CHOSEN = "none chosen"  # of a `multi` question of which one option at most can be chosen
 MOST_CELLS = 1 << 32
@@ -66,14 +66,9 @@ class Crossing(NamedTuple):
         return sum(block.size for block in self.blocks)
 
 
-def many_answers(question: AnyQuestion) -> bool:
-    """Whether one person can give several answers at once."""
-    return isinstance(question, Multi) and question.at_most > 1
-
-
 def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
     """The answers to a question along its axis of cells, in the order of their numbers."""
-    if isinstance(question, Multi) and question.at_most == 1:
+    if not (question.exclusive or question.many):
         return (*question.recorded, NONE_CHOSEN)
     return question.recorded
 
@@ -84,7 +79,7 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
     answers at once."""
     ids = tuple(question.id for question in questions)
     shape = tuple(len(cell_answers(question)) for question in questions)
-    several = [place for place, question in enumerate(questions) if many_answers(question)]
+    several = [place for place, question in enumerate(questions) if question.many]
     if not several:
         single = shape == (2,)
         block = Block(ids, 0, (1,) if single else shape, True)
@@ -113,13 +108,13 @@ def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
 def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
     """Why some questions have no cells; "" if they have."""
     for question in questions:
-        if isinstance(question, Text):
-            return f"{question.id!r} is a text question"
+        if question.not_crossed:
+            return f"{question.id!r} is {question.not_crossed}"
         if question.randomizer is not None:
             return f"{question.id!r} has a randomizer of its own"
         if question.open:
             return f"{question.id!r} is open"
-    several = [question.id for question in questions if many_answers(question)]
+    several = [question.id for question in questions if question.many]
     if len(several) > 1:
         return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
     kept = {question.memoised for question in questions}
@@ -135,7 +130,7 @@ def parities_problem(questions: Sequence[AnyQuestion]) -> str:
     if len(questions) < 2:
         return "one question has no pairs"
     for question in questions:
-        if isinstance(question, Text) or many_answers(question) or len(cell_answers(question)) != 2:
+        if question.not_crossed or question.many or len(cell_answers(question)) != 2:
             return f"{question.id!r} does not have exactly two answers"
     neighbors = pairwise(questions)
     return next(filter(None, map(crossing_problem, neighbors)), "")

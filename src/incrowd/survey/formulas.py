@@ -13,7 +13,7 @@ from pydantic import Field, FiniteFloat
 
 from incrowd.errors import MISSING, Problem, likely
 from incrowd.survey.merging import merge_problems, merged_questions
-from incrowd.survey.questions import Amount, AnyQuestion, Multi, Number, Text
+from incrowd.survey.question import AnyQuestion
 from incrowd.survey.toml import Frozen
 
 Family = Literal["logistic", "linear"]
@@ -84,8 +84,7 @@ class Named(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether its levels have values of their own."""
-        numbers = isinstance(self.question, Number | Amount) and not self.question.merged
-        return self.answer is None and numbers
+        return self.answer is None and self.question.of_numbers and not self.question.merged
 
     @property
     def whole(self) -> bool:
@@ -178,10 +177,9 @@ def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Prob
     if found is None:
         close = likely(text.partition(IS)[0], questions)
         yield Problem(field, text, f"no question has this id; {close}use {', '.join(questions)}")
-    elif isinstance(found.question, Text):
-        allowed = "it is a text question, of which reports tell no category; use another question"
-        yield Problem(field, found.question.id, allowed)
-    elif found.answer is None and isinstance(found.question, Multi):
+    elif found.question.not_explained:
+        yield Problem(field, found.question.id, found.question.not_explained)
+    elif found.answer is None and not found.question.exclusive:
         id, first = found.question.id, found.question.answers[0]
         allowed = f"its answers overlap; name one, as in {id}{IS}{first}"
         yield Problem(field, text, allowed)
@@ -225,7 +223,7 @@ def _predictor_score_problems(formula: Formula, found: Meant) -> Iterator[Proble
     for id, each in sloped.items():
         values = formula.predictor_scores.get(id)
         if values is None:
-            if isinstance(each.question, Number) and each.question.merged:
+            if each.question.of_numbers and each.question.merged:
                 allowed = f"merged bins have no middle; give a number for {', '.join(each.levels)}"
                 yield Problem(f"predictor_scores.{id}", MISSING, allowed)
         elif len(values) != len(each.levels) or len(set(values)) < 2:
@@ -274,7 +272,7 @@ def _amount_problems(found: Meant) -> Iterator[Problem]:
     places = [("on", each) for each in found.singles.values()]
     places += [] if means else [("outcome", found.outcome)]
     for field, each in places:
-        if isinstance(each.question, Amount):
+        if each.question.rounded:
             allowed = (
                 "of an amount only the mean is kept: it should be the outcome of a linear model; "
                 "as a predictor use a question of type number"
@@ -309,8 +307,8 @@ def share_problems(
     noisy = {each.id: each for each in found.questions if not each.open}
     for id, values in shares.items():
         question = noisy.get(id)
-        if question is None or isinstance(question, Multi):
-            one = [id for id, each in noisy.items() if not isinstance(each, Multi)]
+        if question is None or not question.exclusive:
+            one = [id for id, each in noisy.items() if each.exclusive]
             allowed = "should be of a question of the regression with noise and one answer"
             yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
             continue

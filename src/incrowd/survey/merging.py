@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from incrowd.errors import InWords, Problem, UsageError, likely
-from incrowd.survey.questions import MERGED, Amount, AnyQuestion, Merged, Multi, Text
+from incrowd.survey.question import MERGED, AnyQuestion, Merged
 
 Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
 Merge = Mapping[str, Groups]  # of questions, by id
@@ -42,30 +42,13 @@ def merge_problems(questions: Mapping[str, AnyQuestion], merge: Merge) -> Iterat
         if id not in questions:
             allowed = f"no question has this id; {likely(id, questions)}use {', '.join(questions)}"
             yield Problem("merge", id, allowed)
-        elif reason := _whole_reason(questions[id]):
+        elif reason := questions[id].not_merged:
             yield Problem("merge", id, reason)
         elif not _readable(groups):
             allowed = 'should be groups of answers, as in [["agree", "strongly agree"]]'
             yield Problem(f"merge.{id}", groups, allowed)
         else:
             yield from _group_problems(questions[id], merged_answers(groups))
-
-
-def _whole_reason(question: AnyQuestion) -> str:
-    """Why no answers to a question can be merged; "" if they can be."""
-    if isinstance(question, Multi):
-        return (
-            "several of its options can be chosen at once, so the share of people who chose any of "
-            "them is not the sum of their shares; use a question with one answer"
-        )
-    if isinstance(question, Text):
-        return "it is a text question, which has words and no answers; leave it out"
-    if isinstance(question, Amount):
-        return (
-            "its answers are edges to which amounts are rounded, not ranges; use a question of "
-            "type number, whose bins can be merged"
-        )
-    return ""
 
 
 def _readable(groups: object) -> bool:

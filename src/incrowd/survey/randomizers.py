@@ -1,66 +1,90 @@
-"""How a question is randomised where the survey says it, and the planner does not choose."""
+"""How a question is randomized where the survey says it, and the planner does not choose."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, create_model, model_validator
 
+from incrowd.accountant.channels.base import Range
+from incrowd.accountant.channels.registry import CHANNELS, parameters
 from incrowd.errors import InWords
 from incrowd.survey.toml import Frozen, Mistake
 
-# The sets of numbers that make one randomiser, for each kind.
-NUMBERS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "bit flip": (("noise",), ("epsilon",)),
-    "warner": (("spinner",), ("epsilon",)),
-    "simmons": (("unrelated",), ("unrelated", "prevalence"), ("epsilon",)),
-    "rappor": (
-        ("f",),
-        ("epsilon",),
-        ("f", "one_if_zero", "one_if_one"),
-        ("epsilon", "one_if_zero", "one_if_one"),
-    ),
-    "bit": (("one_if_zero", "one_if_one"),),
-    "k-ary": (("keep",), ("epsilon",)),
-}
-
 
 class Randomizer(Frozen):
-    """A randomising device with fixed probabilities; the planner leaves it as it is.
+    """A randomizing device with fixed probabilities; the planner leaves it as it is.
 
-    kind: "bit flip", "warner" (a spinner), "simmons" (an unrelated question), "rappor" (permanent
-    and instantaneous response), "bit" (asymmetric), all of them for each bit, or "k-ary" (for a
-    whole answer). Numbers are probabilities; `epsilon` asks for the least noise that keeps it for
-    one bit (k-ary: for the answer). memoised: the permanent response is drawn once for each
-    device and answer, so that the guarantee holds for all rounds together; needs a device key.
+    kind: one of `incrowd.accountant.channels.registry.CHANNELS`: "bit flip", "warner" (a spinner),
+    "simmons" (an unrelated question), "rappor" (permanent and instantaneous response), "bit"
+    (asymmetric), all of them for each bit, or "k-ary" (for a whole answer). All other keys are the
+    numbers of that channel: probabilities, or `epsilon`, which asks for the least noise that keeps
+    it for one bit (of a channel of whole answers: for the answer). memoised: the permanent response
+    is drawn once for each device and answer, so that the guarantee holds for all rounds together;
+    needs a device key.
     """
 
-    kind: Literal["bit flip", "warner", "simmons", "rappor", "bit", "k-ary"]
-    epsilon: float | None = Field(default=None, gt=0, strict=True)
-    noise: float | None = Field(default=None, gt=0, lt=0.5, strict=True)
-    spinner: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    unrelated: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    prevalence: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    f: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    one_if_zero: float | None = Field(default=None, ge=0, le=1, strict=True)
-    one_if_one: float | None = Field(default=None, ge=0, le=1, strict=True)
-    keep: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    memoised: bool = Field(default=False, strict=True)
+    model_config = ConfigDict(extra="allow")
+
+    kind: str
+    memoised: bool = False
 
     @property
     def numbers(self) -> dict[str, float]:
         """The probabilities that were given, by name."""
-        given = self.model_dump(exclude={"kind", "memoised"}, exclude_none=True)
-        return {name: float(value) for name, value in given.items()}
+        return {name: float(value) for name, value in (self.model_extra or {}).items()}
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether it randomizes the answer as a whole, not each bit of it."""
+        return CHANNELS[self.kind].of_answers
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written(cls, raw: Any) -> Any:
+        """The keys that some channel has, each with a value that it can have."""
+        if isinstance(raw, Randomizer):
+            return raw
+        return fields().model_validate(raw).model_dump(exclude_none=True)
 
     @model_validator(mode="after")
     def _complete(self) -> Randomizer:
-        allowed = NUMBERS[self.kind]
-        if set(self.numbers) not in map(set, allowed):
-            sets = ", or ".join(" and ".join(names) for names in allowed)
+        channel = CHANNELS[self.kind]
+        sets = tuple(channel.makers())
+        if set(self.numbers) not in map(set, sets):
+            listed = ", or ".join(" and ".join(names) for names in sets)
             given = InWords(f"{self.kind!r} with {' and '.join(self.numbers) or 'no number'}")
-            raise Mistake("kind", given, f"give it {sets}")
-        if self.memoised and self.kind != "rappor":
-            only = "only the kind 'rappor' has a permanent response; leave it out"
+            raise Mistake("kind", given, f"give it {listed}")
+        if self.memoised and not channel.remembers:
+            kinds = " or ".join(repr(kind) for kind, each in CHANNELS.items() if each.remembers)
+            only = f"only the kind {kinds} has a permanent response; leave it out"
             raise Mistake("memoised", self.memoised, only)
         return self
+
+
+def fields() -> type[Frozen]:
+    """The keys of a randomizer: those of all channels that there are."""
+    return _fields(tuple(CHANNELS), tuple(parameters().items()))
+
+
+@lru_cache(maxsize=16)
+def _fields(kinds: tuple[str, ...], numbers: tuple[tuple[str, Range], ...]) -> type[Frozen]:
+    known: Mapping[str, Any] = {name: (float | None, _field(range)) for name, range in numbers}
+    return create_model(
+        "Randomizer",
+        __base__=Frozen,
+        kind=(Literal[kinds], ...),  # type: ignore[arg-type, unused-ignore]
+        memoised=(bool, Field(default=False, strict=True)),
+        **known,
+    )
+
+
+def _field(range: Range) -> Any:
+    """A number in a range."""
+    low = "ge" if range.closed else "gt"
+    limits: dict[str, Any] = {low: range.low}
+    if range.high < float("inf"):
+        limits["le" if range.closed else "lt"] = range.high
+    return Field(default=None, strict=True, **limits)

@@ -11,8 +11,7 @@ from incrowd.collection.protocol.upload import NO_CODE, Upload, upload_length
 from incrowd.encoding.records import People
 from incrowd.planner.plan import make_plan
 from incrowd.plans.slots import slots
-from incrowd.survey import Survey
-from incrowd.survey.questions import Choice, Multi, Number, Text
+from incrowd.survey import Choice, Multi, Number, Survey, Text
 from tests.conftest import KINDS
 from tests.oracles import make_vectors
 

@@ -6,7 +6,7 @@ from incrowd.accountant import enumeration, one_bit
 from incrowd.accountant.analyses.base import Found
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.channels.base import ROUNDING
-from incrowd.accountant.channels.bit import Bit, BitDevice
+from incrowd.accountant.channels.bit import Bit, as_bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import Held, WorstPair
 from incrowd.accountant.enumeration import Case
@@ -80,10 +80,8 @@ def one_bit_channel(schema: Schema) -> Bit | None:
     (part, count), *others = schema.parts
     if others or count > 1 or part.domain != FREE_BIT:
         return None
-    channel = as_flip(part.channel) or part.channel
-    if isinstance(channel, BitFlip):
-        return Bit.from_flip(channel)
-    return channel.as_bit() if isinstance(channel, BitDevice) else None
+    flip = as_flip(part.channel)
+    return Bit.from_flip(flip) if flip else as_bit(part.channel)
 
 
 def _too_many(channel: Bit | None, crowd: int) -> bool:

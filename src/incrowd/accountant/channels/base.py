@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -45,18 +47,62 @@ def _rounded(value: float, significant: int, rounding: str, whole: bool = False)
 
 Matrix = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.object_]  # Python integers: products of stages outgrow 64 bits
+Packed = npt.NDArray[np.uint8]  # rows of bits, bit i of a row in byte i // 8 at place i % 8
+Codes = npt.NDArray[np.int64]  # numbers of answers
 
 ROUNDING = OPERATIONS  # of a logarithm of a ratio
+
+
+class Range(NamedTuple):
+    """Where a parameter of a channel may lie: strictly between the limits, or also at them."""
+
+    low: float
+    high: float = math.inf
+    closed: bool = False
+
+
+Makers = Mapping[tuple[str, ...], Callable[..., "Channel"]]
+
+
+class Coins(Protocol):
+    """Exact randomness, which is all that a channel needs to make reports."""
+
+    def flips(self, numerator: int, shape: tuple[int, int]) -> Packed:
+        """Packed bits, each 1 with probability numerator / 2^32, quick where that is small."""
+
+    def mask(self, numerator: int, shape: tuple[int, int]) -> Packed:
+        """Packed bits, each 1 with probability numerator / 2^32, 0 and 1 included."""
+
+    def heads(self, numerator: int, count: int) -> npt.NDArray[np.bool_]:
+        """Which of so many coins with probability numerator / 2^32 fall on heads."""
+
+    def below(self, size: int, count: int) -> Codes:
+        """So many independent integers, all of 0 .. size - 1 equally likely."""
 
 
 class Channel(ABC):
     """A channel of each bit of a question; one of whole answers says otherwise.
 
     Its probabilities are integers over one denominator, and all else is worked out from them.
+
+    kind: its name in surveys; "" if no survey can name it. parameters: where each number that a
+    survey can give it may lie. What the sets of numbers are that make one, `makers` says.
     """
 
-    of_answers = False  # whether it takes the answer as a whole, and reports one set bit
+    kind: ClassVar[str] = ""
+    parameters: ClassVar[Mapping[str, Range]] = {}
+    of_answers: ClassVar[bool] = False  # it takes the answer as a whole, and reports one set bit
+    is_flip: ClassVar[bool] = False  # it flips each bit, with q < 1/2
+    remembers: ClassVar[bool] = False  # it has a permanent stage that a device can remember
     instantaneous: Channel | None = None  # what each report draws anew, where a device remembers
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """What makes the channel from each set of parameters, in the order of its arguments.
+
+        A channel of whole answers is given their number as `options`.
+        """
+        return {}
 
     @property
     @abstractmethod
@@ -73,15 +119,44 @@ class Channel(ABC):
         """The channels a report goes through, one after the other."""
         return (self,)
 
+    @abstractmethod
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records: every bit is drawn independently; all stages are drawn afresh.
+
+        packed: shape (rows, ceil(bits / 8)), the padding zero, as are the reports.
+        """
+
     @property
     def permanent_stage(self) -> Channel:
-        """What a device that remembers draws once: all but the instantaneous response."""
+        """What a crowd can count on however many rounds there are, if the device remembers."""
         return self
 
     @property
     def simplest(self) -> Channel:
         """The same channel as a bit flip with q < 1/2, if it is one: everything knows that best."""
         return self
+
+    @property
+    def permanent_epsilon(self) -> float | None:
+        """What all reports of one bit together leak locally at most, rounded up.
+
+        None if every report is drawn anew.
+        """
+        return None
+
+    @property
+    def alike(self) -> bool:
+        """Whether a channel of one bit treats ones and zeros alike."""
+        numerators = self.numerators
+        return bool(numerators[0, 0] == numerators[1, 1])
+
+    @property
+    def sentence(self) -> str:
+        """What happens to an answer, for people; no chance looks more private than it is."""
+        zero, one = map(float, self.matrix[1])
+        low, high = rounded_down(min(zero, one)), rounded_up(max(zero, one))
+        shown = (low, high) if zero <= one else (high, low)
+        return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
 
     @property
     def matrix(self) -> Matrix:
@@ -118,7 +193,7 @@ class Channel(ABC):
     def losses(self) -> tuple[float, float]:
         """The largest log-likelihood ratios of a bit that is 1 to one that is 0, and reversed.
 
-        Of whole answers: of two different ones, and 0.
+        Of whole answers: the largest of any two, and 0.
         """
         if_zero, if_one = self.log_ratios
         rising = self.numerators[1, 1] > self.numerators[1, 0]
@@ -128,7 +203,7 @@ class Channel(ABC):
     def log_phis(self) -> tuple[float, float]:
         """ln E[P(s|x) / P(s|x')], s a report of x: of bits (x, x') that are (1, 0), and (0, 1).
 
-        Of whole answers: of two different ones, and 0.
+        Of whole answers: the largest of any two, and 0.
         """
         (p00, p01), (p10, p11) = self.matrix
         square = (p11 - p10) ** 2  # the difference is exact, so that phi - 1 keeps its digits

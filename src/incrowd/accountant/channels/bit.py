@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from incrowd.accountant.channels.base import Channel, Integers, rounded_down, rounded_up
+from incrowd.accountant.channels.base import (
+    Channel,
+    Coins,
+    Integers,
+    Makers,
+    Packed,
+    Range,
+    rounded_down,
+    rounded_up,
+)
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, check_numerator, scaled
 
 
@@ -18,6 +28,14 @@ class BitDevice(Channel):
     @abstractmethod
     def as_bit(self) -> Bit:
         """The bit channel that this device is."""
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records: what is 0 may be raised, what is 1 lowered."""
+        channel, shape = self.as_bit(), (len(packed), bits)
+        raised = coins.mask(channel.one_if_zero, shape)
+        lowered = coins.mask(DENOMINATOR - channel.one_if_one, shape)
+        reports: Packed = packed ^ (packed & lowered | ~packed & raised)
+        return reports
 
     @property
     def numerators(self) -> Integers:
@@ -54,6 +72,14 @@ class Bit(BitDevice):
 
     one_if_zero: int
     one_if_one: int
+
+    kind = "bit"
+    parameters: ClassVar = {"one_if_zero": Range(0, 1, True), "one_if_one": Range(0, 1, True)}
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chances that a 0 and a 1 are sent as 1."""
+        return {("one_if_zero", "one_if_one"): cls.from_probabilities}
 
     def __post_init__(self) -> None:
         check_numerator("one_if_zero", self.one_if_zero)
@@ -93,3 +119,10 @@ class Bit(BitDevice):
     def as_bit(self) -> Bit:
         """The channel itself."""
         return self
+
+
+def as_bit(channel: Channel) -> Bit | None:
+    """The bit channel over 2^32 that a channel is; None for any other."""
+    if channel.of_answers or channel.denominator != DENOMINATOR:
+        return None
+    return Bit(*map(int, channel.numerators[1]))

@@ -5,11 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeGuard, TypeVar
 
 import numpy as np
 
-from incrowd.accountant.channels.base import ROUNDING, Channel, Integers, Matrix, rounded_down
+from incrowd.accountant.channels.base import (
+    ROUNDING,
+    Channel,
+    Coins,
+    Integers,
+    Makers,
+    Matrix,
+    Packed,
+    Range,
+    rounded_down,
+)
 from incrowd.errors import PrivacyError
 
 DENOMINATOR = 2**32
@@ -21,6 +31,15 @@ class BitFlip(Channel):
 
     numerator: int
 
+    kind = "bit flip"
+    is_flip = True
+    parameters: ClassVar = {"noise": Range(0, 0.5), "epsilon": Range(0)}
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chance of a flip, or by the local epsilon of a bit."""
+        return {("noise",): cls.at_least, ("epsilon",): cls.from_epsilon}
+
     def __post_init__(self) -> None:
         if not 0 < self.numerator < DENOMINATOR // 2:
             raise PrivacyError.of("noise", self.q, "should lie strictly between 0 and 1/2")
@@ -28,6 +47,15 @@ class BitFlip(Channel):
     def __str__(self) -> str:
         """In words, q rounded down."""
         return f"bit flip with probability {rounded_down(self.q)}"
+
+    @property
+    def sentence(self) -> str:
+        """What happens to a bit, q rounded down."""
+        return f"each bit is flipped with probability {rounded_down(self.q)}"
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records."""
+        return packed ^ coins.flips(self.numerator, (len(packed), bits))
 
     @classmethod
     def at_least(cls, q: float) -> BitFlip:
@@ -125,6 +153,11 @@ class BitFlip(Channel):
     def inverse(self) -> Matrix:
         """The inverse matrix, Vinterbo (theorem 4.4); much faster than that of any channel."""
         return np.array([[self.p, -self.q], [-self.q, self.p]]) / (self.p - self.q)
+
+
+def is_flip(channel: Channel) -> TypeGuard[BitFlip]:
+    """Whether a channel is a bit flip as such."""
+    return channel.is_flip
 
 
 # Probabilities as numerators over 2^32, and the search for the one that an epsilon allows.

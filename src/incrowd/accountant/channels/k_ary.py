@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeGuard
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from incrowd.accountant.channels.base import Channel, Integers, Matrix, rounded_up
+from incrowd.accountant.channels.answers import AnswerChannel, Answers, Laws
+from incrowd.accountant.channels.base import (
+    Codes,
+    Coins,
+    Integers,
+    Makers,
+    Matrix,
+    Range,
+    rounded_down,
+    rounded_up,
+)
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, check_numerator, first_within, scaled
 from incrowd.errors import PrivacyError
 
 
 @dataclass(frozen=True)
-class KAry(Channel):
+class KAry(AnswerChannel):
     """One of `options` answers is kept with probability keep / 2^32.
 
     Otherwise one of the others is reported, all equally likely (Kairouz, Oh and Viswanath 2014).
@@ -23,6 +34,14 @@ class KAry(Channel):
 
     keep: int
     options: int
+
+    kind = "k-ary"
+    parameters: ClassVar = {"keep": Range(0, 1), "epsilon": Range(0)}
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chance that the answer itself is sent, or by the local epsilon."""
+        return {("keep",): cls.from_probabilities, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
         if type(self.options) is not int or self.options < 2:
@@ -62,8 +81,6 @@ class KAry(Channel):
         keeps = range(most, _least(options) - 1, -1)
         return first_within(epsilon, (cls(keep, options) for keep in keeps))
 
-    of_answers = True
-
     @property
     def weights(self) -> tuple[int, int]:
         """P(own option) and P(another option), times the denominator.
@@ -71,6 +88,34 @@ class KAry(Channel):
         Without the matrix, which is large where options are many.
         """
         return self.keep * (self.options - 1), DENOMINATOR - self.keep
+
+    @property
+    def pairs(self) -> tuple[Answers, ...]:
+        """All pairs of options are alike."""
+        return ((0, 1),)
+
+    @property
+    def equal_or_not(self) -> tuple[Answers, ...]:
+        """Two different answers tell the most: docs/mathematics.md#the-worst-pairs."""
+        return self.pairs
+
+    @property
+    def threes(self) -> tuple[Answers, ...]:
+        """Only which answers are equal counts."""
+        named = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 2, 0))
+        return named if self.options > 2 else named[:3]
+
+    def laws(self, answers: Answers) -> Laws:
+        """The reports that are one of the answers one by one, then all others together.
+
+        answers: some of 0, 1 and so on, up to their number.
+        """
+        own, other = self.weights
+        named = min(self.options, len(answers))
+        ways = np.array([*[1] * named, self.options - named][: self.options], np.int64)
+        reports = range(len(ways))
+        rows = [[own if report == answer else other for answer in answers] for report in reports]
+        return Laws(np.array(rows, object), np.array([other] * len(ways), object), ways)
 
     @property
     def losses(self) -> tuple[float, float]:
@@ -90,11 +135,22 @@ class KAry(Channel):
         """The chance that a bit of the report is set, for each answer that it can come from."""
         return np.asarray(self.matrix[0])
 
-    def reported(self, bits: int) -> Matrix:
-        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
-        matrix = np.eye(1 + bits)
-        matrix[1:, 1:] = self.matrix
-        return matrix
+    @property
+    def sentence(self) -> str:
+        """What happens to an answer, for people."""
+        own, other = (float(chance) for chance in self.matrix[0, :2])
+        kept, others = rounded_up(own), rounded_down(other)
+        return f"the answer is sent with probability {kept}, each other one with {others}"
+
+    def chosen(self, answers: Codes, coins: Coins) -> Codes:
+        """The answer, or a step to another one: 1 to options - 1 places on, all equally likely.
+
+        Raises AnswersError if a number is not that of an option.
+        """
+        self.check_answers(answers)
+        kept = coins.heads(self.keep, answers.size).reshape(answers.shape)
+        steps = 1 + coins.below(self.options - 1, answers.size).reshape(answers.shape)
+        return np.where(kept, answers, (answers + steps) % self.options)
 
     @property
     def numerators(self) -> Integers:
@@ -109,7 +165,7 @@ class KAry(Channel):
         """2^32 (options - 1)."""
         return DENOMINATOR * (self.options - 1)
 
-    @property
+    @cached_property
     def inverse(self) -> Matrix:
         """The inverse matrix: C = u I + v J with u + v options = 1 has (I - v J) / u.
 
@@ -126,8 +182,3 @@ class KAry(Channel):
 def _least(options: int) -> int:
     """The smallest numerator over 2^32 of a probability of 1 / options or more."""
     return -(-DENOMINATOR // options)
-
-
-def takes_answers(channel: Channel) -> TypeGuard[KAry]:
-    """Whether a channel takes the answer as a whole: then it is k-ary response."""
-    return channel.of_answers

@@ -6,10 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
-from incrowd.accountant.channels.base import Channel, Integers, Matrix
+from incrowd.accountant.channels.base import Channel, Coins, Integers, Makers, Matrix, Packed, Range
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import InWords, PrivacyError
@@ -24,6 +25,12 @@ class Staged(Channel):
     @abstractmethod
     def stages(self) -> tuple[Channel, ...]:
         """The channels a report goes through, one after the other."""
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records, stage by stage."""
+        for stage in self.stages:
+            packed = stage.respond(packed, bits, coins)
+        return packed
 
     @property
     def numerators(self) -> Integers:
@@ -80,6 +87,25 @@ class Rappor(Staged):
     permanent: BitFlip
     instantaneous: Bit | None = None
 
+    kind = "rappor"
+    parameters: ClassVar = {"f": Range(0, 1), "epsilon": Range(0), **Bit.parameters}
+    remembers = True
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """The permanent stage by f or by epsilon; then that of each report, if there is one."""
+
+        def both(epsilon: float, one_if_zero: float, one_if_one: float) -> Rappor:
+            return cls.from_epsilon(epsilon, Bit.from_probabilities(one_if_zero, one_if_one))
+
+        again = ("one_if_zero", "one_if_one")
+        return {
+            ("f",): cls.one_time,
+            ("epsilon",): cls.from_epsilon,
+            ("f", *again): cls.from_probabilities,
+            ("epsilon", *again): both,
+        }
+
     def __str__(self) -> str:
         """In words, stage by stage."""
         again = "" if self.instantaneous is None else f"; in each report {self.instantaneous}"
@@ -131,6 +157,13 @@ class Rappor(Staged):
         collection of the permanent bits would. Never compose the guarantee of one round.
         """
         return self.permanent
+
+    @property
+    def sentence(self) -> str:
+        """What happens to a bit: once, and then in each report."""
+        if self.instantaneous is None:
+            return self.permanent.sentence
+        return f"{self.permanent.sentence}, then {self.instantaneous.sentence} in each report"
 
     @property
     def simplest(self) -> Channel:

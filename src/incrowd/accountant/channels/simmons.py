@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
-from incrowd.accountant.channels.base import rounded_down
+from incrowd.accountant.channels.base import Makers, Range, rounded_down
 from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
@@ -29,6 +30,22 @@ class Simmons(BitDevice):
 
     unrelated: int
     prevalence: int = COIN
+
+    kind = "simmons"
+    parameters: ClassVar = {
+        "unrelated": Range(0, 1),
+        "prevalence": Range(0, 1),
+        "epsilon": Range(0),
+    }
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chance of the unrelated question and of a yes to it, or by epsilon."""
+        return {
+            ("unrelated",): cls.from_probabilities,
+            ("unrelated", "prevalence"): cls.from_probabilities,
+            ("epsilon",): cls.from_epsilon,
+        }
 
     def __post_init__(self) -> None:
         check_numerator("unrelated", self.unrelated, 1, DENOMINATOR - 1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from incrowd.accountant.channels.base import rounded_down, rounded_up
+from incrowd.accountant.channels.base import Makers, Range, rounded_down, rounded_up
 from incrowd.accountant.channels.bit import Bit, BitDevice
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
@@ -25,6 +26,14 @@ class Warner(BitDevice):
     """
 
     numerator: int
+
+    kind = "warner"
+    parameters: ClassVar = {"spinner": Range(0, 1), "epsilon": Range(0)}
+
+    @classmethod
+    def makers(cls) -> Makers:
+        """By the chance that the spinner points at the sensitive statement, or by epsilon."""
+        return {("spinner",): cls.from_probability, ("epsilon",): cls.from_epsilon}
 
     def __post_init__(self) -> None:
         check_numerator("spinner", self.numerator, 1, DENOMINATOR - 1)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from incrowd.encoding.formats.reader import Asked, Pieces, Reader, check_names
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
@@ -151,3 +152,30 @@ def _as_text(found: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
+
+
+class _Csv(Reader):
+    def table(self, source: Source) -> pa.Table:
+        """All columns; decimals after a comma where semicolons separate the cells."""
+        found = layout(source)
+        read = [piece for piece, _ in pieces(source, found)]
+        empty = pa.schema([(name, pa.string()) for name in found.columns])
+        table = pa.Table.from_batches(read, None if read else empty)
+        return with_points(table) if found.separator == ";" else table
+
+    def columns(self, source: Source, asked: Asked) -> list[str]:
+        """The names of all columns."""
+        return layout(source, asked.columns).columns
+
+    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+        """The wanted columns, read as they are needed."""
+        found = layout(source, asked.columns)
+        names = check_names(found.columns, asked.survey, asked.id)
+        return pieces(source, found, names, asked.numbers)
+
+    def size(self, source: Source) -> tuple[int, str]:
+        """How many bytes it has."""
+        return source.stored, "bytes"
+
+
+READER = _Csv()

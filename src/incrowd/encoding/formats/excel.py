@@ -10,21 +10,11 @@ import pyarrow as pa
 
 from incrowd.encoding.cells import text_column
 from incrowd.encoding.formats.extra import needing_stats
+from incrowd.encoding.formats.reader import Reader
 from incrowd.encoding.sources import Source, refused
 from incrowd.errors import UsageError, likely
 
 Sheet = list[tuple[Any, ...]]
-
-
-def table(source: Source) -> pa.Table:
-    """The columns of a sheet, the first unless one is named. Numbers stay numbers, if all are."""
-    sheet = _sheet(source)
-    names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
-    filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]
-    rows = [(*row, *[None] * (len(names) - len(row))) for row in filled]
-    places = [place for place, name in enumerate(names) if name]
-    columns = [_column([row[place] for row in rows]) for place in places]
-    return pa.Table.from_arrays(columns, names=[names[place] for place in places])
 
 
 def _sheet(source: Source) -> Sheet:
@@ -56,3 +46,18 @@ def _column(cells: Sequence[Any]) -> pa.Array:
     if fractions and all(isinstance(cell, int | float) for cell in numbers):
         return pa.array(cells, pa.float64())
     return text_column([None if cell == "" else cell for cell in cells])
+
+
+class _Excel(Reader):
+    def table(self, source: Source) -> pa.Table:
+        """The columns of a sheet, by default the first; numbers stay numbers if all are."""
+        sheet = _sheet(source)
+        names = ["" if name is None else str(name) for name in (sheet[0] if sheet else ())]
+        filled = [row for row in sheet[1:] if any(cell is not None for cell in row)]
+        rows = [(*row, *[None] * (len(names) - len(row))) for row in filled]
+        places = [place for place, name in enumerate(names) if name]
+        columns = [_column([row[place] for row in rows]) for place in places]
+        return pa.Table.from_arrays(columns, names=[names[place] for place in places])
+
+
+READER = _Excel()

@@ -9,19 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from incrowd.encoding.cells import text_column
+from incrowd.encoding.formats.reader import Reader
 from incrowd.encoding.sources import Source, refused
-
-
-def table(source: Source) -> pa.Table:
-    """A column for each key, in the order in which they come; a key that is not there is missing.
-
-    Numbers keep their digits, as in a CSV file: 007 in quotation marks and 7 are different ids.
-    """
-    text = source.whole().decode(source.encoding or "utf-8-sig")
-    rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
-    found = list(rows)
-    keys = dict.fromkeys(key for row in found for key in row)
-    return pa.table({key: text_column([row.get(key) for row in found]) for key in keys})
 
 
 def _lines(source: Source, text: str) -> Iterator[Mapping[str, Any]]:
@@ -53,3 +42,19 @@ def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
         return row
     allowed = f"{place} is no object; should be one with a key for each question"
     raise refused(source.name, allowed)
+
+
+class _JsonLines(Reader):
+    def table(self, source: Source) -> pa.Table:
+        """A column for each key, in the order in which they come; a key that is absent is missing.
+
+        Numbers keep their digits, as in a CSV file: 007 in quotation marks and 7 are different ids.
+        """
+        text = source.whole().decode(source.encoding or "utf-8-sig")
+        rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
+        found = list(rows)
+        keys = dict.fromkeys(key for row in found for key in row)
+        return pa.table({key: text_column([row.get(key) for row in found]) for key in keys})
+
+
+READER = _JsonLines()

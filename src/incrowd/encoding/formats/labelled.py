@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.cells import as_text, text_column
 from incrowd.encoding.formats.extra import needing_stats
-from incrowd.encoding.sources import SPOKEN, Source, refused
-from incrowd.survey import Amount, AnyQuestion, Codes, Number
+from incrowd.encoding.formats.reader import Asked, Data, Reader, check_names
+from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.sources import Source, refused
+from incrowd.survey import AnyQuestion, Codes
 
 Labels = Mapping[str, str]
 
@@ -53,9 +55,9 @@ def answers(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Label
 
 def _by_code(question: AnyQuestion, code: str, label: str, missing: Iterable[str]) -> bool:
     """Whether a question knows a value by its code: numbers, and options that are codes."""
-    if isinstance(question, Number | Amount):
+    if question.of_numbers:
         return label not in missing
-    options = getattr(question, "options", ())
+    options = question.choices
     return label not in options and label not in missing and code in options
 
 
@@ -82,7 +84,7 @@ def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]
     try:
         values, about = read(file, output_format="dict", encoding=source.encoding, **options)
     except Exception:  # pyreadstat raises errors of its own, and some of Python's
-        allowed = f"it is no whole {SPOKEN[source.kind]} file; save it again"
+        allowed = f"it is no whole {FORMATS[source.kind].spoken} file; save it again"
         raise refused(source.name, allowed) from None
     return about, values
 
@@ -111,3 +113,39 @@ def _missing(about: Any, name: str) -> tuple[str, ...]:
     ]
     user = about.missing_user_values.get(name, ())
     return tuple(dict.fromkeys(as_text(code) or "" for code in [*single, *within, *user]))
+
+
+class _Labelled(Reader):
+    def table(self, source: Source) -> pa.Table:
+        """All columns, as codes."""
+        return pa.table(labelled(source).columns)
+
+    def columns(self, source: Source, asked: Asked) -> list[str]:
+        """The names of all columns."""
+        return list(labelled(source, ()).names)
+
+    def wanted(self, source: Source, asked: Asked) -> pa.Table:
+        """The wanted columns, codes replaced by their labels."""
+        survey, read = asked.survey, labelled(source, asked.columns)
+        names = check_names(read.names, survey, asked.id)
+        questions = {question.id: question for question in survey.questions}
+        columns = {
+            name: answers(
+                read.columns[name],
+                questions[name],
+                survey.codes_of(name),
+                read.labels.get(name, {}),
+            )
+            if name in questions
+            else read.columns[name]
+            for name in names
+        }
+        return pa.table(columns)
+
+    def data(self, source: Source) -> Data:
+        """All columns, with wording, labels and codes for no answer."""
+        read = labelled(source)
+        return Data(pa.table(read.columns), read.texts, read.labels, read.missing)
+
+
+READER = _Labelled()

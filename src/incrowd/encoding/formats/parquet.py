@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.ipc
 import pyarrow.parquet
 
+from incrowd.encoding.formats.reader import Asked, Pieces, Reader, check_names
 from incrowd.encoding.sources import Source, refused
-
-# Arrow files (Feather) and streams, read whole.
-
-
-FILE = b"ARROW1"
-
-
-def table(source: Source) -> pa.Table:
-    """All its columns."""
-    content = source.whole()
-    open_it = pa.ipc.open_file if content.startswith(FILE) else pa.ipc.open_stream
-    with open_it(pa.BufferReader(content)) as read:
-        return read.read_all()
-
 
 CELL_BYTES = 8  # of a cell beside what is in it
 
@@ -32,12 +17,6 @@ def columns(source: Source) -> list[str]:
     """The names of its columns."""
     with source.open() as file, pa.parquet.ParquetFile(file) as read:
         return list(read.schema_arrow.names)
-
-
-def rows(source: Source) -> int:
-    """How many rows it has."""
-    with source.open() as file, pa.parquet.ParquetFile(file) as read:
-        return int(read.metadata.num_rows)
 
 
 def pieces(
@@ -90,3 +69,27 @@ def _row_bytes(group: pa.parquet.RowGroupMetaData, wanted: Sequence[str]) -> flo
         if any(f"{column.path_in_schema}.".startswith(f"{name}.") for name in wanted)
     )
     return float(max(1.0, taken / max(1, group.num_rows)))
+
+
+class _Parquet(Reader):
+    def table(self, source: Source) -> pa.Table:
+        """All columns."""
+        with source.open() as file:
+            return pa.parquet.read_table(file)
+
+    def columns(self, source: Source, asked: Asked) -> list[str]:
+        """The names of all columns."""
+        return columns(source)
+
+    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+        """The wanted columns, read as they are needed."""
+        names = check_names(columns(source), asked.survey, asked.id)
+        return pieces(source, names, rows, piece_bytes)
+
+    def size(self, source: Source) -> tuple[int, str]:
+        """How many rows it has."""
+        with source.open() as file, pa.parquet.ParquetFile(file) as read:
+            return int(read.metadata.num_rows), "rows"
+
+
+READER = _Parquet()

@@ -13,7 +13,7 @@ import numpy as np
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.plans import Message
-from incrowd.survey import AnyQuestion, Multi
+from incrowd.survey import AnyQuestion
 
 Shares = Mapping[str, Sequence[float]]
 
@@ -37,8 +37,7 @@ def guessed_shares(shares: Shares, question: AnyQuestion) -> Sequence[float]:
     if (stated := shares.get(question.id)) is not None:
         return stated
     answers = len(question.recorded)
-    given = question.at_most / 2 if isinstance(question, Multi) else 1.0
-    return [given / answers] * answers
+    return [question.answers_given / answers] * answers
 
 
 def expected_axis(
@@ -49,7 +48,7 @@ def expected_axis(
     shares: of the answers, else as `guessed_shares`.
     """
     bits = question.domain.bits
-    if isinstance(question, Multi):
+    if not question.exclusive:
         given = {} if shares is None else {question.id: shares}
         records, shares = np.array(guessed_shares(given, question))[None], None
     else:

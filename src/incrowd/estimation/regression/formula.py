@@ -11,11 +11,10 @@ from incrowd.estimation.regression.variables import (
     Variable,
     against_others,
     predictor_scores,
-    scores_of,
     sloped,
     whole,
 )
-from incrowd.survey import Amount, Number, Survey
+from incrowd.survey import Survey
 from incrowd.survey.formulas import Family, Formula, Meant, Named, Penalty, formula_problems, meant
 
 
@@ -59,6 +58,5 @@ def _values(formula: Formula, found: Meant) -> tuple[float, ...]:
     """
     question, values = found.outcome.question, formula.scores or (0.0, 1.0)
     if found.family == "linear" and not formula.scores and found.outcome.is_number:
-        assert isinstance(question, Number | Amount)
-        values = scores_of(question)
+        values = question.values or ()
     return (*values, *[0.0] * (len(_variable(found.outcome).levels) - len(values)))

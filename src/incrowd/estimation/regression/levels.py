@@ -15,7 +15,6 @@ from incrowd.estimation.decoders import Decoder, question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.tables import TableEstimate, combined, estimate_table
-from incrowd.survey.crossings import many_answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ def level_table(
 
     def of(reading: Reading | CellsReading) -> TableEstimate:
         if isinstance(reading, CellsReading):
-            if any(map(many_answers, questions)):
+            if any(question.many for question in questions):
                 whole = cells_table(
                     questions, reading, noise_only, lambda _: 0, covariance=True, margin=True
                 )

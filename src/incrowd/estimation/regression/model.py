@@ -12,7 +12,6 @@ import numpy as np
 from incrowd.errors import IncrowdError, InWords, TableError
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.tables import MOST_CELLS, MOST_COUNTS
-from incrowd.survey import Amount
 from incrowd.survey.formulas import Family, Penalty
 
 INTERCEPT = "(intercept)"
@@ -108,7 +107,7 @@ class Model:
     @property
     def shown_scores(self) -> tuple[tuple[str, float], ...]:
         """What each answer counts in a linear model; of an amount all numbers count as they are."""
-        if self.family != "linear" or isinstance(self.outcome.question, Amount):
+        if self.family != "linear" or self.outcome.question.rounded:
             return ()
         each = zip(self.outcome.levels, self.scores, self.outcome.counted, strict=True)
         return tuple((level, score) for level, score, counted in each if counted)

@@ -53,11 +53,10 @@ from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import smallest
 from incrowd.reports.moments import extract
 from incrowd.reports.tally import Tally
-from incrowd.survey import Amount, Multi, Survey
-from incrowd.survey.crossings import many_answers
+from incrowd.survey import Survey
 from incrowd.survey.formulas import BETWEEN, IS, Family, Formula, Penalty, named, scored
 from incrowd.survey.merging import Merge, merged_answers, merged_questions
-from incrowd.survey.questions import MERGED
+from incrowd.survey.question import MERGED
 
 # Which regression is asked for: one that is named, or the only one that the survey wants.
 
@@ -350,7 +349,7 @@ def _references(survey: Survey, formula: Formula, merge: Merge) -> dict[str, str
 def _scored(survey: Survey, formula: Formula, id: str) -> WayOut | None:
     """One slope in the place of the levels of a predictor."""
     question = merged_questions(survey.questions, formula.merge)[id]
-    if id not in formula.on or isinstance(question, Multi | Amount):
+    if id not in formula.on or question.rounded or not question.exclusive:
         return None
     if question.merged or len(question.substantive) < 3:
         return None
@@ -517,7 +516,7 @@ def chosen_method(plan: Plan, model: Model, method: Method | None, noise_only: b
 
 def in_cell_pairs(plan: Plan, model: Model) -> bool:
     """Whether cells hold all pairs of questions of a model that pairs are enough for."""
-    several = any(many_answers(variable.question) for variable in model.randomized)
+    several = any(variable.question.many for variable in model.randomized)
     return model.fits_pairs and not several and plan.pairs_in_cells(model.ids)
 
 

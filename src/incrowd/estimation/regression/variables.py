@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from incrowd.estimation.decoders import merging
-from incrowd.survey import Amount, AnyQuestion, Number
+from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import OTHERS, scored
-from incrowd.survey.questions import NO_ANSWER
+from incrowd.survey.question import NO_ANSWER
 
 SLOPE = ""  # in the place of a level
 
@@ -104,8 +103,8 @@ def sloped(question: AnyQuestion, scores: Sequence[float]) -> Variable:
 
 def predictor_scores(question: AnyQuestion) -> tuple[float, ...]:
     """The scores of answers if none are stated: the middle of a bin, or 1, 2, 3 and so on."""
-    if isinstance(question, Number) and not question.merged:
-        return midpoints(question)
+    if question.of_numbers and question.values:
+        return question.values
     return tuple(float(place) for place, _ in enumerate(question.substantive, 1))
 
 
@@ -118,16 +117,3 @@ def against_others(question: AnyQuestion, answer: str) -> Variable:
     rows = [one[question.answers.index(each)] for each in named]
     matrix = np.vstack([one[-1] - sum(rows), *rows])
     return Variable(f"{question.id}={answer}", question, (OTHERS, *named), matrix)
-
-
-def scores_of(question: Number | Amount) -> tuple[float, ...]:
-    """A number for each bin or edge. Edges are without bias: amounts are rounded to them so."""
-    return question.edges if isinstance(question, Amount) else midpoints(question)
-
-
-def midpoints(question: Number) -> tuple[float, ...]:
-    """A score for each bin: its middle; of the last, which is open, as if it were as wide as the
-    one before."""
-    edges = question.edges
-    closed = [(a + b) / 2 for a, b in pairwise(edges)]
-    return (*closed, edges[-1] + (edges[-1] - edges[-2]) / 2)

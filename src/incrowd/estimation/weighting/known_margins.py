@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from incrowd.errors import InWords, Problem, UsageError, likely
-from incrowd.survey import NO_ANSWER, AnyQuestion, Multi, Survey, Text
+from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
 
 BETWEEN = " | "  # questions of one margin, and their answers
 CLOSE = 0.005  # of a sum of rounded shares
@@ -87,15 +87,11 @@ def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
         yield Problem("margins", name, "should name each question once")
         return
     questions = [survey.question(id) for id in ids]
-    if unfit := [question for question in questions if not _exclusive(question)]:
+    if unfit := [question for question in questions if question.hashed or not question.exclusive]:
         allowed = "should be of questions with exactly one answer: choice, number or yesno"
         yield Problem("margins", unfit[0].id, allowed)
         return
     yield from _wrong_answers(name, questions, shares)
-
-
-def _exclusive(question: AnyQuestion) -> bool:
-    return not isinstance(question, Multi | Text)
 
 
 def _wrong_answers(

@@ -23,7 +23,7 @@ from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.reports.tally import Tally
 from incrowd.survey import AnyQuestion, Survey
-from incrowd.survey.questions import MOST_TOGETHER
+from incrowd.survey.question import MOST_TOGETHER
 
 T = TypeVar("T")
 MANY_ANSWERS = f"a text question, or one with more than {MOST_TOGETHER:,} options,"

@@ -1,0 +1,165 @@
+"""Channels of whole answers: one of several options is given, and one of them is reported."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import permutations, product
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.accountant.channels.base import (
+    Channel,
+    Codes,
+    Coins,
+    Integers,
+    Matrix,
+    Packed,
+    rounded_up,
+)
+from incrowd.errors import AnswersError, InWords, PrivacyError
+
+MOST_RELATIONS = 1 << 13  # of three answers that are listed, each with the chances of all reports
+
+Answers = tuple[int, ...]
+
+
+class Laws(NamedTuple):
+    """What some answers send: numerators of P(report | answer), shape (reports, answers).
+
+    least: for each report the numerator of the least chance that any answer gives it. ways: how
+    many reports are alike, and stand as one; shape (reports,) both.
+    """
+
+    numerators: Integers
+    least: Integers
+    ways: npt.NDArray[np.int64]
+
+
+class AnswerChannel(Channel):
+    """A channel that takes the answer as a whole, and reports one of the same options.
+
+    `options`, `numerators`, `denominator` and `__str__` are all that one has to give: sampling,
+    decoding, sentences and all analyses follow from them. A channel that knows more about itself,
+    as k-ary response does, says so in `pairs`, `equal_or_not`, `threes` and `laws`.
+    """
+
+    of_answers = True
+    options: int  # the number of answers, and of reports
+
+    @property
+    @abstractmethod
+    def numerators(self) -> Integers:
+        """P(report r | answer x) times `denominator`: Python integers, shape (options, options)."""
+
+    @cached_property
+    def pairs(self) -> tuple[Answers, ...]:
+        """Two different answers (x, x'): of equal laws of reports only the first."""
+        return self._different(permutations(range(self.options), 2))
+
+    @cached_property
+    def equal_or_not(self) -> tuple[Answers, ...]:
+        """Any two answers (x, x'), as `pairs`: where x and x' also differ in another question,
+        equal answers to this one may tell the most."""
+        return self._different(product(range(self.options), repeat=2))
+
+    @cached_property
+    def threes(self) -> tuple[Answers, ...]:
+        """Any answers (x, x', z) that are not all equal, as `pairs`.
+
+        Raises PrivacyError if there are too many to list.
+        """
+        number = self.options**3
+        if number > MOST_RELATIONS:
+            allowed = f"at most {MOST_RELATIONS:,} are tried; use fewer options, or blanket"
+            raise PrivacyError.of("options", InWords(f"{number:,} relations of answers"), allowed)
+        every = product(range(self.options), repeat=3)
+        return self._different(answers for answers in every if len(set(answers)) > 1)
+
+    def _different(self, relations: Iterable[Answers]) -> tuple[Answers, ...]:
+        first: dict[object, Answers] = {}
+        numerators, least = self.numerators.tolist(), self._least.tolist()
+        for answers in relations:
+            rows = zip(numerators, least, strict=True)
+            laws = ((*(row[x] for x in answers), low) for row, low in rows)
+            first.setdefault(tuple(sorted(laws)), answers)
+        return tuple(first.values())
+
+    @cached_property
+    def _least(self) -> Integers:
+        return np.asarray(self.numerators.min(axis=1))
+
+    def laws(self, answers: Answers) -> Laws:
+        """What these answers send, report by report."""
+        ways = np.ones(self.options, np.int64)
+        return Laws(self.numerators[:, list(answers)], self._least, ways)
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
+        return max(self.log_ratios), 0.0
+
+    @property
+    def log_phis(self) -> tuple[float, float]:
+        """The largest ln E[P(s|x) / P(s|x')] of two answers, s a report of x, and 0."""
+        x, other = self.matrix[:, :, None], self.matrix[:, None, :]
+        return math.log1p(float(((x - other) ** 2 / other).sum(axis=0).max())), 0.0
+
+    @property
+    def set_rates(self) -> Matrix:
+        """The chance that a bit of the report is set, for each answer that it can come from."""
+        return self.matrix
+
+    def reported(self, bits: int) -> Matrix:
+        """E[(1, the report's bits) | record], linear in (1, the record's bits)."""
+        matrix = np.eye(1 + bits)
+        matrix[1:, 1:] = self.matrix
+        return matrix
+
+    @cached_property
+    def inverse(self) -> Matrix:
+        """The inverse matrix, as any channel's."""
+        return super().inverse
+
+    @property
+    def sentence(self) -> str:
+        """What happens to an answer, for people."""
+        sent = rounded_up(float(self.matrix.diagonal().max()))
+        return f"the answer itself is sent with probability {sent} at most, else another one"
+
+    def respond(self, packed: Packed, bits: int, coins: Coins) -> Packed:
+        """Reports from records: one set bit in each row, for the answer and for the report."""
+        answers = np.unpackbits(packed, axis=1, count=bits, bitorder="little").argmax(axis=1)
+        reports = self.chosen(answers.astype(np.int64), coins)
+        rows = np.asarray(reports[:, None] == np.arange(bits), np.uint8)
+        return np.packbits(rows, axis=1, bitorder="little")
+
+    def chosen(self, answers: Codes, coins: Coins) -> Codes:
+        """A report for each answer, drawn by the exact chances: the numbers of options, any shape.
+
+        Raises AnswersError if a number is not that of an option.
+        """
+        self.check_answers(answers)
+        drawn = coins.below(self.denominator, answers.size).astype(np.uint64)
+        flat, reports = answers.ravel(), np.empty(answers.size, np.int64)
+        for answer in np.unique(flat):
+            below = np.array(np.cumsum(self.numerators[:, answer]).tolist(), np.uint64)
+            here = flat == answer
+            reports[here] = np.searchsorted(below, drawn[here], side="right")
+        return reports.reshape(answers.shape)
+
+    def check_answers(self, answers: npt.NDArray[Any]) -> None:
+        """Raises AnswersError if a number is not that of an option."""
+        wrong = answers[(answers < 0) | (answers >= self.options)]
+        if wrong.size:
+            allowed = f"should be from 0 to {self.options - 1}"
+            raise AnswersError.of("codes", int(wrong[0]), allowed)
+
+
+def takes_answers(channel: Channel) -> TypeGuard[AnswerChannel]:
+    """Whether a channel takes the answer as a whole."""
+    return channel.of_answers

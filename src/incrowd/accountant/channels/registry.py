@@ -1,0 +1,34 @@
+"""The channels that a survey can name, by kind. Each is a class in a module of its own."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from incrowd.accountant.channels.base import Channel, Range
+from incrowd.accountant.channels.bit import Bit
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor
+from incrowd.accountant.channels.simmons import Simmons
+from incrowd.accountant.channels.warner import Warner
+
+CHANNELS: dict[str, type[Channel]] = {
+    channel.kind: channel for channel in (BitFlip, Warner, Simmons, Rappor, Bit, KAry)
+}
+
+
+def parameters() -> dict[str, Range]:
+    """Every number that some channel takes, and where it may lie."""
+    return dict(chain.from_iterable(each.parameters.items() for each in CHANNELS.values()))
+
+
+def made(kind: str, numbers: dict[str, float], options: int) -> Channel:
+    """The channel of that kind with some numbers, for a question with so many answers.
+
+    Raises KeyError for an unknown kind or another set of numbers, PrivacyError for numbers that
+    make no such channel.
+    """
+    channel = CHANNELS[kind]
+    names = next(names for names in channel.makers() if set(names) == set(numbers))
+    more = {"options": options} if channel.of_answers else {}
+    return channel.makers()[names](*(numbers[name] for name in names), **more)

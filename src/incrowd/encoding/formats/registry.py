@@ -1,0 +1,57 @@
+"""The formats of files of answers: what tells them, and which module reads them.
+
+The modules are loaded when a file of their format is read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """One format of files.
+
+    kind: its name in options. spoken: for people. endings: of names, in lower case. magic: what its
+    files begin with, if there is anything. module: has a `READER`. compressed: whether its files
+    may be. sheets: whether they have several tables, by name.
+    """
+
+    kind: str
+    spoken: str
+    endings: tuple[str, ...]
+    module: str
+    magic: tuple[bytes, ...] = ()
+    compressed: bool = False
+    sheets: bool = False
+
+
+_HERE = "incrowd.encoding.formats"
+_ARROW = (b"ARROW1", b"\xff\xff\xff\xff")  # a file, and a stream
+FORMATS: dict[str, Format] = {
+    each.kind: each
+    for each in (
+        Format("csv", "CSV", (".csv", ".tsv", ".tab", ".txt"), f"{_HERE}.csv", compressed=True),
+        Format(
+            "jsonl",
+            "JSON lines",
+            (".jsonl", ".ndjson", ".json"),
+            f"{_HERE}.json_lines",
+            compressed=True,
+        ),
+        Format("parquet", "Parquet", (".parquet", ".pq"), f"{_HERE}.parquet", (b"PAR1",)),
+        Format(
+            "feather", "Arrow", (".feather", ".arrow", ".arrows", ".ipc"), f"{_HERE}.arrow", _ARROW
+        ),
+        Format("sav", "SPSS", (".sav", ".zsav"), f"{_HERE}.labelled", (b"$FL2", b"$FL3")),
+        Format("dta", "Stata", (".dta",), f"{_HERE}.labelled", (b"<stata_dta>",)),
+        Format(
+            "xlsx", "Excel", (".xlsx", ".xlsm"), f"{_HERE}.excel", (b"PK\x03\x04",), sheets=True
+        ),
+    )
+}
+
+
+def name_one() -> str:
+    """What to do where there is no file that can be read."""
+    *others, last = (each.spoken for each in FORMATS.values())
+    return f"name a {', '.join(others)} or {last} file"

@@ -1,0 +1,331 @@
+"""What all questions are: which answers they have, which bits carry these, and how they read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, NamedTuple, Protocol, Self, TypeVar
+
+from pydantic import Field, FiniteFloat, PrivateAttr, field_validator, model_validator
+
+from incrowd.accountant.schema import Domain
+from incrowd.survey.randomizers import Randomizer
+from incrowd.survey.toml import Frozen, Mistake
+from incrowd.survey.words import Words
+
+NO_ANSWER = "no answer"
+NONE = "none"  # a `multi` answer without any option, in a file of answers
+SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
+TABLE_SEPARATOR = ","  # between the questions of a table on the command line
+MERGED = " + "  # between answers that are merged, in the name of all of them
+SHOWN = 12  # answers, in a message
+MOST_TOGETHER = 1000  # options of a question in a joint report; a wider one is sent as cells
+CLOSE = 0.01  # to 1: a sum of rounded shares, such as three times 0.33
+
+
+MOST_LISTED = 12  # answers to a question, for people
+
+Read = TypeVar("Read", covariant=True)
+
+
+class Column(Protocol[Read]):
+    """A column of a file of answers, which can be read in some ways."""
+
+    def one_of(self, answers: Sequence[str]) -> Read:
+        """One of some answers, by name."""
+
+    def yes_or_no(self, optional: bool) -> Read:
+        """Yes or no, in any of the usual spellings. optional: each has a bit of its own."""
+
+    def some_of(self, options: Sequence[str], most: int) -> Read:
+        """Several options, so many at most."""
+
+    def bins(self, edges: Sequence[float]) -> Read:
+        """The bin of a number: from one edge to below the next; the last is open."""
+
+    def between(self, edges: Sequence[float], one_bit: bool) -> Read:
+        """The edges beside a number. one_bit: of two edges, which a single bit tells apart."""
+
+    def words(self) -> Read:
+        """A word that nobody listed."""
+
+
+def listed(answers: Sequence[str]) -> str:
+    """Answers, for people; of many the first."""
+    shown = "; ".join(answers[:MOST_LISTED])
+    more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
+    return f"{shown}{more}"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class Merged(NamedTuple):
+    """Answers to a question that an analysis reads as one, and the name of that one."""
+
+    name: str
+    answers: tuple[str, ...]
+
+
+class AnyQuestion(Frozen):
+    """What all questions have. Each type is a class in a module of its own.
+
+    optional: "no answer" is one more answer. randomizer: a device with fixed probabilities, in
+    the place of the planner's bit flip. memoised: the planner's bit flips are drawn once for each
+    device and answer, and repeated in every round. open: the answer is not randomized and travels
+    in clear. text, help, labels: what people read, the last by answers; what is left out is left
+    out of files as well. shares: the expected share of each answer, on which forecasts rest, and
+    nothing else: neither noise nor promise nor anything that a device does.
+
+    What is here is right for a question with exactly one of some named answers. A type says what
+    is different about it, once; the rest of the package asks the question.
+
+    exclusive: everybody gives exactly one of the answers. of_numbers: the answers are numbers, or
+    ranges of them, in order. rounded: the answers are numbers to which amounts are rounded at
+    random, which keeps the mean and nothing else. hashed: the answers are words that nobody listed.
+    named: files of answers name the answers, and codes stand for them. one_value: a cell of such a
+    file holds one value, so that an empty one is missing. any_case: in capitals as well.
+    """
+
+    type: str
+    exclusive: ClassVar[bool] = True
+    of_numbers: ClassVar[bool] = False
+    rounded: ClassVar[bool] = False
+    hashed: ClassVar[bool] = False
+    named: ClassVar[bool] = True
+    one_value: ClassVar[bool] = True
+    any_case: ClassVar[bool] = False
+    not_open: ClassVar[str] = ""  # why it cannot be open, and what would work; "" if it can be
+    not_merged: ClassVar[str] = ""  # why its answers cannot be merged
+    not_crossed: ClassVar[str] = ""  # what it is, if it has no cells
+    not_explained: ClassVar[str] = ""  # why it can be in no regression
+
+    id: str = Field(min_length=1)
+    optional: bool = Field(default=False, strict=True)
+    randomizer: Randomizer | None = None
+    asked_memoised: bool = Field(
+        alias="memoised", default=False, strict=True, exclude_if=lambda set: not set
+    )
+    open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
+    text: Words | None = Field(default=None, exclude_if=_is_none)
+    help: Words | None = Field(default=None, exclude_if=_is_none)
+    labels: dict[str, Words] | None = Field(default=None, exclude_if=_is_none)
+    shares: dict[str, FiniteFloat] | None = Field(default=None, exclude_if=_is_none)
+    _merged: tuple[Merged, ...] = PrivateAttr(default=())  # of an analysis: no part of any file
+
+    def __hash__(self) -> int:
+        """Tables of words have none of their own."""
+        return hash((type(self), self.id))
+
+    @field_validator("id")
+    @classmethod
+    def _one_word(cls, id: str) -> str:
+        if TABLE_SEPARATOR in id or id != id.strip():
+            raise ValueError(f"should have no {TABLE_SEPARATOR!r} in it and no space around it")
+        return id
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What people choose from, without "no answer"; each type of question has its own."""
+        return ()
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Every answer of a record, in order; one bit each, except for a plain yes/no."""
+        return self.choices + ((NO_ANSWER,) if self.optional else ())
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Every answer that a table shows, in order: those of a record, some merged into one."""
+        return tuple(dict.fromkeys(map(self.read_as, self.recorded)))
+
+    @property
+    def substantive(self) -> tuple[str, ...]:
+        """The answers without "no answer"."""
+        return tuple(answer for answer in self.answers if answer != NO_ANSWER)
+
+    @property
+    def merged(self) -> tuple[Merged, ...]:
+        """Answers that this analysis reads as one; none of a question as it was asked."""
+        return self._merged
+
+    def with_merged(self, merged: tuple[Merged, ...]) -> Self:
+        """The same question, read with some answers merged; what is sent does not change."""
+        read = self.model_copy()
+        read._merged = merged
+        return read
+
+    def read_as(self, answer: str) -> str:
+        """The answer that a table shows for one of a record."""
+        return next((each.name for each in self._merged if answer in each.answers), answer)
+
+    @property
+    def domain(self) -> Domain:
+        """The allowed records; by default exactly one of the answers."""
+        return Domain(len(self.recorded), 1, 1)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The allowed records as independent parts; one part for all types but `text`."""
+        return (self.domain,)
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report that carry the answer."""
+        return self.domain.bits
+
+    @property
+    def distance(self) -> int:
+        """The largest Hamming distance between two answers."""
+        return sum(domain.distance for domain in self.domains)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has too many answers for a joint report, and is sent as cells."""
+        return False
+
+    @property
+    def memoised(self) -> bool:
+        """Whether the device remembers a permanent response, and repeats it in every round."""
+        return self.asked_memoised or (self.randomizer is not None and self.randomizer.memoised)
+
+    @property
+    def one_way_only(self) -> bool:
+        """Whether the question can stand in no table with another one."""
+        return self.hashed
+
+    @property
+    def cohort_bits(self) -> int:
+        """The bits, sent as they are, that say which cohort the device drew, if it draws one."""
+        return 0
+
+    @property
+    def many(self) -> bool:
+        """Whether one person can give several answers at once."""
+        return self.domain.most > 1
+
+    @property
+    def answers_given(self) -> float:
+        """How many answers a person gives, as far as that can be guessed."""
+        return 1.0
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """The number that each answer (but "no answer") stands for; None if it stands for none."""
+        return None
+
+    @property
+    def uneven_shares(self) -> tuple[float, ...]:
+        """Shares of the answers, without "no answer", each half as common as the one before."""
+        halves = [2.0 ** -(1 + place) for place, _ in enumerate(self.substantive)]
+        return tuple(half / math.fsum(halves) for half in halves)
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """What people can answer. named: the answers as they read them."""
+        return f"one of {listed(named)}"
+
+    def in_words(self, label: Callable[[str], str] = str) -> str:
+        """All that can be answered, in one phrase. label: what people read for an answer."""
+        none = f"; or {label(NO_ANSWER)}, which is sent like any other" if self.optional else ""
+        openly = "; sent openly, without noise" if self.open else ""
+        return f"{self.described(tuple(map(label, self.substantive)))}{none}{openly}"
+
+    @property
+    def advice(self) -> str:
+        """What to know before anybody plans with it, if there is anything."""
+        return ""
+
+    def read(self, column: Column[Read]) -> Read:
+        """The answers in a column of a file."""
+        return column.one_of(self.choices)
+
+    @model_validator(mode="after")
+    def _open_fits(self) -> Self:
+        if not self.open:
+            return self
+        if self.not_open:
+            raise Mistake("open", True, self.not_open)
+        for field, value in (
+            ("randomizer", self.randomizer and self.randomizer.kind),
+            ("memoised", self.asked_memoised),
+        ):
+            if value:
+                raise Mistake(field, value, "an open question is not randomized; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _labels_fit(self) -> Self:
+        for answer in self.labels or ():
+            if answer not in self.answers:
+                known = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
+                raise Mistake("labels", answer, f"should name one of the answers: {known}")
+        return self
+
+    @property
+    def stated_shares(self) -> tuple[float, ...] | None:
+        """The expected share of each answer of a record, in order; None if none are stated.
+
+        They sum to 1, except for `multi`, whose answers overlap. The one answer that may be left
+        out has the rest.
+        """
+        if self.shares is None:
+            return None
+        stated = [self.shares.get(answer) for answer in self.recorded]
+        total = math.fsum(share for share in stated if share is not None)
+        full = [max(0.0, 1 - total) if share is None else share for share in stated]
+        return tuple(full if None in stated else (share / total for share in full))
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Self:
+        if self.shares is not None and (wrong := self._wrong_share()):
+            raise Mistake("shares", *wrong)
+        return self
+
+    def _wrong_share(self) -> tuple[object, str] | None:
+        """The value that is wrong with the shares, and what would work."""
+        shares = self.shares or {}
+        if self.open:
+            return shares, "forecasts are of each stratum by itself; leave them out"
+        for answer, share in shares.items():
+            if answer not in self.answers:
+                known = ", ".join(self.answers[:SHOWN])
+                return answer, f"it is not one of the answers; use {known}"
+            if not 0 <= share <= 1:
+                return share, f"the share of {answer!r} should be between 0 and 1"
+        return self._wrong_sum(shares)
+
+    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+        missing = [answer for answer in self.answers if answer not in shares]
+        if len(missing) > 1:
+            listed = ", ".join(missing[:SHOWN])
+            return shares, f"should give every answer its share, or all but one; missing: {listed}"
+        total = math.fsum(shares.values())
+        if total > 1 + CLOSE or (not missing and total < 1 - CLOSE):
+            return shares, f"should sum to 1; the sum is {total:.4g}"
+        return None
+
+    @model_validator(mode="after")
+    def _device_fits(self) -> Self:
+        if self.randomizer is None:
+            return self
+        if self.asked_memoised:
+            allowed = (
+                "it is for the planner's noise; leave out the randomizer, or take the kind "
+                "'rappor' and write memoised into it"
+            )
+            raise Mistake("memoised", True, allowed)
+        one_answer = self.domains == (self.domain,) and self.domain[1:] == (1, 1)
+        if self.randomizer.of_answers and not one_answer:
+            allowed = (
+                "it needs a question with exactly one answer: choice, number, amount with three "
+                "edges or more, or optional yesno"
+            )
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+        if self.wide:
+            allowed = (
+                f"a question with more than {MOST_TOGETHER:,} options is sent as cells, with the "
+                "planner's noise; leave out the randomizer"
+            )
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+        return self

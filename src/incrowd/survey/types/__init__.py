@@ -1,0 +1,1 @@
+"""The types of questions: one class in each module."""

@@ -1,0 +1,75 @@
+"""A number whose mean counts, rounded at random."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from incrowd.accountant.schema import Domain
+from incrowd.survey.question import Column, Read, listed
+from incrowd.survey.toml import Mistake
+from incrowd.survey.types.number import WithEdges
+
+
+class Amount(WithEdges):
+    """A number whose mean counts, rounded at random to one of the two edges beside it.
+
+    Up with the chance that keeps the mean; what lies outside of the edges is moved to the nearest.
+    Then exactly one edge; of two edges, and no more, one bit says whether it is the upper one.
+    """
+
+    type: Literal["amount"] = "amount"
+    rounded: ClassVar[bool] = True
+    not_merged: ClassVar[str] = (
+        "its answers are edges to which amounts are rounded, not ranges; use a question of type "
+        "number, whose bins can be merged"
+    )
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The edges."""
+        return tuple(format(edge, ".12g") for edge in self.edges)
+
+    @property
+    def domain(self) -> Domain:
+        """One free bit, or one of several."""
+        return Domain(1, 0, 1) if len(self.recorded) == 2 else super().domain
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Amount:
+        if len(set(self.choices)) < len(self.edges):
+            allowed = "two are the same number to 12 digits; use edges farther apart"
+            raise Mistake("edges", list(self.edges), allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _subtractable(self) -> Amount:
+        if any(math.isinf(b - a) for a, b in pairwise(self.edges)):
+            allowed = "two are too far apart to compute with; use edges closer together"
+            raise Mistake("edges", list(self.edges), allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _forgets(self) -> Amount:
+        if self.memoised:
+            allowed = "every round draws another edge, and each one leaks; leave it out"
+            raise Mistake(
+                "memoised" if self.asked_memoised else "randomizer.memoised", True, allowed
+            )
+        return self
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The edges, without bias: amounts are rounded to them so."""
+        return self.edges
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """The edges."""
+        return f"a number, rounded at random to one of the two edges beside it: {listed(named)}"
+
+    def read(self, column: Column[Read]) -> Read:
+        """The edges beside a number."""
+        return column.between(self.edges, self.bits < len(self.answers))

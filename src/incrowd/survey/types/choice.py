@@ -1,0 +1,44 @@
+"""One of some options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
+
+
+class WithOptions(AnyQuestion):
+    """A question whose options the survey lists."""
+
+    options: tuple[str, ...] = Field(min_length=2)
+
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for name, count in Counter(options).items() if count > 1]
+        if twice:
+            raise ValueError(f"should name each option once; {twice[0]!r} is used twice")
+        if NO_ANSWER in options:
+            raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
+        if any(not name or name != name.strip() for name in options):
+            raise ValueError("should hold no empty option, and none with space around it")
+        return options
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The options as the survey names them."""
+        return self.options
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are more than 1,000 options. Never if it is open."""
+        return not self.open and len(self.options) > MOST_TOGETHER
+
+
+class Choice(WithOptions):
+    """Exactly one of c options: c bits."""
+
+    type: Literal["choice"] = "choice"

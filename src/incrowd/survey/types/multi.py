@@ -1,0 +1,85 @@
+"""Several options at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from incrowd.accountant.schema import Domain
+from incrowd.survey.question import CLOSE, NO_ANSWER, NONE, SEPARATOR, SHOWN, Column, Read, listed
+from incrowd.survey.toml import Mistake
+from incrowd.survey.types.choice import WithOptions
+
+
+class Multi(WithOptions):
+    """At most `at_most` of c options: c bits. If optional, "no answer" is one more option."""
+
+    type: Literal["multi"] = "multi"
+    exclusive: ClassVar[bool] = False
+    one_value: ClassVar[bool] = False
+    not_open: ClassVar[str] = (
+        "each combination of options would be a crowd of its own; use a choice"
+    )
+    not_merged: ClassVar[str] = (
+        "several of its options can be chosen at once, so the share of people who chose any of "
+        "them is not the sum of their shares; use a question with one answer"
+    )
+    at_most: int = Field(ge=1, strict=True)
+
+    @model_validator(mode="after")
+    def _writable(self) -> Multi:
+        if self.at_most > len(self.options):
+            allowed = f"should be at most {len(self.options)}, the number of options"
+            raise Mistake("at_most", self.at_most, allowed)
+        if NONE in self.options or any(SEPARATOR in name for name in self.options):
+            allowed = (
+                f"no option may be {NONE!r} or hold {SEPARATOR!r}, which answers use; rename it"
+            )
+            raise Mistake("options", list(self.options), allowed)
+        return self
+
+    @property
+    def domain(self) -> Domain:
+        """At most m of the answers (with "no answer" a superset of what can be sent)."""
+        return Domain(len(self.recorded), 0, self.at_most)
+
+    @property
+    def stated_shares(self) -> tuple[float, ...] | None:
+        """The expected share of people who give each answer; answers overlap."""
+        if self.shares is None:
+            return None
+        return tuple(self.shares[answer] for answer in self.recorded)
+
+    def _wrong_sum(self, shares: Mapping[str, float]) -> tuple[object, str] | None:
+        if missing := [answer for answer in self.answers if answer not in shares]:
+            listed = ", ".join(missing[:SHOWN])
+            return shares, f"should give every answer its share; missing: {listed}"
+        answered = 1 - shares.get(NO_ANSWER, 0.0)
+        options = [shares[option] for option in self.options]
+        if max(options) > answered + CLOSE:
+            return shares, f"should give no option to more than the {answered:.4g} who answer"
+        if (total := math.fsum(options)) > answered * self.at_most + CLOSE:
+            most = answered * self.at_most
+            return shares, f"the options should sum to {most:.4g} at most; the sum is {total:.4g}"
+        return None
+
+    @property
+    def answers_given(self) -> float:
+        """Half of what is allowed."""
+        return self.at_most / 2
+
+    @property
+    def uneven_shares(self) -> tuple[float, ...]:
+        """Each option half as common as the one before, the first given by half of the people."""
+        return tuple(2.0 ** -(1 + place) for place, _ in enumerate(self.substantive))
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """How many of the options."""
+        return f"at most {self.at_most:,} of {listed(named)}"
+
+    def read(self, column: Column[Read]) -> Read:
+        """Some options."""
+        return column.some_of(self.options, self.at_most)

@@ -1,0 +1,62 @@
+"""A number, of which only its range is sent."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import ClassVar, Literal, TypeGuard
+
+from pydantic import Field, FiniteFloat, field_validator
+
+from incrowd.survey.question import AnyQuestion, Column, Read, listed
+
+
+class WithEdges(AnyQuestion):
+    """edges: numbers that rise."""
+
+    of_numbers: ClassVar[bool] = True
+    named: ClassVar[bool] = False
+    not_open: ClassVar[str] = "what travels in clear should be named; use a choice of ranges"
+
+    edges: tuple[FiniteFloat, ...] = Field(min_length=2)
+
+    @field_validator("edges")
+    @classmethod
+    def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
+        if any(b <= a for a, b in pairwise(edges)):
+            raise ValueError("should rise from each edge to the next, as in [0, 1, 3]")
+        return edges
+
+
+def takes_numbers(question: AnyQuestion) -> TypeGuard[WithEdges]:
+    """Whether people answer by a number."""
+    return question.of_numbers
+
+
+class Number(WithEdges):
+    """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
+
+    type: Literal["number"] = "number"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The bins: "0 to <1", ..., "12 or more"."""
+        shown = [format(edge, ".12g") for edge in self.edges]
+        bins = (f"{a} to <{b}" for a, b in pairwise(shown))
+        return (*bins, f"{shown[-1]} or more")
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """The middle of each bin; of the last, which is open, as if it were as wide as the one
+        before. None of merged bins."""
+        if self.merged:
+            return None
+        closed = [(a + b) / 2 for a, b in pairwise(self.edges)]
+        return (*closed, self.edges[-1] + (self.edges[-1] - self.edges[-2]) / 2)
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """The ranges."""
+        return f"a number, of which only its range is sent: {listed(named)}"
+
+    def read(self, column: Column[Read]) -> Read:
+        """The bin of a number."""
+        return column.bins(self.edges)

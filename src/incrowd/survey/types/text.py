@@ -1,0 +1,111 @@
+"""A word that nobody listed."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeGuard
+
+from pydantic import Field, field_validator, model_validator
+
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import Domain
+from incrowd.survey.question import AnyQuestion, Column, Read
+from incrowd.survey.toml import Mistake
+
+
+class Text(AnyQuestion):
+    """A word that nobody listed before: a Bloom filter of `hashes` blocks of `block` bits.
+
+    The device draws one of `cohorts` hash functions, says which, and each word sets one bit in
+    every block: as many exclusive choices. Estimates need a list of candidate words.
+    """
+
+    type: Literal["text"] = "text"
+    hashed: ClassVar[bool] = True
+    named: ClassVar[bool] = False
+    one_value: ClassVar[bool] = False
+    not_open: ClassVar[str] = (
+        "everybody could write another word, and would be a crowd of one; use a choice"
+    )
+    not_merged: ClassVar[str] = (
+        "it is a text question, which has words and no answers; leave it out"
+    )
+    not_crossed: ClassVar[str] = "a text question"
+    not_explained: ClassVar[str] = (
+        "it is a text question, of which reports tell no category; use another question"
+    )
+    block: int = Field(default=64, ge=2, le=1024, strict=True)
+    hashes: int = Field(default=1, ge=1, le=8, strict=True)
+    cohorts: int = Field(default=256, ge=1, le=4096, strict=True)
+
+    @field_validator("cohorts", "block")
+    @classmethod
+    def _power_of_two(cls, number: int) -> int:
+        if number & (number - 1):
+            raise ValueError("should be a power of two, such as 16")
+        return number
+
+    @property
+    def domain(self) -> Domain:
+        """One block: exactly one bit."""
+        return Domain(self.block, 1, 1)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The blocks."""
+        return (self.domain,) * self.hashes
+
+    @property
+    def cohort_bits(self) -> int:
+        """The bits, sent as they are, that say which cohort the device drew."""
+        return (self.cohorts - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """The cohort's bits and those of the blocks."""
+        return self.cohort_bits + self.hashes * self.block
+
+    def _wrong_share(self) -> tuple[object, str] | None:
+        return self.shares, "the words are not known beforehand; leave them out"
+
+    @model_validator(mode="after")
+    def _symmetric(self) -> Text:
+        if self.randomizer and self.randomizer.kind != BitFlip.kind:
+            allowed = "a text question takes the randomizer 'bit flip', or none"
+            raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
+        return self
+
+    @model_validator(mode="after")
+    def _forgets(self) -> Text:
+        if self.asked_memoised:
+            allowed = "every round draws another cohort, and each one leaks; leave it out"
+            raise Mistake("memoised", True, allowed)
+        return self
+
+    @property
+    def uneven_shares(self) -> tuple[float, ...]:
+        """One word, which half of the people have."""
+        return (0.5,)
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """What is sent of a word."""
+        words = f"{self.hashes} hash{'es' if self.hashes > 1 else ''}"
+        return f"a word of one's own, of which only {words} with {self.block} values are sent"
+
+    @property
+    def advice(self) -> str:
+        """What a question for a word can tell, and what it costs."""
+        return (
+            f"{self.id} is for a word, not for free text: of its {self.bits:,} bits "
+            "`estimate --words` counts the words of a list that you bring, and no others can "
+            "be found. If you have that list now, ask a choice: it is sharper, and can be "
+            "crossed with other questions."
+        )
+
+    def read(self, column: Column[Read]) -> Read:
+        """A word."""
+        return column.words()
+
+
+def takes_words(question: AnyQuestion) -> TypeGuard[Text]:
+    """Whether people answer by a word that nobody listed."""
+    return question.hashed

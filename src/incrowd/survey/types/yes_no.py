@@ -1,0 +1,45 @@
+"""Yes or no."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from incrowd.accountant.schema import Domain
+from incrowd.survey.question import AnyQuestion, Column, Read
+
+RARE = 0.1  # of all people say yes, if answers are uneven
+
+
+class YesNo(AnyQuestion):
+    """A yes/no question: one bit. If optional, a choice of yes, no and "no answer"."""
+
+    type: Literal["yesno"] = "yesno"
+    any_case: ClassVar[bool] = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """No, yes."""
+        return ("no", "yes")
+
+    @property
+    def domain(self) -> Domain:
+        """One free bit, or one of three."""
+        return super().domain if self.optional else Domain(1, 0, 1)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """No counts 0, yes 1."""
+        return (0.0, 1.0)
+
+    @property
+    def uneven_shares(self) -> tuple[float, ...]:
+        """One yes in ten."""
+        return (1 - RARE, RARE)
+
+    def described(self, named: tuple[str, ...]) -> str:
+        """Both answers."""
+        return " or ".join(named)
+
+    def read(self, column: Column[Read]) -> Read:
+        """Yes or no."""
+        return column.yes_or_no(self.optional)
