@@ -86,8 +86,8 @@ class Reader(ABC):
 
 def reader(kind: str) -> Reader:
     """What reads files of that kind."""
-    found: Reader = import_module(FORMATS[kind].module).READER
-    return found
+    reads: Reader = import_module(FORMATS[kind].module).READER
+    return reads
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
@@ -113,13 +113,13 @@ def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str
 
 def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
     """The first few names that are not those of one column; the last says which columns are."""
-    known = f"the columns are {', '.join(columns) or 'none'}"
+    listed = f"the columns are {', '.join(columns) or 'none'}"
     for name in wrong[:SHOWN]:
         times = list(columns).count(name)
-        found = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
+        shown = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
         meant = "" if times else likely(name, columns)
         last = name == wrong[-1]
-        yield Problem(field, found, f"{ONCE}; {meant}{known}" if last else f"{meant}{ONCE}")
+        yield Problem(field, shown, f"{ONCE}; {meant}{listed}" if last else f"{meant}{ONCE}")
     if (more := len(wrong) - SHOWN) > 0:
-        found = InWords(f"{more:,} more columns are not there, or twice")
-        yield Problem(field, found, f"{ONCE} of each; {known}")
+        shown = InWords(f"{more:,} more columns are not there, or twice")
+        yield Problem(field, shown, f"{ONCE} of each; {listed}")
