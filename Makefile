@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CLIENT := clients/js/node_modules
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow test-spark check bench papers docs dist clean
+.PHONY: demo test test-slow test-spark check bench papers docs dist dist-test clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -47,13 +47,18 @@ papers: $(VENV)/.installed
 
 docs: $(VENV)/.docs
 	@echo "== manual"
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python -m tests.oracles.site site
 	@echo "== open site/index.html"
 
 dist: $(VENV)/.dev
 	@echo "== wheel and source archive"
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist . > /dev/null
 	@ls dist
+
+dist-test: $(VENV)/.dev
+	@echo "== wheel and source archive in clean environments: the lowest, the pinned and the newest versions"
+	@$(BIN)/python -m pytest -m slow tests/test_dist.py
 
 $(VENV)/.venv:
 	@echo "== making the virtual environment $(VENV)"

@@ -1,5 +1,6 @@
 """What `make dist` builds works where nothing of the repository is, and says its version."""
 
+import json
 import os
 import re
 import shutil
@@ -19,9 +20,26 @@ ROOT = Path(__file__).parent.parent
 CLEAN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
-def run(*command, cwd):
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+# What the tests below need beside the package, in versions that fit to every way of installing.
+TOOLS = ("duckdb", "hypothesis", "pandas<3", "polars", "pytest")
+TESTED = (  # every dependency is used in them
+    "collection/collector/test_app.py",
+    "collection/mixer/test_app.py",
+    "collection/mixer/test_commands.py",
+    "encoding",
+    "presentation",
+    "reports",
+    "sampling/test_flips.py",
+)
+
+
+def run(*command, cwd, constraints=ROOT / "constraints.txt"):
+    """Standard output of a command, which has nothing of this environment or of the repository."""
     environment = {key: value for key, value in os.environ.items() if key not in CLEAN}
-    environment |= {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "COLUMNS": "100"}
+    environment |= {"COLUMNS": "100"} | (
+        {"PIP_CONSTRAINT": str(constraints)} if constraints else {}
+    )
     command = list(map(str, command))
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
@@ -39,39 +57,97 @@ def copied(folder):
     return folder
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The folder with a wheel and a source archive, made from a copy of the repository."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, copied(source), cwd=source)
+    return folder
+
+
 @pytest.mark.slow
-def test_the_wheel_runs_the_example_from_anywhere(tmp_path):
-    source, built, elsewhere = (tmp_path / name for name in ("source", "dist", "elsewhere"))
-    elsewhere.mkdir()
-    run(sys.executable, "-m", "build", "--outdir", built, copied(source), cwd=tmp_path)
+def test_the_archives_hold_what_they_should(built):
     wheel, archive = next(built.glob("*.whl")), next(built.glob("*.tar.gz"))
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("incrowd/")}
+    kinds = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".json")
     sources = {
-        str(file.relative_to(source / "src"))
-        for file in (source / "src" / "incrowd").rglob("*")
-        if file.is_file() and file.suffix in (".py", ".pyi", ".typed", ".html", ".css")
+        str(file.relative_to(ROOT / "src"))
+        for file in (ROOT / "src" / "incrowd").rglob("*")
+        if file.is_file() and file.suffix in kinds
     }
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("incrowd/")}
     assert sources <= packed
     with tarfile.open(archive) as opened:
-        inside = {name.partition("/")[2] for name in opened.getnames()}
-    assert {"pyproject.toml", "README.md", "LICENSE", "examples/rand_hie.csv"} <= inside
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[collect]", cwd=elsewhere)
-    assert run(python, "-m", "incrowd", "--version", cwd=elsewhere).split()[1] == (
-        incrowd.__version__
+        inside = {entry.name.partition("/")[2] for entry in opened if entry.isfile()}
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
+    hidden = {name for name in listed.stdout.split() if re.search(r"(^|/)\.", name)}
+    assert set(listed.stdout.split()) - hidden <= inside
+    assert not [name for name in inside if re.search("node_modules|__pycache__|[.]venv", name)]
+
+
+def bounds(extras):
+    """Every direct dependency with its lower bound, as a constraint."""
+    project = PROJECT["project"]
+    listed = [*project["dependencies"]]
+    for extra in extras:
+        listed += project["optional-dependencies"][extra]
+    return [re.sub(r"\[.*?\]|,.*", "", each).replace(">=", "==") for each in listed]
+
+
+WAYS = {  # what pip is bound to: the lowest versions, those of `make`, nothing
+    "lowest": lambda: "\n".join(bounds(["collect", "stats"])),
+    "pinned": lambda: (ROOT / "constraints.txt").read_text(),
+    "newest": lambda: "",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_the_wheel_works_in_a_clean_environment(built, tmp_path, way):
+    """The example from anywhere; then tests of the source archive, on what is installed."""
+    elsewhere, constraints = tmp_path / "elsewhere", tmp_path / "constraints.txt"
+    elsewhere.mkdir()
+    constraints.write_text(WAYS[way]())
+    venv.create(tmp_path / "venv", with_pip=True)
+    python, wheel = tmp_path / "venv" / "bin" / "python", next(built.glob("*.whl"))
+
+    def install(*wanted):
+        pip = (python, "-m", "pip", "install", "--quiet", *wanted)
+        run(*pip, cwd=elsewhere, constraints=constraints)
+
+    install(f"{wheel}[collect]")
+    version = run(python, "-m", "incrowd", "--version", cwd=elsewhere).split()[1]
+    assert version == incrowd.__version__
     run(tmp_path / "venv" / "bin" / "incrowd", "demo", "-o", "demo", cwd=elsewhere)
     assert (elsewhere / "demo" / "report.html").stat().st_size > 10_000
     code = "import importlib.util as u; print(u.find_spec('pyreadstat'), u.find_spec('openpyxl'))"
     assert run(python, "-c", code, cwd=elsewhere).split() == ["None", "None"]
 
+    install(f"{wheel}[collect,stats]", *TOOLS)
+    with tarfile.open(next(built.glob("*.tar.gz"))) as opened:
+        opened.extractall(elsewhere, filter="data")
+    (source,) = (folder for folder in elsewhere.iterdir() if (folder / "pyproject.toml").exists())
+    tests = [f"tests/{name}" for name in TESTED]
+    unfit = [] if way == "pinned" else ["-W", "ignore::DeprecationWarning"]
+    shutil.rmtree(source / "src")
+    run(python, "-m", "pytest", "-q", "-m", "not slow and not spark", *unfit, *tests, cwd=source)
 
-def test_the_version_stands_in_one_place_and_in_the_citation():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "incrowd.__version__"}
+
+def test_lower_bounds_are_stated():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", each) for each in bounds(extras.keys()))
+    assert bounds(["docs"])[-1].startswith("mkdocs")
+
+
+def test_the_version_is_the_same_everywhere():
+    dynamic = PROJECT["tool"]["setuptools"]["dynamic"]
+    assert dynamic["version"] == {"attr": "incrowd.__version__"}
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)
-    assert cited[1] == incrowd.__version__
+    client = json.loads((ROOT / "clients" / "js" / "package.json").read_text())["version"]
+    assert cited[1] == incrowd.__version__ == client.replace("-rc.", "rc")
+    heading = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert heading[1] == incrowd.__version__
 
 
 def test_the_module_is_the_command():

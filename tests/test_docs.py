@@ -25,7 +25,7 @@ from incrowd.cli.later import Later
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *MANUAL]
-LONG = {"afternoon.md", "regression.md"}  # half a minute each
+LONG = {"afternoon.md", "first-survey.md", "regression.md", "strata.md"}  # many seconds each
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",

@@ -1,8 +1,11 @@
 """What holds for a collection: one function, which every result asks."""
 
+import ast
+import functools
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +14,13 @@ import incrowd
 from incrowd.accountant.certificates import redrawn
 from incrowd.errors import PlanError, ReportsError
 from incrowd.estimation.results import Received
-from incrowd.guarantees import guarantee_for, guarantee_of
+from incrowd.guarantees import against, guarantee_for, guarantee_of, spent
 from incrowd.plans import Plan
+from incrowd.plans.ledger import Ledger
 from incrowd.presentation.receipts import UPLOADS
 from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
 from incrowd.reports.collection import Collection
+from tests.oracles import crowds
 from tests.oracles.releases import claims, digest, stated_release
 
 PEOPLE = 2000
@@ -235,3 +240,161 @@ def test_a_plan_promises_what_its_noise_gives_and_no_less(plan):
 
 def test_the_promise_is_to_who_sends_once():
     assert "each person who sends once" in UPLOADS
+
+
+# --- three people: every promise against the definition, by enumeration --------------------------
+
+
+THREE = 3
+EPSILON, DELTA = 1.5, 0.05
+SETTINGS = {
+    "one report": {},
+    "two copies": {"copies": 2},
+    "two rounds": {"rounds": 2},
+    "permanent responses": {"rounds": 2, "memoised": True},
+    "one colludes": {"colluding": 1},
+    "two rows each": {"crowd": 6, "rows_per_person": 2},
+}
+
+
+def of_three(copies=1, memoised=False, crowd=THREE, **more):
+    question = {"id": "ill", "type": "yesno"} | ({"memoised": True} if memoised else {})
+    message = {} if memoised else {"message": [{"questions": ["ill"], "copies": copies}]}
+    privacy = {"epsilon": EPSILON, "delta": DELTA}
+    raw = {"name": "s", "crowd": crowd, "privacy": privacy, "question": [question]}
+    return incrowd.plan(incrowd.Survey.of(raw | message | more))
+
+
+def times_sent(plan):
+    """How often each person's answer goes through fresh noise."""
+    (message,) = plan.messages
+    assert not message.cells
+    rounds = 1 if plan.memoised else plan.survey.rounds
+    return message.independent_copies * rounds * plan.survey.rows_per_person
+
+
+def enumerated(plan, people, epsilon):
+    """delta of one yes/no answer sent so often, each time mixed with those of all others.
+
+    The law of all collections is that of independent counts, of one and the same crowd each time.
+    """
+    q = plan.messages[0].noise.q
+    mechanism, largest = np.array([[1 - q, q], [q, 1 - q]]), 0.0
+    for _, law in crowds.crowds(mechanism, people - 1):
+        pair = [crowds.joined(law, column).ravel() for column in mechanism.T]
+        several = [functools.reduce(np.multiply.outer, [one] * times_sent(plan)) for one in pair]
+        for x, other in (several, several[::-1]):
+            largest = max(largest, np.maximum(x - math.exp(epsilon) * other, 0).sum())
+    return largest
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def three(request):
+    return of_three(**SETTINGS[request.param])
+
+
+def test_of_three_people_a_plan_keeps_its_promise(three):
+    promise = three.guarantee
+    truth = enumerated(three, promise.crowd, promise.epsilon)
+    assert truth <= promise.certified_delta * (1 + 1e-9) <= DELTA * (1 + 1e-9)
+    if times_sent(three) == 1:
+        assert truth == pytest.approx(promise.certified_delta, rel=1e-3)
+    assert enumerated(three, promise.crowd, 0.6 * EPSILON) > DELTA, "a smaller epsilon is refused"
+
+
+def test_of_three_people_two_are_a_smaller_crowd(three):
+    """One who stays away costs as much as one who colludes; the last one is on her own."""
+    rows, colluding = three.survey.rows_per_person, three.survey.colluding
+    for people in (2, 1):
+        promise = guarantee_of(three, people * rows)
+        if people - colluding < 2:
+            assert promise.analysis == "local" and promise.epsilon == promise.local_epsilon
+        else:
+            truth = enumerated(three, people - colluding, promise.epsilon)
+            assert truth <= DELTA * (1 + 1e-9) < enumerated(three, people, EPSILON)
+        assert promise.reduced_by == ("fewer-people",)
+
+
+def test_of_three_people_nobody_who_reads_with_names_learns_more(three):
+    """Every report with its name beside it: the ratio of all that one person sends."""
+    q = three.messages[0].noise.q
+    local = times_sent(three) * math.log((1 - q) / q)
+    alone = guarantee_of(three, claims=[claims(local_only=True)])
+    assert alone.epsilon == pytest.approx(local, rel=1e-9)
+    limits = against(three.guarantee, sealed=True)
+    assert limits["shuffler and collector"][:2] == (three.guarantee.local_epsilon, 0.0)
+    assert limits["shuffler and collector"].epsilon == pytest.approx(local, rel=1e-9)
+    assert limits["shuffler"] == limits["collector"] == limits["readers"]
+    assert limits["collector"][:2] == (three.guarantee.epsilon, three.guarantee.delta)
+    unsealed = against(three.guarantee, sealed=False)
+    assert unsealed["shuffler"] == unsealed["shuffler and collector"]
+    assert {*against(alone, sealed=True).values()} == {(alone.epsilon, 0.0, True)}
+
+
+def test_assumptions_are_codes_with_numbers():
+    def codes(**changes):
+        found = of_three(**changes).guarantee.assumptions
+        return [each.model_dump(exclude_defaults=True) for each in found]
+
+    whole = {"code": "whole-crowd"}
+    assert codes() == [whole]
+    assert codes(rounds=2) == [whole, {"code": "rounds", "number": 2}]
+    rows = {"code": "rows", "number": 2}
+    assert codes(crowd=6, rows_per_person=2) == [whole, rows]
+    permanent = {"code": "permanent-same-people", "number": 2}
+    assert codes(rounds=2, memoised=True) == [whole, {"code": "rounds", "number": 2}, permanent]
+
+
+def test_a_ledger_of_three_people_says_what_two_rounds_spent():
+    """One of two rounds is done: of both the promise was made; then nothing is left."""
+    plan = of_three(rounds=2)
+    known = Ledger().with_plan(plan, 3)
+    once, left = spent(known), of_three(rounds=2).survey.rounds - 1
+    assert (once.done, once.left) == (1, left)
+    q = plan.messages[0].noise.q
+    mechanism = np.array([[1 - q, q], [q, 1 - q]])
+    assert max(each.max() for each in crowds.deltas(mechanism, 3, once.epsilon)) <= DELTA
+    twice = spent(known.with_plan(plan, 3))
+    assert (twice.done, twice.left) == (2, 0) and once.epsilon < twice.epsilon
+    assert enumerated(plan, 3, twice.epsilon) <= DELTA * (1 + 1e-9)
+
+
+# --- the house: nobody else says what is promised ------------------------------------------------
+
+
+SOURCE = Path(incrowd.__file__).parent
+FIGURES = ("ε = ", "δ = ", "ε, δ")
+STATED = {"guarantees.py", "presentation/sentences.py"}
+
+
+def promises_in(text):
+    """What a module says of promises by itself: a Guarantee that it makes or alters, and figures
+    of one that it writes out."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called.endswith(("Guarantee", "Guarantee.model_construct")):
+                yield called
+            if called.endswith("guarantee.model_copy"):
+                yield called
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from (figure for figure in FIGURES if figure in node.value)
+
+
+def test_nobody_else_says_what_is_promised():
+    found = {
+        str(file.relative_to(SOURCE)): said
+        for file in SOURCE.rglob("*.py")
+        if (said := list(promises_in(file.read_text())))
+    }
+    assert found.keys() <= STATED | {"presentation/card.py"}, found
+    assert {*found["presentation/card.py"]} == {"ε = "}, "the certificate's own figure, with a date"
+    assert "Guarantee" in found["guarantees.py"] and "ε, δ" in found["presentation/sentences.py"]
+
+
+@pytest.mark.parametrize(
+    "text", ["f(Guarantee(epsilon=1))", "plan.guarantee.model_copy(update={})", "f'ε = {x}'"]
+)
+def test_the_rule_sees_others(text):
+    assert list(promises_in(text))

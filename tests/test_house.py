@@ -291,12 +291,6 @@ def test_no_test_imports_another_test():
     assert found == {}
 
 
-def test_files_of_tests_are_short():
-    """A file above 400 lines tests several things: it is split by what it tests."""
-    lengths = {file: len(file.read_text().splitlines()) for file in TESTS.rglob("*.py")}
-    assert {str(file.relative_to(TESTS)): n for file, n in lengths.items() if n > 400} == {}
-
-
 def test_the_rule_about_tests_rejects_a_test_and_another_rooms_builders():
     wrong = "from tests.plans.test_plan import GOOD\nimport tests.tally.conftest"
     assert len(imported_tests(ast.parse(wrong), "tests.plans")) == 2

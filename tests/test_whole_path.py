@@ -243,6 +243,7 @@ def test_damaged_reports_are_refused(made, reports, tmp_path):
         incrowd.load_reports(tmp_path / "none.parquet")
 
 
+@pytest.mark.slow
 def test_simulation_covers(survey, answers):
     """200 trials, one-way tables of 2 to 5 cells: means over cells within 5 standard errors of
     95%. The wrong variant, noise-only errors for people drawn anew, would still pass here, so the

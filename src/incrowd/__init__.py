@@ -57,7 +57,7 @@ _PUBLIC = {
 }
 _HOMES = {name: f"incrowd.{home}" for home, names in _PUBLIC.items() for name in names.split()}
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = sorted(_HOMES)
 
 views.drawn_by("incrowd.presentation.notebook")

@@ -13,18 +13,16 @@ from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
-from incrowd.estimation.across import OpenAxis
-from incrowd.estimation.estimate import count
-from incrowd.estimation.figures import Asked, figures
-from incrowd.estimation.open_tables import open_axis, open_of, table
+from incrowd.estimation.decoders import decoder, merging
+from incrowd.estimation.estimate import Asked, count, figures
+from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
 from incrowd.estimation.simultaneous import Method, SimultaneousIntervals
-from incrowd.estimation.sources import check_tables, sources
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
-from incrowd.estimation.truth import theoretical_error, true_table
+from incrowd.estimation.tables import NOISE_ONLY, OpenAxis, TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, wide_alone
+from incrowd.kernels.axes import transform as along_axes
 from incrowd.planner.plan import plan
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import Names, label, told_apart
@@ -107,6 +105,15 @@ class Everybody(NamedTuple):
         return np.stack(
             [w * cells for w, cells in zip(axis.shares, shares, strict=True)], axis.place
         )
+
+
+def true_table(plan: Plan, ids: Ids, shares: np.ndarray) -> np.ndarray:
+    """The cells of a table from its joint shares of set bits, which no noise has touched."""
+    first = plan.survey.question(ids[0])
+    if len(ids) == 1 and first.wide:
+        return np.asarray(merging(first) @ shares[1:])
+    decoders = [decoder(plan.survey.question(id), np.eye(2)) for id in ids]
+    return along_axes([d.mean for d in decoders], shares)
 
 
 def true_moments(plan: Plan, people: People, ids: Ids) -> np.ndarray:
@@ -268,7 +275,8 @@ def _theory(plan: Plan, known: Everybody, ids: Ids, errors: str, number: int) ->
     def of(people: People, number: int, errors: str) -> np.ndarray:
         weights = [(source.message, source.weight) for source in sources(plan, closed)]
         shares = true_moments(plan, people, closed)
-        return theoretical_error(plan, weights, closed, shares, errors, number)
+        cells = true_table(plan, closed, shares)
+        return theoretical_error(plan, weights, closed, shares, cells, errors, number)
 
     if closed == ids:
         return of(known.people, number, errors)

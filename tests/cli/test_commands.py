@@ -109,9 +109,12 @@ def test_interrupt_leaves_nothing(tmp_path):
     command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
     command += ["--log", "info", "simulate", SURVEY, ANSWERS, "--trials", "100000"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    begun = [process.stderr.readline() for _ in range(2)]  # it has read the survey, and the answers
-    os.kill(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=20)
+    try:
+        begun = [process.stderr.readline() for _ in range(2)]  # of the survey, and the answers
+        os.kill(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130 and "rand_hie.csv" in begun[1]
     assert "Traceback" not in error and error.endswith("interrupted; nothing was written\n")
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from incrowd import Plan
+from incrowd import Plan, certify
+from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
 from tests.cli.conftest import SURVEY
 from tests.conftest import run
 
@@ -34,6 +36,52 @@ def test_the_figures_as_json_are_those_of_the_accountant():
         run("privacy", "noise", "--survey", SURVEY, "--crowd", "5000", "--json").stdout
     )
     assert data["delta"] <= 1e-6 and 0.2 < data["noise"] < 0.5
+
+
+WEEKLY = """
+name = "weekly"
+crowd = 90
+rounds = {rounds}
+{more}
+colluding = 2
+tables = "any"
+[privacy]
+epsilon = 3.0
+delta = 1e-3
+[[question]]
+id = "ill"
+type = "yesno"
+[[question]]
+id = "old"
+type = "yesno"
+{memoised}
+"""
+TWICE = {"more": "copies = 2\nrows_per_person = 3", "memoised": "", "crowd": 28, "messages": 1}
+KEPT = {"more": "", "memoised": "memoised = true", "crowd": 88, "messages": 2}
+
+
+@pytest.mark.parametrize("asked", [TWICE, KEPT], ids=["copies and rows", "permanent"])
+def test_of_a_survey_all_rounds_rows_and_copies_count_as_in_its_plan(call, tmp_path, asked):
+    """The noise of the plan is just enough; of one round, or of one row, less would be. Permanent
+    responses have their own message, and stay the same."""
+    plan, survey = tmp_path / "plan.json", tmp_path / "survey.toml"
+    survey.write_text(WEEKLY.format(rounds=2, **asked))
+    assert call("plan", survey, "-o", plan, "--no-side-by-side")[0] == 0
+    made = Plan.load(plan)
+    assert len(made.messages) == asked["messages"]
+    noise = min(message.noise.q for message in made.messages)
+    shown = ("privacy", "delta", "--survey", survey, "--noise", noise, "--json")
+    figures = json.loads(call(*shown)[1])
+    assert figures["crowd"] == made.guarantee.crowd == asked["crowd"]
+    if asked is TWICE:
+        assert figures["delta"] == pytest.approx(made.guarantee.certified_delta, rel=1e-6)
+    else:  # the noisier of two messages is left out
+        assert figures["delta"] >= made.guarantee.certified_delta
+        both = [Sent.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(noise))]), n) for n in (2, 1)]
+        truth = certify("shuffle", both[0].also(both[1]), 88, 3.0).delta.upper
+        assert figures["delta"] == pytest.approx(truth, rel=1e-9)
+    survey.write_text(WEEKLY.format(rounds=1, **asked))
+    assert json.loads(call(*shown)[1])["delta"] < 0.9 * figures["delta"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "html"])

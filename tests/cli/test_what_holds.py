@@ -1,12 +1,13 @@
 """Every command states what holds for the collection that it is about, and states the same.
 
-Six ways in which reports of one survey can have been collected, all commands that state a
+Ten ways in which reports of one survey can have been collected, all commands that state a
 guarantee, and for each the epsilon: of the local guarantee by hand, from the noise of each bit.
 """
 
 import json
 import math
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import incrowd
+from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.gate import Gate
@@ -35,12 +37,14 @@ CROWD, PEOPLE, FEW = 40, 60, 35  # a release needs 20 people more than the crowd
 IDS = ("ill", "old")
 WORDS = {"language": "en", "title": "x", "questions": {id: f"{id}?" for id in IDS}}
 ACCEPT = "--accept-smaller-crowd"
+PERMANENT = ["rounds", "permanent-same-people"]
 
 
 def planned(**more):
     asked = [{"id": id, "type": "yesno"} | more.pop(id, {}) for id in IDS]
     raw = {"name": "x", "crowd": CROWD, "privacy": {"epsilon": 3.0, "delta": 0.01}}
-    made = {"question": asked, "table": [{"questions": IDS}], "message": [{"questions": IDS}]}
+    message = {"questions": IDS, "copies": more.pop("copies", 1)}
+    made = {"question": asked, "table": [{"questions": IDS}], "message": [message]}
     return incrowd.plan(incrowd.Survey.of(raw | made | more))
 
 
@@ -50,7 +54,8 @@ def bundle_of(plan, **more):
 
 
 class Case(NamedTuple):
-    """How reports were collected. epsilon: what holds for them; before: what held beforehand."""
+    """How reports were collected. epsilon: what holds for them; before: what held beforehand.
+    assumed: codes of what it rests on, beside what its analysis assumes."""
 
     name: str
     plan: incrowd.Plan
@@ -58,13 +63,17 @@ class Case(NamedTuple):
     epsilon: float
     before: float
     reasons: list[str]
+    assumed: Sequence[str] = ()
 
 
 def local(plan):
-    """Both bits differ: the odds of each, once if its noise is permanent."""
+    """Both bits differ: the odds of each, in all copies, rounds and rows; once if its noise is
+    permanent."""
     (message,) = plan.messages
     noise = (each.permanent_stage if plan.memoised else each for each in message.channels.values())
-    return message.independent_copies * sum(math.log((1 - each.q) / each.q) for each in noise)
+    times = 1 if plan.memoised else plan.survey.rounds * plan.survey.rows_per_person
+    once = sum(math.log((1 - each.q) / each.q) for each in noise)
+    return times * message.independent_copies * once
 
 
 def cases():
@@ -72,8 +81,10 @@ def cases():
     kept = {"randomizer": {"kind": "rappor", "f": 0.35, "memoised": True}}
     weekly = planned(ill=kept, old=kept, rounds=2)
     two, one, again = bundle_of(plan), bundle_of(plan, local_only=True), bundle_of(weekly)
-    alone, permanent = local(plan), local(weekly)
-    assert min(alone, permanent) > 3.0
+    copied, monthly, rows = planned(copies=2), planned(rounds=2), planned(rows_per_person=2)
+    alone, permanent, both = local(plan), local(weekly), local(monthly)
+    assert min(alone, permanent, both) > 3.0
+    linked = bundle_of(monthly, local_only=True)
     fewer = guarantee_for(plan, FEW).epsilon
     assert 3.0 < fewer < alone
     return [
@@ -82,8 +93,12 @@ def cases():
         Case("two parties", plan, two, 3.0, 3.0, []),
         Case("one party", plan, one, alone, alone, ["one-party"]),
         Case("one party, no receipt", plan, one, alone, alone, ["one-party"]),
-        Case("repeated", weekly, again, permanent, permanent, ["permanent-responses"]),
+        Case("repeated", weekly, again, permanent, permanent, ["permanent-responses"], PERMANENT),
         Case("too few", plan, two, fewer, 3.0, ["fewer-people"]),
+        Case("copies", copied, bundle_of(copied), 3.0, 3.0, []),
+        Case("rounds", monthly, bundle_of(monthly), 3.0, 3.0, [], ["rounds"]),
+        Case("rounds, one party", monthly, linked, both, both, ["one-party"], ["rounds"]),
+        Case("rows", rows, None, 3.0, 3.0, [], ["rows"]),
     ]
 
 
@@ -134,6 +149,20 @@ AFTER = {
     "compare": ("compare", "PLAN", "REPORTS", *IDS, ACCEPT),
     "regress": ("regress", "PLAN", "REPORTS", "--outcome", "ill", "--on", "old", ACCEPT),
     "postprocess": ("postprocess", "PLAN", "REPORTS", ACCEPT),
+    "compare shares": ("compare", "PLAN", "REPORTS", "ill=yes", "old=yes", ACCEPT),
+    "correlate": ("correlate", "PLAN", "REPORTS", ACCEPT),
+}
+PLAN_ALONE = {
+    "verify": ("verify", "PLAN"),
+    "card": ("card", "PLAN"),
+    "plan": ("plan", "SURVEY"),
+    "regress": ("regress", "PLAN", "--outcome", "ill", "--on", "old", "--forecast"),
+}
+BEFOREHAND = ("send", "page", "card", "shuffler init")
+OTHERS = {"open", "collector", "simulate", "demo", "ledger"}  # in tests of their own, below
+SILENT = {  # they promise nothing to anybody
+    *("init", "check", "randomize", "tally", "invitations"),
+    "privacy",  # what a noise does in any crowd; nobody was asked
 }
 
 
@@ -155,8 +184,13 @@ def guarantee_in(facts):
     return facts["tables"][0]["guarantee"] if "guarantee" not in facts else facts["guarantee"]
 
 
-def states(guarantee, epsilon, reasons):
-    """The network's places cost less than 1e-9."""
+def states(guarantee, epsilon, reasons, assumed=None):
+    """The network's places cost less than 1e-9. assumed: see Case; not looked at if None."""
+    codes = [each["code"] for each in guarantee["assumptions"]]
+    local = guarantee["analysis"] == "local"
+    assert codes[0] == ("nobody-trusted" if local else "whole-crowd")
+    assert assumed is None or codes[1:] == [*assumed]
+    assert guarantee["delta"] <= (0.0 if local else 0.01 * (1 + 1e-9))
     assert guarantee["epsilon"] == pytest.approx(epsilon, rel=1e-9)
     assert guarantee["reduced_by"] == reasons
     assert guarantee["promise_holds"] is not bool(reasons)
@@ -170,7 +204,7 @@ def test_what_is_made_of_reports_states_what_holds_for_them(case, filled, comman
         assert code == 2 and "receipt: is missing of release" in err
         return
     facts = json.loads(out)
-    states(guarantee_in(facts), case.epsilon, case.reasons)
+    states(guarantee_in(facts), case.epsilon, case.reasons, case.assumed)
     if command == "verify":
         assert facts["plan_holds"] is True
         assert facts["holds"] is facts["promise_holds"] is not bool(case.reasons)
@@ -231,9 +265,6 @@ def test_the_dashboard_states_it(case, collected, folder):
     assert ("promise does not hold" in found["sentence"]) is bool(case.reasons)
 
 
-BEFOREHAND = ("send", "page", "card", "shuffler init")
-
-
 @pytest.mark.parametrize("command", BEFOREHAND)
 def test_whoever_answers_was_told_the_same(case, collected, call, folder, tmp_path, command):
     if command == "send":
@@ -254,7 +285,14 @@ def test_whoever_answers_was_told_the_same(case, collected, call, folder, tmp_pa
         code, out, err = call(*words[command], "--json")
         assert code == 0, err
         guarantee = json.loads(out)["guarantee"]
-    states(guarantee, case.before, [] if case.reasons == ["fewer-people"] else case.reasons)
+    reasons = [] if case.reasons == ["fewer-people"] else case.reasons
+    states(guarantee, case.before, reasons, case.assumed)
+    limits = guarantee["against"]
+    assert limits["collector"] == limits["readers"] == limits["shuffler"]
+    assert limits["collector"]["epsilon"] == pytest.approx(case.before, rel=1e-9)
+    together = limits["shuffler and collector"]
+    assert together["epsilon"] == pytest.approx(local(case.plan), rel=1e-9)
+    assert together["delta"] == 0.0
 
 
 def test_the_survey_page_shows_the_promise_that_holds(case, collected, call, folder, tmp_path):
@@ -289,3 +327,73 @@ def test_the_table_of_estimates_keeps_it_in_a_file(call, folder, case, tmp_path)
         assert [each["claims"]["local_only"] for each in about["releases"]] == [
             case.bundle.local_only
         ]
+
+
+@pytest.mark.parametrize("command", PLAN_ALONE)
+def test_a_plan_alone_promises_what_its_survey_asks(case, call, folder, command):
+    """Nothing was collected; only who reads what the shuffler reads has names beside reports."""
+    made = incrowd.Plan.load(folder / "plan.json").survey.model_dump(mode="json", by_alias=True)
+    toml = "".join(f"{key} = {toml_value(value)}\n" for key, value in made.items() if value)
+    (folder / "survey.toml").write_text(toml)
+    files = {"PLAN": folder / "plan.json", "SURVEY": folder / "survey.toml"}
+    more = ["--no-side-by-side"] if command == "plan" else []
+    code, out, err = call(*(files.get(word, word) for word in PLAN_ALONE[command]), *more, "--json")
+    assert code == 0 or command == "regress", err  # which says that reports may not support it
+    guarantee = json.loads(out)["guarantee"]
+    states(guarantee, 3.0, [], case.assumed)
+    assert guarantee["local_epsilon"] == pytest.approx(local(case.plan), rel=1e-9)
+    if command == "card":
+        limits = guarantee["against"]
+        assert limits["shuffler"] == limits["shuffler and collector"] != limits["collector"]
+        assert limits["shuffler"]["epsilon"] == pytest.approx(local(case.plan), rel=1e-9)
+
+
+def toml_value(value):
+    """JSON's values that TOML writes alike, and tables in one line."""
+    if isinstance(value, dict):
+        items = (f"{key} = {toml_value(each)}" for key, each in value.items() if each is not None)
+        return f"{{ {', '.join(items)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return json.dumps(value)
+
+
+def named(plan):
+    """The epsilon of one round with names at delta .01: of all four reports only the one with both
+    bits right is so much more likely."""
+    (message,) = plan.messages
+    q = message.noise.q
+    return math.log(((1 - q) ** 2 - 0.01) / q**2)
+
+
+def test_a_ledger_says_what_the_rounds_have_spent(case, call, folder, tmp_path):
+    """After all rounds it is the promise, after one less; if nobody mixed them, what names tell."""
+    if "simulation" in case.reasons or "no receipt" in case.name:
+        pytest.skip("no ledger takes it")
+    ledger, files = tmp_path / "ledger.json", (folder / "plan.json", folder / "reports.parquet")
+    assert call("ledger", ledger, "--new")[0] == 0
+    code, out, err = call("ledger", ledger, *files, "--json")
+    assert code == 0, err
+    spent = json.loads(out)["spent"]["epsilon"]
+    if "one-party" in case.reasons:
+        assert spent == pytest.approx(named(case.plan), rel=1e-4)
+    elif case.plan.survey.rounds == 1:
+        assert spent == pytest.approx(case.epsilon, rel=0.01) and spent <= case.epsilon * 1.000001
+    else:
+        assert spent < 3.0, "the promise is for both rounds"
+
+
+def test_the_demo_states_the_promise_of_its_plan(call, tmp_path):
+    code, out, err = call("demo", "-o", tmp_path / "demo", "--json")
+    assert code == 0, err
+    plan = incrowd.Plan.load(tmp_path / "demo" / "plan.json")
+    guarantee = json.loads(out)["guarantee"]
+    states(guarantee, plan.guarantee.epsilon, [], [])
+
+
+def test_every_command_is_among_them():
+    """A new command that states a promise is put into one of these lists."""
+    stating = {words[0] for words in (*AFTER.values(), *PLAN_ALONE.values())}
+    stating |= {name.split()[0] for name in BEFOREHAND} | OTHERS
+    assert stating | SILENT == set(COMMANDS)
+    assert not stating & SILENT

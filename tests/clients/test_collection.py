@@ -21,6 +21,7 @@ from incrowd.encoding.records import People
 from incrowd.reports.tally import count
 from incrowd.survey import Survey
 from tests.clients.conftest import Javascript
+from tests.conftest import slowly
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
 RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them
@@ -277,9 +278,11 @@ WRONG = {
         "message 2",
     ),
 }
+# Each takes seconds; all of them slowly.
+SHORT = {"no dummies, reports again", "numbers rounded to the nearest edge"}
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", [*SHORT, *slowly(*(WRONG.keys() - SHORT))])
 def test_a_client_with_a_mistake_is_told_apart(collected, tmp_path, name):
     *change, expected = WRONG[name]
     wrong, number = Javascript(tmp_path / "wrong", [change]), collected.people

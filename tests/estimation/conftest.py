@@ -9,17 +9,11 @@ from scipy.stats import norm
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.cells import CellCounts, CellsReading, cells_table
-from incrowd.estimation.covariance import (
-    combined_joint,
-    estimate_joint,
-    histogram_decoder,
-    question_pair_decoder,
-)
-from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
+from incrowd.estimation.decoders import channel_matrix, question_decoder
 from incrowd.estimation.regression.levels import level_decoder, level_rows
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.pairs import Sent
-from incrowd.estimation.tables import along_axes, estimate_table
+from incrowd.estimation.tables import along_axes, combined, estimate_table
 from incrowd.plans import Cells
 from incrowd.survey import Choice, Multi, YesNo
 from tests.oracles.axes import axis_of, patterns, with_one
@@ -73,9 +67,9 @@ class Setting(NamedTuple):
     def joints(self, histograms, margin=False):
         """The estimate of every collection with the covariance of its cells."""
         pairs = zip(self.questions, self.channels, strict=True)
-        decoders = [question_pair_decoder(*pair, margin) for pair in pairs]
+        decoders = [question_decoder(*pair, margin) for pair in pairs]
         return [
-            estimate_joint(self.ids, decoders, counts, self.copies)
+            estimate_table(self.ids, decoders, counts, self.copies, covariance=True)
             for counts in self.counts(histograms, with_pairs)
         ]
 
@@ -123,16 +117,14 @@ def drawn_histograms(questions, shares, people, copies, seed, trials=TRIALS):
 
 
 def joint_estimates(questions, counts, copies=1, margin=False):
-    """The estimate of every collection, from its histogram (the same as from pair moments, as
-    test_covariance.py shows, and quicker)."""
-    inverses = [inverse_matrix(q, FLIP.inverse) for q in questions]
-    pairs = zip(questions, inverses, strict=True)
-    decoders = [
-        histogram_decoder(q.answers, inverse, question_decoder(q, FLIP).given, margin)
-        for q, inverse in pairs
-    ]
-    ids = [q.id for q in questions]
-    return [estimate_joint(ids, decoders, c, copies) for c in counts]
+    """The estimate of every collection, from its histogram."""
+    met = [with_pairs(patterns(q.domain.bits)) for q in questions]
+    moments = np.moveaxis(along_axes(met, np.moveaxis(np.asarray(counts), 0, -1)), -1, 0)
+    decoders, ids = (
+        [question_decoder(q, FLIP, margin) for q in questions],
+        [q.id for q in questions],
+    )
+    return [estimate_table(ids, decoders, each, copies, covariance=True) for each in moments]
 
 
 def nominal(coverage):
@@ -207,10 +199,13 @@ class Crowd(NamedTuple):
             counted = setting.counts(histograms, with_pairs)
             each = copies or mailing.copies
             found.append(
-                [estimate_joint(setting.ids, decoders, c, each, unbiased=True) for c in counted]
+                [
+                    estimate_table(setting.ids, decoders, c, each, covariance=True, unbiased=True)
+                    for c in counted
+                ]
             )
         weights = [mailing.weight for mailing in self.mailings]
-        return [combined_joint(each, weights, True) for each in zip(*found, strict=True)]
+        return [combined(each, weights, unbiased=True) for each in zip(*found, strict=True)]
 
     def collections(self, seed, trials, **wrong):
         """What `fit_tables` takes, for every collection."""

@@ -21,7 +21,7 @@ from incrowd.encoding.records import People
 from incrowd.estimation.amounts import amounts, evidence, mean, of_a_sample, quantile, total
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.estimate import count
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import readings
 from incrowd.planner.forecast import expected
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import header, randomize_message, rounded, rounded_up

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 from incrowd.estimation.association import Length, cramers_v, independence_test, standardized
-from incrowd.estimation.covariance import estimate_joint, pair_decoder
-from incrowd.estimation.decoders import inverse_matrix
+from incrowd.estimation.decoders import inverse_matrix, question_decoder
+from incrowd.estimation.tables import estimate_table
 from incrowd.reports.moments import pair_moments
 from tests.conftest import pack, slowly
 from tests.estimation.conftest import (
@@ -116,8 +116,9 @@ def test_independence_counts_degrees_of_freedom():
         ((SEX, USES), AXES[1:], 6),
         ((USES, SMOKES), (AXES[2], AXES[0]), 3),
     ]:
-        decoders = [pair_decoder(q, FLIP.inverse, True) for q in questions]
-        joint = estimate_joint([q.id for q in questions], decoders, pair_moments(pack(bits), axes))
+        decoders = [question_decoder(q, FLIP, True) for q in questions]
+        counts = pair_moments(pack(bits), axes)
+        joint = estimate_table([q.id for q in questions], decoders, counts, covariance=True)
         found = independence_test(joint)
         assert found.degrees_of_freedom == wanted and 0 <= found.p_value <= 1
 
@@ -141,7 +142,7 @@ def test_association_against_numerical_gradients():
     joint = joint_estimates(
         TWO_WAY[0], drawn_histograms(TWO_WAY[0], STRONG, 8000, 1, 20, 1), margin=True
     )[0]
-    joint = replace(joint, person=0 * joint.person)  # so many people that few of them are nothing
+    joint = replace(joint, person=0 * joint.of_one)  # so many people that few of them are nothing
     entries, covariance = joint.estimate.ravel(), joint.covariance
 
     def contrast(v, j):

@@ -14,7 +14,6 @@ from incrowd.estimation.amounts import evidence, evidence_of, mean
 from incrowd.estimation.cells import (
     CellCounts,
     CellsReading,
-    cells_joint,
     cells_table,
     expected_cells,
     planned_noise,
@@ -35,6 +34,11 @@ ONE = Multi(id="c", options=["u", "v", "w"], at_most=1)
 D = Amount(id="d", edges=[0, 10, 50])
 FLIPS = [BitFlip.at_least(q) for q in (0.1, 0.2, 0.05)]
 PEOPLE = 1000
+
+
+def joint_of(questions, reading, noise_only, margin):
+    """A table with the covariance of all its cells."""
+    return cells_table(questions, reading, noise_only, lambda _: 1, covariance=True, margin=margin)
 
 
 def counts_of(crossings, law, people=PEOPLE):
@@ -126,7 +130,7 @@ def test_expected_counts_give_the_true_shares_and_their_sampling(setting):
     """The margins, the single cells, and the share of people in both of two cells; that of two
     overlapping options is not in the counts, and what is taken for it lies within its bounds."""
     reading, wanted, law = setting
-    joint = cells_joint(wanted, reading, noise_only=False, margin=True)
+    joint = joint_of(wanted, reading, noise_only=False, margin=True)
     cells = list(cells_with_margins(wanted))
     true = np.array([share(law, cell) for cell in cells])
     assert joint.estimate.ravel() == pytest.approx(true, abs=1e-12)
@@ -138,7 +142,7 @@ def test_expected_counts_give_the_true_shares_and_their_sampling(setting):
         else:
             expected = 0.0 if two else share(law, first | second)
             assert both[i, j] == pytest.approx(expected, abs=1e-9)
-    plain = cells_joint(wanted, reading, noise_only=False, margin=False)
+    plain = joint_of(wanted, reading, noise_only=False, margin=False)
     kept = [place for place, cell in enumerate(cells) if len(cell) == len(wanted)]
     assert plain.estimate.ravel() == pytest.approx(true[kept], abs=1e-12)
     assert plain.covariance == pytest.approx(joint.covariance[np.ix_(kept, kept)], abs=1e-12)
@@ -164,8 +168,8 @@ def test_the_noise_covariance_is_that_of_the_bits(setting):
             for p in reading.parts
         ]
     )
-    jacobian = linear(lambda r: cells_joint(wanted, r, noise_only=True, margin=True).estimate)
-    joint = cells_joint(wanted, reading, noise_only=True, margin=True)
+    jacobian = linear(lambda r: joint_of(wanted, r, noise_only=True, margin=True).estimate)
+    joint = joint_of(wanted, reading, noise_only=True, margin=True)
     assert joint.covariance == pytest.approx((jacobian * variances) @ jacobian.T, abs=1e-12)
     table = cells_table(wanted, reading, True, lambda _: 1)
     own = linear(lambda r: cells_table(wanted, r, True, lambda _: 1).estimate)
@@ -201,7 +205,7 @@ def test_merged_answers_have_the_sum_and_its_noise():
     table = cells_table([merged, A], reading, False, lambda _: 1)
     parts = [("x", "z") if answer == "x or z" else (answer,) for answer in merged.answers]
     rows = np.array([[answer in part for answer in B.answers] for part in parts], float)
-    plain = cells_joint([B, A], reading, noise_only=True, margin=False)
+    plain = joint_of([B, A], reading, noise_only=True, margin=False)
     assert table.estimate == pytest.approx(rows @ plain.estimate)
     whole = np.kron(rows, np.eye(2))
     variances = np.diagonal(whole @ plain.covariance @ whole.T)
@@ -230,7 +234,7 @@ def test_messages_that_lost_reports_are_combined_by_shares():
     drawn = shares * (1 - shares) / 800 * (1 - 800 / 1000)
     noise = reading.combined(("b",)).noise_variance
     assert table.noise_error**2 == pytest.approx(noise + drawn)
-    joint = cells_joint([B], reading, noise_only=True, margin=False)
+    joint = joint_of([B], reading, noise_only=True, margin=False)
     assert np.diagonal(joint.covariance) == pytest.approx(noise + drawn)
 
 
@@ -241,7 +245,7 @@ def test_the_mean_of_an_amount_has_the_variance_of_its_edges():
     """Noise N v for each cell of the table, summed over the other question, and sampling."""
     law = random_law([A, D], 7)
     reading = counts_of([[D, A]], law)
-    joint = cells_joint([D], reading, noise_only=False, margin=True)
+    joint = joint_of([D], reading, noise_only=False, margin=True)
     found = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
     shares, edges = np.array([share(law, {"d": e}) for e in D.answers]), np.array(D.edges)
     v = FLIPS[0].p * FLIPS[0].q / (FLIPS[0].p - FLIPS[0].q) ** 2
@@ -257,7 +261,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
     law = random_law([A, D], 7)
     reading = counts_of([[D, A], [D]], law)
     found = mean(evidence(None, D, [reading], places=5))
-    joint = cells_joint([D], reading, noise_only=False, margin=True)
+    joint = joint_of([D], reading, noise_only=False, margin=True)
     expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4))))
     assert found.estimate == pytest.approx(expected.estimate)
     assert found.standard_error == pytest.approx(expected.standard_error)
@@ -273,14 +277,14 @@ def test_the_amounts_of_cells_are_those_of_their_table():
 
 def test_overlapping_options_have_bonferroni_intervals():
     reading = counts_of([[C, A]], random_law([A, C], 8))
-    joint = cells_joint([C, A], reading, noise_only=False, margin=False)
+    joint = joint_of([C, A], reading, noise_only=False, margin=False)
     assert simultaneous_intervals(joint, method="max-t").method == "bonferroni"
-    assert simultaneous_intervals(cells_joint([A], reading, False, False)).method == "max-t"
+    assert simultaneous_intervals(joint_of([A], reading, False, False)).method == "max-t"
 
 
 def test_an_odds_ratio_is_that_of_the_cells():
     law = random_law([A, B], 9)
-    joint = cells_joint([A, B], counts_of([[A, B]], law), noise_only=False, margin=True)
+    joint = joint_of([A, B], counts_of([[A, B]], law), noise_only=False, margin=True)
     found = odds_ratio(joint, ("b", "x"), ("a", "yes"), ("a", "no"))
     yes, no = share(law, {"a": "yes", "b": "x"}), share(law, {"a": "no", "b": "x"})
     odds = [yes / (share(law, {"a": "yes"}) - yes), no / (share(law, {"a": "no"}) - no)]
@@ -339,4 +343,4 @@ def test_a_covariance_of_too_many_cells_is_refused():
     wide = Choice(id="b", options=[str(n) for n in range(1200)])
     part = CellCounts(cells_of([wide, A], FLIPS[0]), 10, np.zeros(2400))
     with pytest.raises(TableError, match="2,400 cells"):
-        cells_joint([wide, A], CellsReading((part,), 1.0), noise_only=True, margin=False)
+        joint_of([wide, A], CellsReading((part,), 1.0), noise_only=True, margin=False)

@@ -22,13 +22,11 @@ from scipy.stats import binom, chi2, norm
 import incrowd
 from incrowd.estimation.association import cramers_v
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.open_tables import joint_table
-from incrowd.estimation.readings import table_of
+from incrowd.estimation.readings import readings, table, table_of
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_table
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import whole
-from incrowd.estimation.sources import readings
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import Change, derived
 from tests.estimation.conftest import covered, nominal
@@ -190,7 +188,7 @@ def test_margins_cover_with_the_errors_of_least_squares_alone():
 def compared(people, ids, trials=TRIALS):
     made = crowd(people)
     for counted in made.tallies(people, trials, seed=people + 2):
-        yield joint_table(made.plan, counted, ids, margin=True)
+        yield table(made.plan, counted, ids, covariance=True, margin=True)
 
 
 def without_noise(joints):

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.estimation.readings import joint
+from incrowd.estimation.readings import readings, table_of
 from incrowd.estimation.shares_apart import shares_compared
-from incrowd.estimation.sources import readings
 from tests.oracles.cell_collections import CellCollections, noise_of
 
 SMOKES = {"id": "smokes", "type": "yesno"}
@@ -51,7 +50,7 @@ def test_shares_of_one_table_are_compared_by_its_covariance():
     (counted,) = APART.tallies(PEOPLE, 1, seed=2)
     found = compared(APART, counted, {"smokes": "yes"}, {"sex": "m", "smokes": "no"})
     ids = ("smokes", "sex")
-    table = joint(APART.plan, readings(APART.plan, counted, ids), ids)
+    table = table_of(APART.plan, readings(APART.plan, counted, ids), ids, covariance=True)
     rows = np.array([[0, -1, 0], [1, 1, 1]]).ravel()
     assert found.estimate == pytest.approx(rows @ table.estimate.ravel())
     assert found.standard_error**2 == pytest.approx(rows @ table.covariance @ rows)
@@ -61,7 +60,8 @@ def test_shares_of_one_table_are_compared_by_its_covariance():
 def _noise(made, counted, answers):
     """The noise variance of one share."""
     ids = tuple(answers)
-    table = joint(made.plan, readings(made.plan, counted, ids), ids, noise_only=True)
+    found = readings(made.plan, counted, ids)
+    table = table_of(made.plan, found, ids, noise_only=True, covariance=True)
     place = tuple(made.plan.survey.question(id).answers.index(answers[id]) for id in ids)
     return table.standard_error[place] ** 2
 

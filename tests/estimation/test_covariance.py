@@ -5,14 +5,14 @@ from functools import reduce
 import numpy as np
 import pytest
 
+from incrowd.accountant.channels.k_ary import KAry
 from incrowd.errors import TableError
-from incrowd.estimation.covariance import estimate_joint, histogram_decoder, pair_decoder
-from incrowd.estimation.decoders import decoder, inverse_matrix, question_decoder
+from incrowd.estimation.decoders import decoder, question_decoder
 from incrowd.estimation.tables import estimate_table
-from incrowd.reports.moments import histogram, moments, pair_moments
-from incrowd.survey import YesNo
+from incrowd.reports.moments import moments, pair_moments
+from incrowd.survey import Choice, YesNo
 from tests.conftest import pack
-from tests.estimation.conftest import FLIP, MIXED, SEX, SMOKES, records
+from tests.estimation.conftest import FLIP, MIXED, records
 from tests.oracles.axes import patterns
 
 AXES = (slice(0, 1), slice(1, 4), slice(4, 7))
@@ -27,8 +27,9 @@ def test_yes_no_covariance_is_the_explicit_kronecker_formula(copies, noise_only)
     (C^-1 diag(y/m) C^-T - diag(pi))/(kN) + sampling / N."""
     bits = np.random.default_rng(4).integers(0, 2, (600, 3))
     axes = [slice(i, i + 1) for i in range(3)]
-    decoders = [pair_decoder(YesNo(id=str(i)), FLIP.inverse) for i in range(3)]
-    found = estimate_joint("012", decoders, pair_moments(pack(bits), axes), copies, noise_only)
+    decoders = [question_decoder(YesNo(id=str(i)), FLIP) for i in range(3)]
+    counts = pair_moments(pack(bits), axes)
+    found = estimate_table("012", decoders, counts, copies, noise_only, covariance=True)
     shares = np.bincount(bits @ [4, 2, 1], minlength=8) / 600
     inverse = reduce(np.kron, [np.linalg.inv(FLIP.matrix)] * 3)
     pi = inverse @ shares
@@ -53,8 +54,10 @@ def values_row_by_row(bits, questions, axes, margin):
 @pytest.mark.parametrize("margin", [False, True])
 def test_one_copy_has_the_sample_covariance_of_g(margin):
     bits = np.random.default_rng(5).integers(0, 2, (400, 7))
-    decoders = [pair_decoder(q, FLIP.inverse, margin) for q in MIXED]
-    found = estimate_joint([q.id for q in MIXED], decoders, pair_moments(pack(bits), AXES))
+    decoders = [question_decoder(q, FLIP, margin) for q in MIXED]
+    found = estimate_table(
+        [q.id for q in MIXED], decoders, pair_moments(pack(bits), AXES), covariance=True
+    )
     rows = values_row_by_row(bits, MIXED, AXES, margin)
     assert np.allclose(found.estimate.ravel(), rows.mean(axis=0), atol=1e-11)
     wanted = np.cov(rows.T, bias=True) / 400
@@ -82,14 +85,14 @@ def test_covariance_of_overlapping_cells_is_exact_by_enumeration(copies):
     sampling = truths.T @ (weights[:, None] * truths) - np.outer(pi, pi)
     people = 500
     counts = expected * people * copies
-    decoders = [pair_decoder(q, FLIP.inverse, margin=True) for q in MIXED]
+    decoders = [question_decoder(q, FLIP, True) for q in MIXED]
     ids = [q.id for q in MIXED]
-    fixed = estimate_joint(ids, decoders, counts, copies, noise_only=True)
+    fixed = estimate_table(ids, decoders, counts, copies, noise_only=True, covariance=True)
     assert np.allclose(fixed.covariance, noise / (people * copies), rtol=1e-8, atol=1e-12)
-    found = estimate_joint(ids, decoders, counts, copies)
+    found = estimate_table(ids, decoders, counts, copies, covariance=True)
     wanted = noise / (people * copies) + sampling / people
     assert np.allclose(found.covariance, wanted, rtol=1e-8, atol=1e-12)
-    as_if_people = estimate_joint(ids, decoders, counts, 1)
+    as_if_people = estimate_table(ids, decoders, counts, 1, covariance=True)
     assert (copies == 1) == np.allclose(as_if_people.covariance, wanted, rtol=1e-8, atol=1e-12)
 
 
@@ -101,9 +104,9 @@ def test_variances_and_margins_are_those_of_the_tables(people, exact):
     crowd = np.array([record for record, _ in records()])
     sent = np.repeat(crowd[generator.integers(len(crowd), size=people)], 4, axis=0)
     bits = sent ^ (generator.random(sent.shape) < FLIP.q)
-    decoders = [pair_decoder(q, FLIP.inverse, True) for q in MIXED]
+    decoders = [question_decoder(q, FLIP, True) for q in MIXED]
     ids = [q.id for q in MIXED]
-    joint = estimate_joint(ids, decoders, pair_moments(pack(bits), AXES), 4)
+    joint = estimate_table(ids, decoders, pair_moments(pack(bits), AXES), 4, covariance=True)
     singles = [decoder(q, FLIP.inverse) for q in MIXED]
     table = estimate_table(ids, singles, moments(pack(bits), AXES), 4)
     inner = (slice(-1),) * 3
@@ -116,26 +119,10 @@ def test_variances_and_margins_are_those_of_the_tables(people, exact):
     assert np.all(joint.standard_error[-1, :-1, -1] >= margin.standard_error * (1 - 1e-12))
 
 
-def test_whole_histograms_give_the_same_covariance():
-    bits = np.random.default_rng(8).integers(0, 2, (400, 4))
-    axes, questions = [slice(0, 1), slice(1, 4)], [SMOKES, SEX]
-    counts = histogram(pack(bits), axes)
-    whole = [
-        histogram_decoder(
-            q.answers, inverse_matrix(q, FLIP.inverse), question_decoder(q, FLIP).given, True
-        )
-        for q in questions
-    ]
-    pairs = [pair_decoder(q, FLIP.inverse, True) for q in questions]
-    a = estimate_joint("ab", whole, counts, 2)
-    b = estimate_joint("ab", pairs, pair_moments(pack(bits), axes), 2)
-    assert np.allclose(a.covariance, b.covariance, rtol=1e-9, atol=1e-13)
-
-
 def test_a_table_too_large_says_so():
-    decoders = [pair_decoder(YesNo(id=str(i)), FLIP.inverse) for i in range(11)]
+    decoders = [question_decoder(YesNo(id=str(i)), FLIP) for i in range(11)]
     with pytest.raises(TableError, match="2,048 cells"):
-        estimate_joint("x" * 11, decoders, np.ones([2] * 11))
+        estimate_table("x" * 11, decoders, np.ones([2] * 11), covariance=True)
 
 
 # --- k-ary response --------------------------------------------------------------------------
@@ -148,13 +135,16 @@ def test_k_ary_response_with_100_options():
     matrix = (np.ones((size, size)) + (np.e - 1) * np.eye(size)) / (np.e + size - 1)
     shares = np.full(size, 0.5 / (size - 1))
     shares[0] = 0.5
-    decode = histogram_decoder(
-        [str(i) for i in range(size)], np.linalg.inv(matrix), np.zeros((size, 2))
-    )
+    options = tuple(map(str, range(size)))
+    decoder = question_decoder(Choice(id="k", options=options), KAry.from_epsilon(1.0, size))
     counts = np.random.default_rng(22).multinomial(people, matrix @ shares, size=trials)
-    found = [estimate_joint(["k"], [decode], c) for c in counts[:5]]
+    pairs = np.zeros(size * (size - 1) // 2)  # of a report one bit is set
+    found = [
+        estimate_table(["k"], [decoder], np.concatenate([[people], c, pairs]), covariance=True)
+        for c in counts[:5]
+    ]
     estimates = np.linalg.solve(matrix, counts.T / people)[0]
-    assert np.allclose([f.estimate[0] for f in found], estimates[:5], atol=1e-10)
+    assert np.allclose([f.estimate[0] for f in found], estimates[:5], atol=1e-7)
     error = estimates.std(ddof=1)
     assert abs(estimates.mean() - 0.5) < 3 * error / np.sqrt(trials)
     assert found[0].standard_error[0] == pytest.approx(error, rel=5 / np.sqrt(2 * trials))

@@ -9,8 +9,9 @@ import pytest
 from incrowd.errors import TableError
 from incrowd.estimation.association import independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.covariance import estimate_joint, pair_decoder
+from incrowd.estimation.decoders import decoder
 from incrowd.estimation.delta_method import pick
+from incrowd.estimation.tables import estimate_table
 from incrowd.reports.moments import pair_moments
 from tests.conftest import pack, slowly
 from tests.estimation.conftest import (
@@ -86,7 +87,7 @@ def by_number(figure, joint):
 def test_delta_method_against_numerical_gradients(figure):
     """With errors so small that the bias of products is nothing (a millionth in variance)."""
     joint = two_way(8000, 1)[0]
-    joint = replace(joint, covariance=joint.covariance * 1e-6, person=joint.person * 1e-6)
+    joint = replace(joint, covariance=joint.covariance * 1e-6, person=joint.of_one * 1e-6)
     found = compared(figure, joint)
     value, error = by_number(figure, joint)
     shown = np.log(found.estimate) if found.scale == "log" else found.estimate
@@ -105,9 +106,10 @@ def test_odds_ratios_of_overlapping_options_use_the_margin():
     crowd = list(records())
     weights = np.random.default_rng(14).dirichlet(np.ones(len(crowd)))
     cells = np.tensordot(weights, [c for _, c in crowd], 1).reshape(3, 4, 4)
-    decoders = [pair_decoder(q, np.eye(2), margin=True) for q in MIXED]
+    decoders = [decoder(q, np.eye(2)).with_margin() for q in MIXED]
     rows = np.repeat([r for r, _ in crowd], np.round(weights * 1e6).astype(int), axis=0)
-    joint = estimate_joint([q.id for q in MIXED], decoders, pair_moments(pack(rows), AXES))
+    counts = pair_moments(pack(rows), AXES)
+    joint = estimate_table([q.id for q in MIXED], decoders, counts, covariance=True)
     found = odds_ratio(joint, ("uses", "u"), FEMALE, MALE)
     (a, b), (group_a, group_b) = cells[-1, :2, 0], cells[-1, :2, -1]
     assert found.estimate == pytest.approx((a / (group_a - a)) / (b / (group_b - b)), rel=1e-3)

@@ -11,9 +11,9 @@ from scipy.optimize import root
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
-from incrowd.estimation.across import OpenAxis, across_joint
-from incrowd.estimation.answered import of_those_who_answered, without_margins
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, linear, raked, weighted
+from incrowd.estimation.answered import of_those_who_answered
+from incrowd.estimation.tables import OpenAxis, across
+from incrowd.estimation.weighting.margins import Layout, Margin, additive, raked, weighted
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
 
@@ -142,7 +142,7 @@ def of_strata(trials, seed):
             histogram = own.collections(int(generator.integers(1 << 32)), 1)
             parts += own.joints(histogram, margin=True)
         axis = OpenAxis("faculty", ("law", "arts"), 0, tuple(people.tolist()))
-        joints.append(across_joint(parts, axis, margin=False))
+        joints.append(across(parts, axis))
     return joints
 
 
@@ -175,7 +175,7 @@ def test_answers_that_are_made_additive_keep_their_means_and_lose_noise():
     """Of 400 collections the mean of each cell is within 5 of its standard errors of the truth."""
     joints = setting(noise=0.2).joints(setting(noise=0.2).collections(13, 400), margin=True)
     matrix = additive(joints[0], ["sex", "age"])
-    moved = [linear(j, (matrix @ j.estimate.ravel()).reshape(3, 3, 3), matrix) for j in joints]
+    moved = [j.linear((matrix @ j.estimate.ravel()).reshape(3, 3, 3), matrix) for j in joints]
     for each in moved[:5]:
         assert each.estimate[:, :2].sum(axis=1) == pytest.approx(each.estimate[:, 2])
         assert each.estimate[:, :, :2].sum(axis=2) == pytest.approx(each.estimate[:, :, 2])
@@ -209,7 +209,7 @@ def test_shares_of_those_who_answered_and_their_jacobian():
     assert found.answers == (("no", "yes"), ("f", "m")) and found.estimate.shape == (3, 3)
     table = joint.estimate
     whole = table[3, 2] - table[2, 2]
-    assert without_margins(found).estimate == pytest.approx(table[:2, :2] / whole)
+    assert found.without_margins().estimate == pytest.approx(table[:2, :2] / whole)
     assert found.estimate[2, 2] == pytest.approx(1)
     assert found.estimate[2, 0] == pytest.approx((table[3, 0] - table[2, 0]) / whole)
     for cell in range(9):

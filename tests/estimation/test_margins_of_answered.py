@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, linear, raked, weighted
+from incrowd.estimation.weighting.margins import Layout, Margin, additive, raked, weighted
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, numeric_gradient
 
@@ -38,7 +38,7 @@ def answered_joints(trials, seed):
     for joint in made.joints(made.collections(seed, trials), margin=True):
         whole = additive(joint, ["drinks"])
         cells = (whole @ joint.estimate.ravel()).reshape(joint.estimate.shape)
-        yield linear(joint, cells, whole)
+        yield joint.linear(cells, whole)
 
 
 def test_a_margin_of_those_who_answered_is_division_and_leaves_the_others_alone():

@@ -16,7 +16,6 @@ import pytest
 from scipy.special import expit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.fitting import fit_tables, refusal_risk
 from incrowd.estimation.regression.model import Model, design
@@ -29,7 +28,7 @@ from incrowd.estimation.regression.penalized import (
 )
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import sloped, whole
-from incrowd.estimation.tables import NOISE_AND_SAMPLING
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, TableEstimate
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Crowd, Mailing, Stratum
 
@@ -48,12 +47,13 @@ def counted(model, counts, noise=None):
     sampling = (np.diag(shares.ravel()) - np.outer(shares.ravel(), shares.ravel())) / people
     noise = np.zeros((cells, cells)) if noise is None else noise
     levels = [each.levels for each in model.randomized]
-    return JointEstimate(
+    return TableEstimate(
         questions=tuple(each.name for each in model.randomized),
         answers=tuple(levels),
         exclusive=(True,) * len(levels),
         margins=(False,) * len(levels),
         estimate=shares,
+        noise_error=np.sqrt(np.diagonal(noise)).reshape(shares.shape),
         covariance=noise + sampling,
         noise_covariance=noise,
         people=float(people),

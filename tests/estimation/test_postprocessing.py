@@ -12,11 +12,10 @@ from scipy.optimize import minimize
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.covariance import estimate_joint, pair_decoder
-from incrowd.estimation.decoders import channel_matrix, inverse_matrix
+from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.postprocess import bootstrap_bias
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
-from incrowd.estimation.tables import along_axes
+from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.reports.moments import histogram, pair_moments
 from incrowd.survey import Choice, Multi, YesNo
 from tests.conftest import slowly
@@ -319,8 +318,9 @@ def tables(names, people=4000, seed=5):
     packed = np.packbits(sent ^ (generator.random(sent.shape) < FLIP.q), axis=1, bitorder="little")
     for ids in names:
         chosen = [PLACES[id] for id in ids]
-        decoders = [pair_decoder(question, FLIP.inverse) for question, _ in chosen]
-        yield estimate_joint(ids, decoders, pair_moments(packed, [axis for _, axis in chosen]))
+        decoders = [question_decoder(question, FLIP) for question, _ in chosen]
+        counts = pair_moments(packed, [axis for _, axis in chosen])
+        yield estimate_table(ids, decoders, counts, covariance=True)
 
 
 OVERLAPPING = [("sex", "b"), ("b", "c"), ("c", "sex"), ("c",)]
@@ -373,6 +373,6 @@ def test_tables_that_cannot_be_made_consistent_are_errors():
     with pytest.raises(TableError, match="at least one"):
         make_consistent([])
     packed = histogram(np.zeros((5, 1), np.uint8), [slice(0, 1)])
-    decoders = [pair_decoder(B, FLIP.inverse, margin=True)]
+    decoders = [question_decoder(B, FLIP, margin=True)]
     with pytest.raises(TableError, match="margin"):
-        make_consistent([estimate_joint(["b"], decoders, packed)])
+        make_consistent([estimate_table(["b"], decoders, packed, covariance=True)])

@@ -16,16 +16,14 @@ from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.estimation import simultaneous
-from incrowd.estimation.across import OpenAxis, across, across_joint
-from incrowd.estimation.answered import of_those_who_answered, without_margins
+from incrowd.estimation.answered import of_those_who_answered
 from incrowd.estimation.association import independence_test
 from incrowd.estimation.comparisons import DIFFERENCE, ODDS, difference, odds_ratio
-from incrowd.estimation.covariance import combined_joint
 from incrowd.estimation.decoders import least_noise, question_decoder
 from incrowd.estimation.profiles import Profile, distance_to
 from incrowd.estimation.simultaneous import simultaneous_intervals
-from incrowd.estimation.tables import combined, reach
-from incrowd.estimation.weighting.margins import Layout, Margin, linear, weighted
+from incrowd.estimation.tables import OpenAxis, across, combined, reach
+from incrowd.estimation.weighting.margins import Layout, Margin, weighted
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import axis_of
@@ -128,7 +126,7 @@ def test_rare_cells_among_those_who_answered_cover(noise, trials):
     shares = np.outer([rates[answer] for answer in MAYBE.answers], [0.97, 0.02, 0.01])
     setting = Setting((MAYBE, B), (BitFlip.at_least(noise),) * 2, shares, 2000)
     joints = setting.joints(setting.collections(31, trials), margin=True)
-    made = [without_margins(of_those_who_answered(joint)[0]) for joint in joints]
+    made = [of_those_who_answered(joint)[0].without_margins() for joint in joints]
     kept = [place for place, answer in enumerate(MAYBE.answers) if answer != NO_ANSWER]
     found = covered_by(made, shares[kept] / shares[kept].sum())
     assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))
@@ -147,7 +145,7 @@ def test_rare_cells_weighted_to_a_margin_cover(noise, trials):
     made = []
     for joint in setting.joints(setting.collections(32, trials), margin=True):
         values, jacobian = weighted(joint, layout, [margin])
-        made.append(linear(joint, values[:3, 0], jacobian[:3, 0]))
+        made.append(joint.linear(values[:3, 0], jacobian[:3, 0]))
     found = covered_by(made, among.mean(axis=0))
     assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))
 
@@ -179,8 +177,8 @@ def test_joint_intervals_are_never_narrower_than_single_ones(kind, monkeypatch):
         axis = OpenAxis("open", ("f", "m"), 0, (people, people))
         pairs = [
             *zip(tables, joints, strict=True),
-            (combined(tables[:2], [1, 3]), combined_joint(joints[:2], [1, 3])),
-            (across(tables[:2], axis), across_joint(joints[:2], axis, margin=False)),
+            (combined(tables[:2], [1, 3]), combined(joints[:2], [1, 3])),
+            (across(tables[:2], axis), across(joints[:2], axis)),
         ]
         for table, joint in pairs:
             assert np.all(joint.standard_error >= table.standard_error * (1 - 1e-9))

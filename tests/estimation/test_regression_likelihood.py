@@ -6,13 +6,13 @@ from scipy.special import expit, logit
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
-from incrowd.estimation.covariance import estimate_joint
 from incrowd.estimation.postprocessing import maximise_likelihood
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.levels import level_decoder
 from incrowd.estimation.regression.likelihood import fit_likelihood, pattern_channel, strata_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.variables import whole
+from incrowd.estimation.tables import estimate_table
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, covered, nominal, with_pairs
 
@@ -100,7 +100,10 @@ def test_likelihood_intervals_cover_and_are_no_wider():
     assert nominal(covered(likely, BETA))
     setting, found = histograms(5000, 5, 200)
     decoders = [level_decoder(each, CHANNELS[each.question.id]) for each in MODEL.randomized]
-    tables = [estimate_joint(setting.ids, decoders, c) for c in setting.counts(found, with_pairs)]
+    tables = [
+        estimate_table(setting.ids, decoders, c, covariance=True)
+        for c in setting.counts(found, with_pairs)
+    ]
     unbiased = [fit_tables(MODEL, [({}, table)]) for table in tables]
     wide = np.mean([[c.standard_error for c in f.coefficients] for f in unbiased], axis=0)
     narrow = np.mean([[c.standard_error for c in f.coefficients] for f in likely], axis=0)

@@ -7,12 +7,12 @@ import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.errors import UsageError
-from incrowd.estimation.covariance import estimate_joint
 from incrowd.estimation.regression.expected import expected_axis
 from incrowd.estimation.regression.fitting import fit_tables
 from incrowd.estimation.regression.formula import model_of as model_of_formula
 from incrowd.estimation.regression.levels import level_decoder
 from incrowd.estimation.regression.model import design
+from incrowd.estimation.tables import estimate_table
 from incrowd.survey import Choice, Multi, YesNo
 from incrowd.survey.formulas import Formula
 from tests.estimation.conftest import Setting, with_pairs
@@ -103,7 +103,7 @@ def tables(model, shares, people, channels, seed, trials=1):
     pairs = zip(model.randomized, channels, strict=True)
     decoders = [level_decoder(*pair) for pair in pairs]
     counted = setting.counts(setting.collections(seed, trials), with_pairs)
-    return [estimate_joint(setting.ids, decoders, counts) for counts in counted]
+    return [estimate_table(setting.ids, decoders, counts, covariance=True) for counts in counted]
 
 
 def test_people_who_did_not_answer_are_left_out():
@@ -149,7 +149,8 @@ def counted(cells):
     histograms = setting.reports_of(cells, RNG)
     decoders = [level_decoder(*each) for each in zip(TWO.randomized, LITTLE, strict=True)]
     (table,) = [
-        estimate_joint(setting.ids, decoders, c) for c in setting.counts(histograms, with_pairs)
+        estimate_table(setting.ids, decoders, c, covariance=True)
+        for c in setting.counts(histograms, with_pairs)
     ]
     return fit_tables(TWO, [({}, table)])
 

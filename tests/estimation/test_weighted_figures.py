@@ -18,7 +18,7 @@ from incrowd.estimation.amounts import of_a_sample, quantile
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import release_shares
 from incrowd.presentation.amounts import note
-from incrowd.presentation.shown import present_note
+from incrowd.presentation.shown import changes, present_note
 from incrowd.reports.tally_files import load_tally
 from tests.conftest import grouped
 
@@ -109,7 +109,7 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     made = found.amounts["cost"]
     assert made.mean.estimate == pytest.approx(mean, abs=1e-3)
     assert made.total.estimate == pytest.approx(PEOPLE * each[gave] @ cost[gave], rel=1e-4)
-    said = note(made, found.tables[0].changes)
+    said = note(made, changes(found.tables[0]))
     assert said.startswith("of those who answered, weighted to known margins of faculty")
     assert abs(mean - cost[gave].mean()) > 1
     asked, values = plan().survey.question("visits"), np.append(1.0, binned(each))
@@ -193,7 +193,7 @@ def test_strata_beside_weights_to_answers_are_of_the_weighted_people_in_them(ans
         gave = ~np.isnan(columns["cost"])
         mean = own[gave] @ columns["cost"][gave] / own[gave].sum()
         assert stratum.amounts["cost"].mean.estimate == pytest.approx(mean, abs=1e-3)
-        assert stratum.tables[0].margins == ("faculty", "sex")
+        assert stratum.tables[0].weighted_to == ("faculty", "sex")
         whole = own[gave].sum() if answered else 1
         shares = np.array([own[columns["cost"] == edge].sum() for edge in (0, 10, 50)]) / whole
         assert stratum.tables[1].estimate[:3] == pytest.approx(shares, abs=1e-4)
@@ -245,7 +245,7 @@ def test_cells_are_averaged_over_strata_with_known_shares():
         )
         errors = [(w * each.standard_error) ** 2 for w, each in zip(SHARES, strata, strict=True)]
         assert found.standard_error == pytest.approx(np.sqrt(sum(errors)))
-        assert found.margins == ("faculty",) and found.error_ratio > 1
+        assert found.weighted_to == ("faculty",) and found.error_ratio > 1
     exact = estimate(OPEN, tables=[["drink"]]).tables[0].estimate
     assert exact == pytest.approx(shares_of("drink", weights(OPEN, answers()), "xyz"), abs=1e-4)
 
@@ -366,7 +366,9 @@ def test_the_command_counts_what_margins_need(tmp_path):
     options = {"tables": [["cost"]], "margins": incrowd.load_margins(tmp_path / "m.toml")}
     found = incrowd.estimate(plan(14.0), counted, **options).tables[0]
     whole = estimate(BOTH, epsilon=14.0, tables=[["cost"]]).tables[0]
-    assert found.estimate == pytest.approx(whole.estimate) and found.margins == whole.margins
+    assert (
+        found.estimate == pytest.approx(whole.estimate) and found.weighted_to == whole.weighted_to
+    )
 
 
 # --- comparisons ---------------------------------------------------------------------------------
@@ -382,7 +384,7 @@ def test_groups_are_compared_among_weighted_people():
     )
     difference = found.differences[0]
     assert difference.estimate == pytest.approx(arts - law, abs=1e-3)
-    assert found.margins == ("faculty", "sex") and found.error_ratio > 0
+    assert found.weighted_to == ("faculty", "sex") and found.error_ratio > 0
     assert "weighted to known margins of faculty and sex" in found._repr_html_()
     plain = incrowd.compare(plan(), reports(), "faculty", "visits")
     assert abs(plain.differences[0].estimate - difference.estimate) > 0.005

@@ -85,7 +85,7 @@ def plan(copies=1, epsilon=8.0):
 @pytest.fixture(autouse=True)
 def _decoders_once(monkeypatch):
     """The decoders of a plan are made once, not for every collection."""
-    made, kept = readings.question_pair_decoder, {}
+    made, kept = readings.question_decoder, {}
 
     def once(question, channel, margin):
         key = (question.id, channel, margin)
@@ -93,7 +93,7 @@ def _decoders_once(monkeypatch):
             kept[key] = made(question, channel, margin)
         return kept[key]
 
-    monkeypatch.setattr(readings, "question_pair_decoder", once)
+    monkeypatch.setattr(readings, "question_decoder", once)
 
 
 def collections(made, seed, trials, counted=COUNTED):
@@ -262,7 +262,7 @@ def test_margins_that_the_reports_say_themselves_change_no_coefficient():
     plain = incrowd.regress(plan(), reports(8.0), outcome="ill", **options)
     weighted = regress(8.0, margins=known, **options)
     assert figures(weighted)[0] == pytest.approx(figures(plain)[0], abs=1e-7)
-    assert weighted.margins == ("sex", "town") and 0.5 < weighted.error_ratio <= 1.001
+    assert weighted.weighted_to == ("sex", "town") and 0.5 < weighted.error_ratio <= 1.001
 
 
 @pytest.mark.parametrize("family", ["logistic", "linear"])

@@ -5,12 +5,12 @@ import numpy as np
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.covariance import estimate_joint, question_pair_decoder
-from incrowd.estimation.decoders import channel_matrix, inverse_matrix
+from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
 from incrowd.estimation.delta_method import pick
 from incrowd.estimation.interactions import Source, combined
 from incrowd.estimation.postprocess import bootstrap_bias
 from incrowd.estimation.postprocessing import maximise_likelihood, project_to_simplex
+from incrowd.estimation.tables import estimate_table
 from incrowd.estimation.words import estimate_words
 from tests.messages.shared import YESNO, estimated, options, survey
 
@@ -26,9 +26,10 @@ def of(function, *questions, margin=False):
 def _joint(questions, margin):
     """An estimate of all the questions together, of made-up counts."""
     asked = survey(*questions).questions
-    decoders = [question_pair_decoder(question, FLIP, margin) for question in asked]
-    counts = np.ones([decoder.mean.shape[1] for decoder in decoders])
-    return estimate_joint([question.id for question in asked], decoders, counts)
+    decoders = [question_decoder(question, FLIP, margin) for question in asked]
+    counts = np.ones([decoder.single.shape[1] for decoder in decoders])
+    ids = [question.id for question in asked]
+    return estimate_table(ids, decoders, counts, covariance=True)
 
 
 def words(*candidates, places=None, counts=None, cohorts=4, bits=8):

@@ -4,7 +4,7 @@ import json
 from unittest import mock
 
 import incrowd
-from incrowd.estimation.sources import check_tables
+from incrowd.estimation.readings import check_tables
 from incrowd.guarantees import check_left
 from incrowd.planner.plan import Wish, make_plan, solved
 from incrowd.plans.digests import sealed

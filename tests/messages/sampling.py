@@ -39,13 +39,8 @@ def key(change, mode=0o600):
 
 def full_disk(folder):
     """A key that is not written because the disk is full."""
-    with mock.patch("incrowd.sampling.permanent.open", _full, create=True):
+    with mock.patch("os.fsync", side_effect=OSError(28, os.strerror(28))):
         KEY.save(folder / "key")
-
-
-def _full(handle, *_, **__):
-    os.close(handle)
-    raise OSError(28, os.strerror(28))
 
 
 def forked(_):

@@ -228,11 +228,12 @@ def test_tables_without_common_questions_have_the_same_inflation():
     assert mean.excess == pytest.approx(roots**2 / 4 / 1000, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "epsilon", "precise_as"),
     [
-        pytest.param(20_000, 1.0, 19_271, marks=pytest.mark.slow),
-        pytest.param(1000, 1.0, 569, marks=pytest.mark.slow),
+        (20_000, 1.0, 19_271),
+        (1000, 1.0, 569),
         (1000, 2.0, 807),
     ],
 )

@@ -14,6 +14,7 @@ from incrowd.planner.effects import footprint
 from incrowd.planner.precision import guessed_excess
 from incrowd.plans.slots import slots, upload_bytes
 from incrowd.survey.crossings import crossing
+from tests.conftest import slowly
 
 QUESTIONS = [
     {"id": "a", "type": "yesno"},
@@ -52,7 +53,7 @@ def test_every_table_is_a_message_of_cells_with_the_same_inflation():
     assert incrowd.Plan.loads(plan.dumps()) == plan
 
 
-@pytest.mark.parametrize("objective", ["largest", "mean"])
+@pytest.mark.parametrize("objective", ["largest", *slowly("mean")])
 def test_the_forecast_says_the_inflation_that_the_planner_makes_small(objective):
     """Two computations: effects of the wanted tables, and weights of the estimates."""
     tables = [{"questions": list(pair)} for pair in ("ab", "bd", "ac")]
@@ -117,6 +118,7 @@ def test_what_cannot_be_crossed_stays_in_joint_reports():
     assert recertify(plan).delta.upper <= 1e-5
 
 
+@pytest.mark.slow
 def test_two_questions_of_several_answers_need_a_joint_report():
     several = [{"id": i, "type": "multi", "options": ["p", "q", "r"], "at_most": 2} for i in "mn"]
     plan = incrowd.plan(survey(*several, crowd=20_000, table=[{"questions": ["m", "n"]}]))

@@ -30,6 +30,7 @@ def test_one_bit_is_vinterbos_loss():
     assert table.standard_error == pytest.approx(half)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 3])
 def test_simulated_spread_agrees(copies):
     """400 trials of people drawn from equal shares: 5 standard errors of a spread are 18%; the

@@ -17,6 +17,7 @@ from incrowd.planner.parity_search import candidates
 from incrowd.planner.precision import guessed_excess
 from incrowd.plans.changes import families
 from incrowd.plans.sent import sent_by
+from tests.conftest import slowly
 
 TWO, THREE, SEVERAL = Variable(2), Variable(3), Variable(3, 2)
 
@@ -177,7 +178,7 @@ def test_few_wanted_pairs_are_cells():
 
 @pytest.mark.parametrize(
     ("limit", "share"),
-    [("reports", 0.9), ("local_epsilon", 0.5), ("local_epsilon", 0.1)],
+    [("reports", 0.9), ("local_epsilon", 0.1), *slowly(("local_epsilon", 0.5))],
 )
 def test_limits_are_kept(limit, share):
     """Where parities send or leak too much, what the search for cells finds can be chosen."""
@@ -213,6 +214,7 @@ def test_a_capped_local_epsilon_is_kept_by_all_ways_to_change_answers():
     assert sent_by(plan).local_epsilon <= 30
 
 
+@pytest.mark.slow
 def test_rounds_and_rows_are_counted_together():
     """In three rounds 5 questions change up to 3 x 15 times; in each round other answers can."""
     plan = incrowd.plan(survey(5, rounds=3))

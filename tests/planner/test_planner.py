@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import incrowd
-from incrowd.estimation.expectation import Axis
+from incrowd.estimation.precision import Axis
 from incrowd.guarantees import recertify
 from incrowd.planner.allocation import Limits, Load, allocate, grid
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.forecast import forecast
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
+from tests.conftest import slowly
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
@@ -89,7 +90,7 @@ def test_a_budget_of_one_is_one_joint_report():
     assert [set(m.ids) for m in made.messages] == [{"q0", "q1", "q2", "q3"}]
 
 
-@pytest.mark.parametrize("objective", ["largest", "mean"])
+@pytest.mark.parametrize("objective", ["largest", *slowly("mean")])
 def test_messages_follow_the_wanted_tables(objective):
     """Two pairs that have nothing to do with each other travel apart, and are sharper so."""
     tables = [{"questions": ["q0", "q1"]}, {"questions": ["q2", "q3"]}]
@@ -108,7 +109,11 @@ def test_several_messages_end_to_end(tmp_path):
     import pyarrow as pa
 
     groups = [{"questions": ["q0", "q1"], "copies": 2}, {"questions": ["q1", "q2"]}]
-    made = incrowd.plan(yes_no_survey(3, crowd=20_000, message=groups, privacy={"epsilon": 3.0}))
+    made = incrowd.plan(
+        yes_no_survey(
+            3, crowd=20_000, message=groups, privacy={"epsilon": 3.0, "analysis": "blanket"}
+        )
+    )
     generator = np.random.default_rng(1)
     yes = [generator.random(20_000) < share for share in (0.2, 0.5, 0.8)]
     answers = pa.table({f"q{i}": values for i, values in enumerate(yes)})
@@ -168,7 +173,13 @@ def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
 
     tables = [{"questions": ["q0", "q1"]}]
     made = incrowd.plan(
-        yes_no_survey(2, crowd=50, copies=copies, table=tables, privacy={"epsilon": 6.0})
+        yes_no_survey(
+            2,
+            crowd=50,
+            copies=copies,
+            table=tables,
+            privacy={"epsilon": 6.0, "analysis": "blanket"},
+        )
     )
     answers = pa.table({"q0": [True] * 50, "q1": [False] * 50})
     (reports,) = incrowd.randomize(made, answers, simulation_seed=1)

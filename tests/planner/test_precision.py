@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
+from incrowd.estimation.precision import assumed_shares, cell_variances, parts_of, table_variances
 from incrowd.planner.forecast import forecast
-from incrowd.planner.precision import assumed_shares, cell_variances, parts_of, table_variances
 
 LOCAL = {"epsilon": 8.0, "analysis": "local"}
 
@@ -113,7 +113,7 @@ def test_the_cells_of_a_very_large_table_are_those_that_matter(monkeypatch):
     for crowd in (50, 5000):
         plan = made(*questions, crowd=crowd, table=table("a", "b", "c"))
         every = table_variances(plan.survey, plan.messages, ("a", "b", "c"))
-        monkeypatch.setattr("incrowd.planner.precision.MOST_CELLS", 5)
+        monkeypatch.setattr("incrowd.estimation.precision.MOST_CELLS", 5)
         few = table_variances(plan.survey, plan.messages, ("a", "b", "c"))
         monkeypatch.undo()
         assert few[1].largest == pytest.approx(every[1].largest, rel=1e-12)

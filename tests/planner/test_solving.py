@@ -13,7 +13,8 @@ from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
 def test_solving_for_epsilon_gives_the_error():
-    survey = yes_no_survey(3, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6})
+    privacy = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
+    survey = yes_no_survey(3, crowd=20_000, privacy=privacy)
     made = incrowd.solve(survey, "epsilon", error=0.01)
     assert 0.0097 < plan_error(made) <= 0.01
     assert recertify(made).delta.upper <= 1e-6

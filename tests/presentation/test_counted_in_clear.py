@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import incrowd
-from incrowd.estimation.across import OpenAxis, across, everybody
+from incrowd.estimation.tables import OpenAxis, across, everybody
 from incrowd.presentation.page import page
 from incrowd.presentation.shown import CLEAR, quality, shown
 from incrowd.presentation.terminal import _list

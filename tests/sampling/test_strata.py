@@ -12,11 +12,11 @@ from scipy.special import bdtr, bdtrc, chdtrc
 
 import incrowd
 from incrowd.errors import AnswersError, IncrowdWarning, ReportsError
-from incrowd.estimation.open_tables import joint_table
+from incrowd.estimation.readings import table as table_across
 from incrowd.presentation.page import page
 from incrowd.reports.tally_files import as_text, of_text
 from incrowd.sampling import randomize as randomizing
-from tests.conftest import grouped, rewritten
+from tests.conftest import grouped, rewritten, slowly
 
 FACULTIES = ["law", "arts", "science", "music"]
 RATES = {"law": 0.3, "arts": 0.1, "science": 0.55, "music": 0.8}
@@ -85,7 +85,7 @@ def distance(plan, reports, known):
     )
     total, freedom = 0.0, 0
     for stratum in found.strata:
-        (table,), (name,) = stratum.covariances, stratum.names
+        (table,), (name,) = stratum.tables, stratum.names
         away = (table.estimate - shares(of(known, name))).ravel()[:-2]
         total += away @ np.linalg.solve(table.covariance[:-2, :-2], away)
         freedom += len(away)
@@ -111,13 +111,11 @@ def test_all_together_is_the_sum_over_strata_weighted_by_people(made, reports):
     tables = {table.questions: n for n, table in enumerate(found.tables)}
     for n, own in enumerate(found.strata[0].tables):
         place = tables[own.questions]
-        each = [
-            (w, s.tables[n], s.covariances[n]) for w, s in zip(weights, found.strata, strict=True)
-        ]
-        estimate = sum(w * table.estimate for w, table, _ in each)
-        noise = sum(w**2 * joint.noise_covariance for w, _, joint in each)
+        each = [(w, s.tables[n]) for w, s in zip(weights, found.strata, strict=True)]
+        estimate = sum(w * table.estimate for w, table in each)
+        noise = sum(w**2 * table.noise_covariance for w, table in each)
         np.testing.assert_allclose(found.tables[place].estimate, estimate, rtol=1e-9)
-        np.testing.assert_allclose(found.covariances[place].covariance, noise, atol=1e-12)
+        np.testing.assert_allclose(found.tables[place].covariance, noise, atol=1e-12)
 
 
 @pytest.mark.parametrize("ids", [("faculty", "sick"), ("sick", "faculty"), ("faculty",)])
@@ -143,7 +141,7 @@ def test_errors_across_strata_are_those_of_the_people_themselves(made, reports, 
     flat = people.reshape(len(people), -1)
     expected = np.cov(flat.T, bias=True) / len(flat)
     counted = incrowd.count(made, reports, tables=[ids], kind="pairs")
-    joint = joint_table(made, counted, ids)
+    joint = table_across(made, counted, ids, covariance=True)
     table = incrowd.estimate(made, reports, tables=[ids]).tables[0]
     np.testing.assert_allclose(joint.covariance, expected, atol=1e-15)
     np.testing.assert_allclose(table.estimate, people.mean(axis=0), atol=1e-12)
@@ -154,7 +152,9 @@ def test_errors_across_strata_are_those_of_the_people_themselves(made, reports, 
 
 def test_margins_of_an_open_question_are_exact(made, reports):
     counted = incrowd.count(made, reports, tables=[["faculty", "sick"]], kind="pairs")
-    joint = joint_table(made, counted, ("faculty", "sick"), noise_only=True, margin=True)
+    joint = table_across(
+        made, counted, ("faculty", "sick"), noise_only=True, covariance=True, margin=True
+    )
     assert joint.estimate.shape == (4, 3)
     np.testing.assert_allclose(joint.estimate[:3, -1], np.array(SIZES[:3]) / sum(SIZES[:3]))
     assert joint.standard_error[:, -1].max() < 1e-12 < joint.standard_error[:, 0].min()
@@ -164,7 +164,7 @@ def test_margins_of_an_open_question_are_exact(made, reports):
     assert np.isfinite(one[0].low).all() and (one[0].low <= exact.estimate + 1e-12).all()
 
 
-@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("fixed", [False, *slowly(True)])
 def test_simulated_collections_are_unbiased_and_covered(fixed):
     """200 collections; a false alarm of 1e-5 in each of about 30 cells on either side."""
     survey = plan("merge", crowd=400).survey

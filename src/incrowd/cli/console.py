@@ -9,21 +9,22 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.status import Status
-from rich.text import Text
 
 from incrowd.characters import visible
 from incrowd.cli.naming import naming
 from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
     from incrowd.reports.collection import Collection
 
+    out: Console
+    err: Console
 
 # What the library calls a parameter, the command line calls an option.
 
@@ -141,8 +142,18 @@ def say_warnings(say: Any) -> None:
     warnings.showwarning = shown
 
 
-out = Console()
-err = Console(stderr=True)
+@cache
+def _console(name: str) -> Console:
+    from rich.console import Console  # no help needs it
+
+    return Console(stderr=name == "err")
+
+
+def __getattr__(name: str) -> Console:
+    """`out` and `err`, what prints to the two outputs, made when first used (PEP 562)."""
+    if name not in ("out", "err"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _console(name)
 
 
 def print_json(data: Any) -> None:
@@ -161,7 +172,8 @@ def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool
     if json:
         print_json(marked(facts, seed))
     elif seed is not None:
-        out.print(Text(simulation_warning(seed), style="bold yellow"))
+        text = simulation_warning(seed)
+        _console("out").print(text, style="bold yellow", markup=False, highlight=False)
     return json
 
 
@@ -172,17 +184,26 @@ def say(text: str) -> None:
 
 def print_line(text: str) -> None:
     """A line on standard error as it is."""
-    err.print(text, markup=False, highlight=False, soft_wrap=True)
+    _console("err").print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def working(text: str) -> Status:
     """A sign of life on standard error for work of unknown length; a context manager."""
-    return err.status(text)
+    return _console("err").status(text)
 
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error; yields the function that advances it."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    err = _console("err")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal  # elsewhere a bar would leave empty lines
     with Progress(

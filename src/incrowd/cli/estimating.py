@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
 
@@ -194,6 +195,7 @@ def estimate(
 
     The ending of -o says what is written: .html, .csv, .json or .parquet.
     """
+    from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
     from incrowd.estimation.estimate import to_count
     from incrowd.presentation.write import check_ending
@@ -220,25 +222,13 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, made, counted.releases),
     )
-    _show(estimates, output, json)
-
-
-def _show(estimates: incrowd.Estimates, output: Path | None, json: bool) -> None:
-    from incrowd.cli import show
-
     if output:
         incrowd.save_estimates(estimates, output)
         say(f"wrote {output}")
     with beside(output):
         show.estimates(estimates, json)
-    _say_without_joint(estimates)
-
-
-def _say_without_joint(estimates: incrowd.Estimates) -> None:
-    """Which tables have no errors of their cells together, though they were asked for."""
-    together = estimates.covariances or estimates.simultaneous
-    for item, joint in zip(estimates.tables, together, strict=False):
-        if joint is None:
+    for item, at_once in zip_longest(estimates, estimates.simultaneous):
+        if item.covariance is None if covariance else simultaneous and at_once is None:
             say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import wraps
+from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.accountant.schema import Sent
+    from incrowd.survey import AnyQuestion
 
 LARGEST_EPSILON = 700  # e^epsilon stays a double
 DEFAULT = "shuffle"
@@ -79,8 +80,10 @@ class Setting:
         self.bits = bits or 0
         self.survey = Survey.load(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
-        people = self._value("crowd", crowd, self.survey)
-        self.crowd = int(people - self._value("colluding", colluding, self.survey, 0))
+        self.rows = self.survey.rows_per_person if self.survey else 1
+        rows = int(self._value("crowd", crowd, self.survey))
+        collude = int(self._value("colluding", colluding, self.survey, 0))
+        self.crowd = rows // self.rows - collude
 
     @staticmethod
     def _value(
@@ -98,15 +101,31 @@ class Setting:
         return self._value(name, value, self.survey and self.survey.privacy)
 
     def sent(self, channel: BitFlip) -> Sent:
-        """Reports of all questions together, with that noise where the survey fixes no other."""
+        """Reports of all questions together, with that noise where the survey fixes no other.
+
+        In all rounds of a survey, for all rows of a person. Permanent responses travel by
+        themselves, and are the same in all rounds and copies.
+        """
         from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
+
+        if self.survey is None:
+            return Sent.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
+        questions = self.survey.randomized
+        permanent = [question for question in questions if question.memoised]
+        fresh = [question for question in questions if not question.memoised]
+        groups = ((fresh, self.copies * self.survey.rounds), (permanent, 1))
+        return reduce(Sent.also, (self._of(*each, channel) for each in groups if each[0]))
+
+    def _of(self, questions: Sequence[AnyQuestion], times: int, channel: BitFlip) -> Sent:
+        from incrowd.accountant.schema import Part, Schema, Sent
         from incrowd.plans.message import crowd_channel
 
-        parts = [Part(FREE_BIT, channel)] * self.bits
-        for question in self.survey.randomized if self.survey else ():
-            own = crowd_channel(question) or channel
-            parts += [Part(domain, own) for domain in question.domains]
-        return Sent.of(Schema.of(parts), self.copies)
+        parts = [
+            Part(domain, crowd_channel(question) or channel)
+            for question in questions
+            for domain in question.domains
+        ]
+        return Sent.of(Schema.of(parts), times * self.rows)
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
@@ -263,6 +282,7 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
+    from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
     from incrowd.presentation.sentences import analysis_assumption, worst_pair
@@ -279,7 +299,7 @@ def _show(
     found = table(title, "analysis", "epsilon", "delta", "eta")
     found.add_column("what it is")
     with working("comparing the analyses"):
-        for other in ANALYSES:
+        for other in REGISTERED:
             found.add_row(*_row(other, asked, sent, epsilon_of))
     out.print(found)
     _print_pair(asked)

@@ -203,7 +203,7 @@ def comparison(found: TwoWay, json: bool) -> None:
     facts = finite(dataclasses.asdict(found)) | guarantee
     if not found.wording:
         del facts["wording"]
-    facts |= weights_facts(facts.pop("margins"), facts.pop("error_ratio"))
+    facts |= weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
     if printed_as_json(json, facts, found.seed):
         return
     for line in found.wording:

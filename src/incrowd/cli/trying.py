@@ -70,7 +70,6 @@ def simulate(
     from incrowd.guarantees import guarantee_of
     from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.number_text import finite
-    from incrowd.presentation.plan_text import legend
     from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
 
     check_answers(answers)
@@ -90,7 +89,7 @@ def simulate(
     facts = asked | {"plan": result.plan.digest, "guarantee": guarantee, "tables": qualities}
     if printed_as_json(json, finite(facts), result.seed):
         return
-    for line in legend(read, *(question.id for question in read.questions)):
+    for line in read.legend(*(question.id for question in read.questions)):
         say(line)
     out.print(simulation_table(_title(asked), qualities))
     say(simulation_legend(result.trials, simultaneous))

@@ -19,11 +19,10 @@ import scipy
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.estimation.cells import CellsReading
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.quotients import Quotient
 from incrowd.estimation.readings import Reading, Readings, false_reports
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Plan
 from incrowd.survey import WithEdges
 
@@ -155,12 +154,12 @@ def of_a_sample(
     return Evidence(question, values, noise, covariance, people)
 
 
-def evidence_of(question: WithEdges, table: JointEstimate, swing: np.ndarray) -> Evidence:
+def evidence_of(question: WithEdges, table: TableEstimate, swing: np.ndarray) -> Evidence:
     """The shares of a question's answers in a table of it alone, with its margin and errors of
     noise and sampling, such as a weighted one. swing: of its cells, as `Evidence.swings`."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
-        matrix[np.ix_(order, order)] for matrix in (table.noise_covariance, table.covariance)
+        matrix[np.ix_(order, order)] for matrix in (table.joint_noise, table.joint_covariance)
     )
     swings = [swing[:, order]]
     return Evidence(question, table.estimate[order], noise, covariance, table.people, swings)

@@ -15,10 +15,9 @@ import numpy as np
 import scipy
 
 from incrowd.errors import TableError
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.delta_method import Shares, pick
 from incrowd.estimation.quotients import Comparison, Unbounded
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import LEVEL, TableEstimate
 
 # The length of a vector that is known up to noise, with an interval by inverting a test.
 #
@@ -122,7 +121,7 @@ class IndependenceTest:
     left_out: tuple[str, ...] = ()
 
 
-def independence_test(joint: JointEstimate) -> IndependenceTest:
+def independence_test(table: TableEstimate) -> IndependenceTest:
     """Test pi_ij - pi_i. pi_.j = 0 for all i, j with the delta-method covariance of the estimates.
 
     Of a question with exclusive answers, whose deviations sum to zero, orthonormal contrasts are
@@ -134,13 +133,13 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     independence among these very people. Raises TableError unless the joint estimate is of two
     questions with margins.
     """
-    names = (joint.questions[0], joint.questions[1])
-    if not joint.overlaps:
-        return IndependenceTest(names, math.nan, 0, math.nan, joint.errors, False, UNKNOWN_OVERLAP)
-    _, jacobian, deviations, shares = _deviations(joint)
-    ends = _margins(joint.noise_alone())
+    names = (table.questions[0], table.questions[1])
+    if not table.overlaps:
+        return IndependenceTest(names, math.nan, 0, math.nan, table.errors, False, UNKNOWN_OVERLAP)
+    _, jacobian, deviations, shares = _deviations(table)
+    ends = _margins(table.noise_alone())
     kept = [each.above_noise for each in ends]
-    kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in joint.exclusive]
+    kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in table.exclusive]
     contrast = np.kron(
         *(
             kind(each.sum()) @ np.eye(len(each))[each]
@@ -157,14 +156,14 @@ def independence_test(joint: JointEstimate) -> IndependenceTest:
     if np.linalg.eigvalsh(covariance)[0] <= np.trace(covariance) * 1e-10:
         reason = "the covariance of the deviations is singular; collect more reports"
         figures = math.nan, len(values), math.nan
-        return IndependenceTest(names, *figures, joint.errors, False, reason, left_out)
+        return IndependenceTest(names, *figures, table.errors, False, reason, left_out)
     statistic = float(values @ np.linalg.solve(covariance, values))
     p_value = float(scipy.special.chdtrc(len(values), statistic))
     figures = statistic, len(values), p_value
-    return IndependenceTest(names, *figures, joint.errors, left_out=left_out)
+    return IndependenceTest(names, *figures, table.errors, left_out=left_out)
 
 
-def cramers_v(joint: JointEstimate) -> Comparison:
+def cramers_v(table: TableEstimate) -> Comparison:
     """Cramer's V: sqrt(phi2 / (min(I, J) - 1)), phi2 = sum (pi_ij - pi_i. pi_.j)^2 / pi_i. pi_.j.
 
     phi2 is the squared length of a vector whose estimate is nearly normal, and the interval is of
@@ -177,14 +176,14 @@ def cramers_v(joint: JointEstimate) -> Comparison:
     Raises TableError unless the joint estimate is of two questions of exclusive answers, with
     margins.
     """
-    if not all(joint.exclusive):
-        raise TableError.of("table", joint.questions, "its options overlap; use exclusive ones")
-    ends = _margins(joint)
+    if not all(table.exclusive):
+        raise TableError.of("table", table.questions, "its options overlap; use exclusive ones")
+    ends = _margins(table)
     value, error, low, high = math.nan, math.nan, 0.0, 1.0
     reason = "" if all(each.clear.all() for each in ends) else _left_out(ends)
     if all(each.clear.any() for each in ends):
-        length = Length(*standardized(joint))
-        largest = math.sqrt(min(len(answers) for answers in joint.answers) - 1)
+        length = Length(*standardized(table))
+        largest = math.sqrt(min(len(answers) for answers in table.answers) - 1)
         low, high = (end / largest for end in _interval(length, ends, largest))
         if any(each.clear.all() for each in ends):
             value, error = min(length.estimate / largest, 1.0), length.standard_error / largest
@@ -192,14 +191,14 @@ def cramers_v(joint: JointEstimate) -> Comparison:
             reason = reason or "the data leave every value open; collect more reports"
     limit: Unbounded = "above" if low > 0 else "everywhere"
     return Comparison(
-        name=f"Cramer's V of {joint.questions[0]} and {joint.questions[1]}",
+        name=f"Cramer's V of {table.questions[0]} and {table.questions[1]}",
         estimate=value,
         standard_error=error,
         low=low,
         high=high,
         scale="linear",
         level=LEVEL,
-        errors=joint.errors,
+        errors=table.errors,
         estimable=not math.isnan(value),
         reason=reason,
         unbounded="no" if high < 1 or not reason else limit,
@@ -227,11 +226,11 @@ class _Margin(NamedTuple):
         return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
 
-def _margins(joint: JointEstimate) -> list[_Margin]:
+def _margins(table: TableEstimate) -> list[_Margin]:
     """Those of the rows and of the columns."""
     found = []
-    for question, answers in zip(joint.questions, joint.answers, strict=True):
-        shares = pick(joint, [{question: answer} for answer in answers])
+    for question, answers in zip(table.questions, table.answers, strict=True):
+        shares = pick(table, [{question: answer} for answer in answers])
         errors = np.sqrt(np.maximum(np.diagonal(shares.covariance), 0.0))
         found.append(_Margin(question, answers, shares.values, errors))
     return found
@@ -272,7 +271,7 @@ def _left_out(ends: Sequence[_Margin]) -> str:
     )
 
 
-def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
+def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:
     """(pi_ij - pi_i. pi_.j) / sqrt(pi_i. pi_.j) and its covariance.
 
     Sums over i weighted by sqrt(pi_i.) are zero, and so over j: in these directions there is noise
@@ -280,8 +279,8 @@ def standardized(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray]:
     vector about, and do not change its length but by their square.) Answers that are not clear of
     the noise are left out, and nothing is known of the sums over those of their question.
     """
-    expected, jacobian, deviations, shares = _deviations(joint)
-    ends = _margins(joint)
+    expected, jacobian, deviations, shares = _deviations(table)
+    ends = _margins(table)
     moved = jacobian.copy()
     moved[:, : len(expected)] = 0  # off the cells the Jacobian is minus that of `expected`
     kept = np.outer(ends[0].clear, ends[1].clear).ravel()
@@ -301,17 +300,17 @@ def _contrasts(margin: _Margin) -> np.ndarray:
     return scipy.linalg.null_space(kept[None]).T if margin.clear.all() else np.eye(len(kept))
 
 
-def _deviations(joint: JointEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
+def _deviations(table: TableEstimate) -> tuple[np.ndarray, np.ndarray, np.ndarray, Shares]:
     """pi_i. pi_.j, the Jacobian of the deviations, pi_ij - pi_i. pi_.j, the shares themselves.
 
     Cells come in C order, then follow the margins of the rows and those of the columns.
     """
-    if len(joint.questions) != 2 or not all(joint.margins):
+    if len(table.questions) != 2 or not all(table.margins):
         allowed = "should be of two questions, with decoders made with margin=True"
-        raise TableError.of("table", joint.questions, allowed)
-    (row, column), (left, right) = joint.questions, joint.answers
+        raise TableError.of("table", table.questions, allowed)
+    (row, column), (left, right) = table.questions, table.answers
     cells = [{row: a, column: b} for a in left for b in right]
-    shares = pick(joint, [*cells, *({row: a} for a in left), *({column: b} for b in right)])
+    shares = pick(table, [*cells, *({row: a} for a in left), *({column: b} for b in right)])
     row_margin, column_margin = np.split(shares.values[len(cells) :], [len(left)])
     jacobian = np.hstack(
         [

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from incrowd.estimation.answered import without_margins
-from incrowd.estimation.covariance import JointEstimate, at_least, by_axis, check_cells
-from incrowd.estimation.decoders import Matrix, merging
+from incrowd.estimation.decoders import Matrix, by_axis, merging
 from incrowd.estimation.interactions import CombinedTable, Source, combined, single_bit
 from incrowd.estimation.tables import (
     NOISE_AND_SAMPLING,
     NOISE_ONLY,
     TableEstimate,
+    at_least,
+    check_cells,
     sampling_variance,
+    with_covariance,
 )
 from incrowd.plans import Cells
 from incrowd.survey import AnyQuestion
@@ -161,25 +163,98 @@ def cells_table(
     reading: CellsReading,
     noise_only: bool,
     false_reports: Callable[[Cells], int],
+    *,
+    covariance: bool = False,
+    margin: bool = False,
 ) -> TableEstimate:
-    """A table of some questions. false_reports: how many of a message one sender can send."""
-    ids = tuple(question.id for question in questions)
-    table, sums = reading.combined(ids), [answer_sums(question) for question in questions]
-    estimate = by_axis(sums, table.shares)
+    """A table of some questions. false_reports: how many of a message one sender can send.
+
+    covariance: that of all cells as well; margin: then with "any answer" as the last entry of each
+    axis. Raises TableError for a covariance of more than 2,000 cells.
+    """
+    several = any(question.many for question in questions)
+    ids, names = tuple(q.id for q in questions), tuple(q.answers for q in questions)
+    combined, sums = reading.combined(ids), [answer_sums(question) for question in questions]
     merged = math.prod(float(each.sum(axis=1).max()) for each in sums)
+    table = _table(reading, combined, sums, names, noise_only)
+    table = replace(
+        table,
+        influence=merged * reading.largest_shift(combined, false_reports),
+        p_values=_p_values(reading, ids, sums),
+        exclusive=tuple(question.exclusive for question in questions),
+        overlaps=not several,
+    )
+    if not covariance:
+        return table
+    if several and not margin:  # how answers overlap is guessed from "any answer"
+        arguments = questions, reading, noise_only, false_reports
+        cells = cells_table(*arguments, covariance=True, margin=True).without_margins()
+        return replace(table, covariance=cells.covariance, noise_covariance=cells.noise_covariance)
+    shape = tuple(len(answers) + margin for answers in names)
+    check_cells(math.prod(shape))
+    estimate, noise = _with_noise(questions, reading, shape, margin)
+    drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
+    table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
+    return _with_covariance(table, reading, noise, drawn)
+
+
+def cells_levels(
+    questions: Sequence[AnyQuestion],
+    reading: CellsReading,
+    noise_only: bool,
+    levels: Sequence[tuple[str, tuple[str, ...], Matrix]],
+) -> TableEstimate:
+    """A table of levels of some questions with exclusive answers, with the covariance of all cells.
+
+    levels: for each question a name, the levels, on one of which everybody is, and the matrix that
+    adds up answers of the cells to them. Raises TableError for more than 2,000 cells.
+    """
+    names, answers, sums = zip(*levels, strict=True)
+    check_cells(math.prod(matrix.shape[0] for matrix in sums))
+    combined = reading.combined(tuple(question.id for question in questions))
+    table = _table(reading, combined, sums, answers, noise_only)
+    drawn = np.diag(table.estimate.ravel()) - np.outer(table.estimate, table.estimate)
+    table = _with_covariance(table, reading, combined.covariance(sums), drawn)
+    return replace(table, questions=names, exclusive=tuple(True for _ in levels))
+
+
+def _table(
+    reading: CellsReading,
+    combined: CombinedTable,
+    sums: Sequence[Matrix],
+    answers: tuple[tuple[str, ...], ...],
+    noise_only: bool,
+) -> TableEstimate:
+    """Sums of the cells of a table."""
+    estimate = by_axis(sums, combined.shares)
     lost = sampling_variance(estimate, 1) * reading.lost()
     return TableEstimate(
-        ids,
-        tuple(question.answers for question in questions),
+        combined.questions,
+        answers,
         estimate,
-        np.sqrt(table.variances(sums) + lost),
+        np.sqrt(combined.variances(sums) + lost),
         reading.people,
         NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        influence=merged * reading.largest_shift(table, false_reports),
-        report=max(table.shifts),
-        p_values=_p_values(reading, ids, sums),
+        report=max(combined.shifts),
         constant_noise=True,
+        margins=tuple(False for _ in answers),
     )
+
+
+def _with_covariance(
+    table: TableEstimate, reading: CellsReading, noise: np.ndarray, drawn: np.ndarray
+) -> TableEstimate:
+    """noise: the covariance by the noise of those whose reports came. drawn: that of the cells that
+    one person is in."""
+    if lost := reading.lost():
+        noise = at_least(noise + lost * drawn, np.diagonal(noise))
+    parts, ids = reading.parts, table.questions
+    table = replace(
+        table,
+        p_values=None,
+        report=max(source.report for part in parts for source in part.sources(ids)),
+    )
+    return with_covariance(table, noise, drawn / table.people, np.diagonal(noise))
 
 
 def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.ndarray | None:
@@ -195,98 +270,6 @@ def _p_values(reading: CellsReading, ids: Ids, sums: Sequence[Matrix]) -> np.nda
                 q = part.message.noise.q
                 return np.asarray(scipy.special.bdtrc(by_axis(sums, reports) - 1, trials, q))
     return None
-
-
-def cells_joint(
-    questions: Sequence[AnyQuestion], reading: CellsReading, noise_only: bool, margin: bool
-) -> JointEstimate:
-    """A table of some questions with the covariance of all its cells; margin: with "any answer" as
-    the last entry of each axis. Raises TableError if it has more than 2,000 cells."""
-    several = any(question.many for question in questions)
-    if several and not margin:  # how answers overlap is guessed from "any answer"
-        return without_margins(cells_joint(questions, reading, noise_only, True))
-    shape = tuple(len(question.answers) + margin for question in questions)
-    check_cells(math.prod(shape))
-    estimate, noise = _with_noise(questions, reading, shape, margin)
-    cells = estimate.ravel()
-    drawn = _in_both(questions, estimate, margin) - np.outer(cells, cells)
-    ids = tuple(question.id for question in questions)
-    return _joint(
-        reading,
-        ids,
-        estimate,
-        noise,
-        drawn,
-        noise_only,
-        questions=ids,
-        answers=tuple(question.answers for question in questions),
-        exclusive=tuple(question.exclusive for question in questions),
-        margins=tuple(margin for _ in questions),
-        overlaps=not several,
-    )
-
-
-def cells_levels(
-    questions: Sequence[AnyQuestion],
-    reading: CellsReading,
-    noise_only: bool,
-    levels: Sequence[tuple[str, tuple[str, ...], Matrix]],
-) -> JointEstimate:
-    """A table of levels of some questions with exclusive answers, with the covariance of all cells.
-
-    levels: for each question a name, the levels, on one of which everybody is, and the matrix that
-    adds up answers of the cells to them. Raises TableError for more than 2,000 cells.
-    """
-    sums = [matrix for _, _, matrix in levels]
-    check_cells(math.prod(matrix.shape[0] for matrix in sums))
-    table = reading.combined(tuple(question.id for question in questions))
-    estimate = by_axis(sums, table.shares)
-    cells = estimate.ravel()
-    return _joint(
-        reading,
-        table.questions,
-        estimate,
-        table.covariance(sums),
-        np.diag(cells) - np.outer(cells, cells),
-        noise_only,
-        questions=tuple(name for name, _, _ in levels),
-        answers=tuple(names for _, names, _ in levels),
-        exclusive=tuple(True for _ in levels),
-        margins=tuple(False for _ in levels),
-        overlaps=True,
-    )
-
-
-def _joint(
-    reading: CellsReading,
-    ids: Ids,
-    estimate: np.ndarray,
-    noise: np.ndarray,
-    drawn: np.ndarray,
-    noise_only: bool,
-    **axes: Any,
-) -> JointEstimate:
-    """ids: of the questions. drawn: the covariance of the cells that one person is in. axes: what
-    the cells are of."""
-    people = reading.people
-    if lost := reading.lost():
-        noise = at_least(noise + lost * drawn, np.diagonal(noise))
-    covariance = noise
-    if not noise_only:
-        variances = np.diagonal(noise) + sampling_variance(estimate.ravel(), people)
-        covariance = at_least(noise + drawn / people, variances)
-    report = max(source.report for part in reading.parts for source in part.sources(ids))
-    return JointEstimate(
-        estimate=estimate,
-        covariance=covariance,
-        noise_covariance=noise,
-        people=people,
-        person=np.full(estimate.shape, 1 / people),
-        report=np.full(estimate.shape, report),
-        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
-        constant_noise=True,
-        **axes,
-    )
 
 
 def _with_noise(

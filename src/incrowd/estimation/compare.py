@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from incrowd.errors import InWords, UsageError
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.open_tables import joint_table
+from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
 from incrowd.estimation.shares_apart import (
     ShareDifference,
@@ -15,13 +15,11 @@ from incrowd.estimation.shares_apart import (
     held_together,
     shares_compared,
 )
-from incrowd.estimation.sources import check_tables
 from incrowd.estimation.two_way import TwoWay, two_way
 from incrowd.estimation.weighting.known_margins import Given, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, derived
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
-from incrowd.presentation.plan_text import legend
 from incrowd.survey.merging import Merge
 
 
@@ -54,14 +52,15 @@ def compare(
     counted = count(plan, reports, tables=list(filter(None, (ids, *together))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     made = derived(plan, counted, ids, change) if change else None
-    table = made.weighted if made else joint_table(plan, counted, ids, noise_only, margin=True)
-    if noise_only:
-        table = table.noise_alone()
-    found = two_way(table, guarantee, counted.seed, reference)
     if made:
-        names, ratio = made.table.margins, made.table.error_ratio
-        found = replace(found, margins=names, error_ratio=ratio)
-    return replace(found, wording=legend(plan.survey, first, second))
+        both = made.weighted
+    else:
+        both = table(plan, counted, ids, noise_only, covariance=True, margin=True)
+    found = two_way(both.noise_alone() if noise_only else both, guarantee, counted.seed, reference)
+    if made:
+        names, ratio = made.table.weighted_to, made.table.error_ratio
+        found = replace(found, weighted_to=names, error_ratio=ratio)
+    return replace(found, wording=plan.survey.legend(first, second))
 
 
 # Reports + Plan -> how far apart two shares are, of one table or of two.

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from incrowd.errors import TableError
-from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.tables import TableEstimate
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ConsistentTables:
     biased: bool = True
 
 
-def make_consistent(tables: Sequence[JointEstimate]) -> ConsistentTables:
+def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:
     """Adjust tables by weighted least squares so that all shared margins agree.
 
     Minimises sum (z - x)^T Covariance^-1 (z - x) over tables z with equal margins on the
@@ -43,7 +43,7 @@ def make_consistent(tables: Sequence[JointEstimate]) -> ConsistentTables:
     consistency. Raises TableError for no tables, margins, or a question with overlapping options.
     """
     _check(tables)
-    covariance = scipy.linalg.block_diag(*(table.covariance for table in tables))
+    covariance = scipy.linalg.block_diag(*(table.joint_covariance for table in tables))
     raw = np.concatenate([table.estimate.ravel() for table in tables])
     matrix, wanted = _constraints(tables)
     spread = covariance @ matrix.T
@@ -57,7 +57,7 @@ def make_consistent(tables: Sequence[JointEstimate]) -> ConsistentTables:
     return ConsistentTables(estimates, float(shift.max()))
 
 
-def _constraints(tables: Sequence[JointEstimate]) -> tuple[np.ndarray, np.ndarray]:
+def _constraints(tables: Sequence[TableEstimate]) -> tuple[np.ndarray, np.ndarray]:
     """A and b of A z = b: totals of one, then for each pair of tables equal shared margins."""
     blocks = [_row(tables, {i: _margin(table, [])}) for i, table in enumerate(tables)]
     for (i, one), (j, other) in combinations(enumerate(tables), 2):
@@ -67,7 +67,7 @@ def _constraints(tables: Sequence[JointEstimate]) -> tuple[np.ndarray, np.ndarra
     return matrix, (np.arange(len(matrix)) < len(tables)) * 1.0
 
 
-def _row(tables: Sequence[JointEstimate], parts: dict[int, np.ndarray]) -> np.ndarray:
+def _row(tables: Sequence[TableEstimate], parts: dict[int, np.ndarray]) -> np.ndarray:
     """Blocks side by side, zero for the tables that have no part."""
     height = len(next(iter(parts.values())))
     return np.hstack(
@@ -75,7 +75,7 @@ def _row(tables: Sequence[JointEstimate], parts: dict[int, np.ndarray]) -> np.nd
     )
 
 
-def _margin(table: JointEstimate, shared: Sequence[str]) -> np.ndarray:
+def _margin(table: TableEstimate, shared: Sequence[str]) -> np.ndarray:
     """The matrix that sums a table's cells to its margin on these questions."""
     axes = [table.questions.index(question) for question in shared]
     sizes = [table.estimate.shape[axis] for axis in axes]
@@ -84,7 +84,7 @@ def _margin(table: JointEstimate, shared: Sequence[str]) -> np.ndarray:
     return np.asarray((np.arange(math.prod(sizes))[:, None] == cells) * 1.0)
 
 
-def _check(tables: Sequence[JointEstimate]) -> None:
+def _check(tables: Sequence[TableEstimate]) -> None:
     if not tables:
         raise TableError.of("tables", [], "should be at least one table")
     for table in tables:

@@ -16,9 +16,8 @@ from incrowd.estimation.correlations import (
     no_correlation,
 )
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.open_tables import joint_table
+from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import check_tables
 from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.plans import Plan
 from incrowd.survey import AnyQuestion, Survey
@@ -57,8 +56,8 @@ def correlate(
     def of(pair: tuple[str, str]) -> Correlation:
         if pair not in held:
             return no_correlation(pair, NOT_HELD)
-        table = joint_table(plan, counted, pair, noise_only)
-        return correlation(table, numbers[pair[0]], numbers[pair[1]])
+        both = table(plan, counted, pair, noise_only, covariance=True)
+        return correlation(both, numbers[pair[0]], numbers[pair[1]])
 
     return Correlations(
         questions=tuple(numbers),

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd import views
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.quotients import Quotient
-from incrowd.estimation.tables import LEVEL
+from incrowd.estimation.tables import LEVEL, TableEstimate
 from incrowd.plans import Guarantee
 
 NOT_HELD = "no message holds both questions"
@@ -85,19 +84,19 @@ def no_correlation(questions: tuple[str, str], reason: str) -> Correlation:
     return Correlation(questions, math.nan, math.nan, -1.0, 1.0, reason)
 
 
-def correlation(joint: JointEstimate, first: np.ndarray, second: np.ndarray) -> Correlation:
+def correlation(table: TableEstimate, first: np.ndarray, second: np.ndarray) -> Correlation:
     """The correlation of the numbers of two questions.
 
-    joint: the table of both, without margins. first, second: the number of each answer; nan for
+    table: the table of both, without margins. first, second: the number of each answer; nan for
     "no answer", and people who gave it are left out.
 
     C / S, C the covariance and S the product of standard deviations, has the interval of
     `Quotient`, which holds also where S is hardly known.
     """
-    names = (joint.questions[0], joint.questions[1])
+    names = (table.questions[0], table.questions[1])
     x, y = (each.ravel() for each in np.meshgrid(first, second, indexing="ij"))
     counted = np.isfinite(x + y)
-    shares, x, y = joint.estimate.ravel()[counted], x[counted], y[counted]
+    shares, x, y = table.estimate.ravel()[counted], x[counted], y[counted]
     there = shares.sum()
     if there <= 0:
         return no_correlation(names, NO_SPREAD)
@@ -110,7 +109,7 @@ def correlation(joint: JointEstimate, first: np.ndarray, second: np.ndarray) -> 
     slopes = np.zeros((2, counted.size))
     slopes[0, counted] = (x * y - over) / there
     slopes[1, counted] = under * (x**2 / spreads[0] + y**2 / spreads[1] - 2) / (2 * there)
-    variances = slopes @ joint.covariance @ slopes.T
+    variances = slopes @ table.joint_covariance @ slopes.T
     found = Quotient(over, under, variances[0, 0], variances[0, 1], variances[1, 1], False)
     low, high = found.interval(LEVEL)
     error = found.spread / under

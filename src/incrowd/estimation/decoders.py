@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -23,33 +24,123 @@ Matrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
 class Decoder:
     """How one question of a table is read out of the reports.
 
-    mean and square: shape (answers, 1 + bits). For each answer they give, as a linear function of
-    (1, the report's bits), an unbiased estimate g of "this person gave this answer", and what has
-    the mean of g^2. low, high: between which g lies, whatever a report says. given: shape
-    (answers, 2), the mean of g^2 over the reports of a person who gave another answer (the least of
-    these), and of one who gave this one (the least of those that are read as it).
+    mean and square: shape (entries, 1 + bits), an entry for each answer. For each answer they give,
+    as a linear function of (1, the report's bits), an unbiased estimate g of "this person gave this
+    answer", and what has the mean of g^2. given: shape (entries, 2), the mean of g^2 over the
+    reports of a person who gave another answer (the least of these), and of one who gave this one
+    (the least of those that are read as it). low, high: between which g lies, whatever a report
+    says; nan where that is not needed. exclusive: each person gives exactly one of the answers.
+    margin: after the answers comes the entry "any answer". one_hot: each report sets exactly one
+    bit, as a k-ary response does.
+
+    `single`, `product` and `both` are for the covariance of all cells. They act on the counts of
+    `incrowd.reports.moments.pair_moments`, whose entries are 1, the bits, and all pairs of bits.
     """
 
     answers: tuple[str, ...]
     mean: np.ndarray
     square: np.ndarray
-    low: float
-    high: float
     given: np.ndarray
+    low: float = math.nan
+    high: float = math.nan
+    exclusive: bool = True
+    margin: bool = False
+    one_hot: bool = False
+
+    def with_margin(self) -> Decoder:
+        """The same with the entry "any answer"."""
+        if self.one_hot:  # its products need no constant
+            any_answer = np.append(0.0, np.ones((1, self.mean.shape[1] - 1)))[None]
+        else:
+            any_answer = np.eye(1, self.mean.shape[1])
+        return replace(
+            self,
+            mean=np.vstack([self.mean, any_answer]),
+            square=np.vstack([self.square, any_answer]),
+            given=np.vstack([self.given, np.ones((1, 2))]),
+            margin=True,
+        )
+
+    @cached_property
+    def single(self) -> scipy.sparse.csr_array:
+        """A row for each entry: `mean`."""
+        bits = self.mean.shape[1] - 1
+        entries = 1 + bits + bits * (bits - 1) // 2
+        return scipy.sparse.csr_array(self.mean) @ scipy.sparse.eye_array(
+            1 + bits, entries, format="csr"
+        )
+
+    @cached_property
+    def product(self) -> scipy.sparse.csr_array:
+        """A row for each pair of entries (the second runs faster): g g'."""
+        size, bits = len(self.mean), self.mean.shape[1] - 1
+        if not self.one_hot:
+            mean = scipy.sparse.csr_array(self.mean)
+            return scipy.sparse.kron(mean, mean, "csr") @ _fold(bits)
+        options = self.mean[:, 1:]  # of two different bits never both are set
+        rows = (options[:, None] * options[None]).reshape(size**2, bits)
+        return scipy.sparse.csr_array(rows) @ _single_bits(bits)
+
+    @cached_property
+    def both(self) -> scipy.sparse.csr_array:
+        """The same rows: an unbiased estimate of "this person gave both".
+
+        An answer with itself, or with "any answer", is the answer. Two answers of which a person
+        gives one are never both given. Else different bits carry them, whose noise is independent,
+        so that the product of g's is unbiased.
+        """
+        size = len(self.mean)
+        first, second = np.divmod(np.arange(size**2), size)
+        single = (first == second) | (self.margin & (np.maximum(first, second) == size - 1))
+        alone = scipy.sparse.diags_array(single * 1.0) @ self.single[np.minimum(first, second)]
+        if self.exclusive:
+            return alone.tocsr()
+        return (alone + scipy.sparse.diags_array(~single * 1.0) @ self.product).tocsr()
 
 
-def question_decoder(question: AnyQuestion, channel: Channel) -> Decoder:
+def _fold(bits: int) -> scipy.sparse.csr_array:
+    """Products of two of (1, bits), ((1 + bits)^2 rows), as entries of the pair moments.
+
+    A bit times itself is itself, and the order does not matter.
+    """
+    place = np.zeros((1 + bits, 1 + bits), np.int64)
+    first, second = np.triu_indices(bits, 1)
+    place[0] = place[:, 0] = np.arange(1 + bits)
+    place[np.arange(1 + bits), np.arange(1 + bits)] = np.arange(1 + bits)
+    place[first + 1, second + 1] = place[second + 1, first + 1] = 1 + bits + np.arange(len(first))
+    rows, shape = np.arange(place.size), (place.size, 1 + bits + len(first))
+    return scipy.sparse.csr_array((np.ones(place.size), (rows, place.ravel())), shape=shape)
+
+
+def _single_bits(bits: int) -> scipy.sparse.csr_array:
+    """The bits as entries of the pair moments."""
+    return scipy.sparse.eye_array(bits, 1 + bits + bits * (bits - 1) // 2, k=1, format="csr")
+
+
+def by_axis(matrices: Sequence[Matrix], tensor: np.ndarray) -> np.ndarray:
+    """A matrix along each axis; an axis goes in first and comes out last: all come round."""
+    for matrix in matrices:
+        applied = matrix @ tensor.reshape(len(tensor), -1)
+        tensor = applied.T.reshape(*tensor.shape[1:], -1)
+    return tensor
+
+
+def question_decoder(question: AnyQuestion, channel: Channel, margin: bool = False) -> Decoder:
     """The decoder of a question whose bits, or (k-ary) whose answers, went through the channel.
 
-    A k-ary response is sent as one set bit: g of answer i is inverse[i, report].
+    A k-ary response is sent as one set bit: g of answer i is inverse[i, report]. margin: with the
+    entry "any answer", which is read without noise; sums of the noisy cells of a choice are not.
     """
+    if margin:
+        return question_decoder(question, channel).with_margin()
     if not channel.of_answers:
         return decoder(question, channel.inverse)
     merge = merging(question)
     inverse = merge @ channel.inverse
     mean, square = (np.pad(g, [(0, 0), (1, 0)]) for g in (inverse, inverse**2))
+    given = squares_given(channel.inverse, merge)
     low, high = float(inverse.min()), float(inverse.max())
-    return Decoder(question.answers, mean, square, low, high, squares_given(channel.inverse, merge))
+    return Decoder(question.answers, mean, square, given, low, high, one_hot=True)
 
 
 def squares_given(inverse: np.ndarray, merge: Matrix) -> np.ndarray:
@@ -72,8 +163,8 @@ def decoder(question: AnyQuestion, inverse: np.ndarray) -> Decoder:
     merge = merging(question)
     most = float(merge.sum(axis=1).max())  # of the answers that are read as one
     low, high = most * float(values.min()), most * float(values.max())
-    given = bits_given(values, merge)
-    return Decoder(question.answers, merge @ mean, merge @ square, low, high, given)
+    given, exclusive = bits_given(values, merge), question.exclusive
+    return Decoder(question.answers, merge @ mean, merge @ square, given, low, high, exclusive)
 
 
 def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
@@ -85,14 +176,10 @@ def bits_given(values: np.ndarray, merge: Matrix | None = None) -> np.ndarray:
     others, more = -values.prod(axis=1), values.sum(axis=1)
     if merge is None:
         return np.stack([others, others + more], axis=1)
-    own = [others[row].sum() + more[row].min() for row in _read_as(merge)]
-    return np.stack([merge @ others, own], axis=1)
-
-
-def _read_as(merge: Matrix) -> list[np.ndarray]:
-    """For each answer the places of those that are read as it."""
     rows, places = merge.nonzero()
-    return np.split(places, np.searchsorted(rows, np.arange(1, merge.shape[0])))
+    read_as = np.split(places, np.searchsorted(rows, np.arange(1, merge.shape[0])))
+    same = [others[row].sum() + more[row].min() for row in read_as]
+    return np.stack([merge @ others, same], axis=1)
 
 
 def least_noise(given: Sequence[np.ndarray]) -> np.ndarray:

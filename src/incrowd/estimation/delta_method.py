@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import HALF_WIDTH
+from incrowd.estimation.tables import HALF_WIDTH, TableEstimate
 
 
 @dataclass(frozen=True)
@@ -63,16 +62,16 @@ def product(shares: Shares, left: np.ndarray, right: np.ndarray) -> Term:
     return Term(value, left * second + right * first)
 
 
-def pick(joint: JointEstimate, selections: Sequence[Mapping[str, str]]) -> Shares:
+def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Shares:
     """The shares of people who give all answers of a selection, whatever they say to the rest.
 
     selections: each names an answer for some of the questions. Raises TableError if there is no
     such answer, or if a question is left free whose axis has no margin.
     """
-    places = [_place(joint, selection) for selection in selections]
-    covariance = joint.covariance[np.ix_(places, places)]
+    places = [_place(table, selection) for selection in selections]
+    covariance = table.joint_covariance[np.ix_(places, places)]
     return Shares(
-        joint.estimate.ravel()[places], covariance, joint.step.ravel()[places], joint.errors
+        table.estimate.ravel()[places], covariance, table.step.ravel()[places], table.errors
     )
 
 
@@ -81,20 +80,20 @@ def named(selection: Mapping[str, str]) -> str:
     return ", ".join(f"{question} = {answer}" for question, answer in selection.items())
 
 
-def _place(joint: JointEstimate, selection: Mapping[str, str]) -> int:
+def _place(table: TableEstimate, selection: Mapping[str, str]) -> int:
     """The cell of a selection, in C order."""
     for question in selection:
-        if question not in joint.questions:
-            known = ", ".join(joint.questions)
+        if question not in table.questions:
+            known = ", ".join(table.questions)
             raise TableError.of("question", question, f"it is not in this table; use {known}")
-    places = [_entry(joint, axis, selection) for axis in range(len(joint.questions))]
-    return int(np.ravel_multi_index(places, joint.estimate.shape))
+    places = [_entry(table, axis, selection) for axis in range(len(table.questions))]
+    return int(np.ravel_multi_index(places, table.estimate.shape))
 
 
-def _entry(joint: JointEstimate, axis: int, selection: Mapping[str, str]) -> int:
-    question, answers = joint.questions[axis], joint.answers[axis]
+def _entry(table: TableEstimate, axis: int, selection: Mapping[str, str]) -> int:
+    question, answers = table.questions[axis], table.answers[axis]
     answer = selection.get(question)
-    if answer is None and not joint.margins[axis]:
+    if answer is None and not table.margins[axis]:
         allowed = "it has no margin in this table; make its decoder with margin=True"
         raise TableError.of("question", question, allowed)
     if answer is not None and answer not in answers:

@@ -22,8 +22,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.covariance import check_cells
 from incrowd.estimation.decoders import Matrix, dense
+from incrowd.estimation.tables import check_cells
 
 Ids = tuple[str, ...]
 

@@ -12,8 +12,8 @@ import numpy as np
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.consistency import make_consistent
-from incrowd.estimation.covariance import JointEstimate, by_axis
 from incrowd.estimation.decoders import (
+    by_axis,
     channel_matrix,
     check_exclusive,
     dense,
@@ -29,9 +29,9 @@ from incrowd.estimation.postprocessing import (
     maximise_likelihood,
     project_to_simplex,
 )
-from incrowd.estimation.readings import Reading, Readings, joint
+from incrowd.estimation.readings import Reading, Readings, check_tables, readings, table_of
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import check_tables, readings
+from incrowd.estimation.tables import TableEstimate
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
@@ -182,7 +182,7 @@ class Postprocessed:
 
 
 def consistent(
-    tables: Sequence[JointEstimate], guarantee: Guarantee, seed: int | None
+    tables: Sequence[TableEstimate], guarantee: Guarantee, seed: int | None
 ) -> tuple[Postprocessed, ...]:
     """Tables whose shared margins were made equal."""
     found = make_consistent(tables)
@@ -366,7 +366,9 @@ def postprocess(
     counted = count(plan, reports, tables=wanted, kind=kind)
     _, guarantee = check_arrived(plan, counted, accept_smaller_crowd, received)
     if method == "consistent":
-        joints = [joint(plan, readings(plan, counted, ids), ids) for ids in wanted]
+        joints = [
+            table_of(plan, readings(plan, counted, ids), ids, covariance=True) for ids in wanted
+        ]
         return consistent(joints, guarantee, counted.seed)
     by = method, bootstrap, guarantee, counted.seed
     return tuple(

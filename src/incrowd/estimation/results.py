@@ -10,7 +10,6 @@ import numpy as np
 from incrowd import views
 from incrowd.errors import Problem, TableError
 from incrowd.estimation.amounts import Amounts
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.words import WordEstimates
@@ -96,7 +95,6 @@ class StratumEstimates:
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
-    covariances: tuple[JointEstimate | None, ...] = ()
     not_made: tuple[NotMade, ...] = ()
 
     @property
@@ -111,9 +109,8 @@ class Estimates(views.Notebook, views.Tabular):
 
     arrived: what came of each message. guarantee: recomputed for the smallest number of people of
     any message. words: of text questions, by id. amounts: of questions of numbers, by id: means,
-    totals, quantiles. simultaneous, covariances: one for each table, where they were asked for
-    (None of wide questions and, from cells, of
-    options that overlap).
+    totals, quantiles. simultaneous: one for each table, where they were asked for (None of wide
+    questions).
     seed: None for real reports, else the seed of the simulation.
     persons: what was taken as one person, "rows" or "ids". truth: only where the answers are
     known as well (a demonstration): the true shares, one array for each table. releases: those
@@ -129,7 +126,6 @@ class Estimates(views.Notebook, views.Tabular):
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
-    covariances: tuple[JointEstimate | None, ...] = ()
     seed: int | None = None
     persons: str = "rows"
     truth: tuple[np.ndarray, ...] | None = None

@@ -19,8 +19,7 @@ from incrowd.errors import TableError, likely
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.quotients import Comparison
-from incrowd.estimation.readings import Ids, joint, table_of
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import Ids, readings, table_of
 from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.plans import Guarantee, Plan
 from incrowd.reports.tally import Tally
@@ -147,7 +146,8 @@ def shares_compared(
 def _in_one_table(
     plan: Plan, counted: Tally, ids: Ids, first: Answers, second: Answers, noise_only: bool
 ) -> Comparison:
-    table = joint(plan, readings(plan, counted, ids), ids, noise_only, margin=True)
+    found = readings(plan, counted, ids)
+    table = table_of(plan, found, ids, noise_only, covariance=True, margin=True)
     picked, noise = (pick(each, [first, second]) for each in (table, table.noise_alone()))
     shares = [
         Share(answers, value, variance, step)
@@ -173,7 +173,7 @@ def _share(plan: Plan, counted: Tally, answers: Answers) -> tuple[Share, int]:
     place = tuple(plan.survey.question(id).answers.index(answers[id]) for id in ids)
     step = float(np.broadcast_to(table.report, table.estimate.shape)[place])
     share = Share(answers, float(table.estimate[place]), float(table.noise_error[place]) ** 2, step)
-    return share, table.people
+    return share, int(table.people)
 
 
 def _noise_covariance(plan: Plan, counted: Tally, first: Answers, second: Answers) -> float:

@@ -8,8 +8,16 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from incrowd.estimation.covariance import JointEstimate
-from incrowd.estimation.tables import HALF_WIDTH, LEVEL, NOISE_ONLY, Ends, reach, score_ends
+from incrowd.estimation.tables import (
+    HALF_WIDTH,
+    LEVEL,
+    NOISE_ONLY,
+    Ends,
+    TableEstimate,
+    errors_of,
+    reach,
+    score_ends,
+)
 
 DRAWS = 50_000
 CHUNK_NUMBERS = 1 << 22
@@ -39,7 +47,7 @@ class SimultaneousIntervals:
 
 
 def simultaneous_intervals(
-    joint: JointEstimate, *, method: Method = "max-t"
+    table: TableEstimate, *, method: Method = "max-t"
 ) -> SimultaneousIntervals:
     """Simultaneous intervals of all cells: estimate -+ multiplier x standard error.
 
@@ -50,35 +58,36 @@ def simultaneous_intervals(
     narrower than the interval of a cell by itself. Where it is not known how answers overlap their
     correlations are not known either, and "bonferroni" is used.
     """
-    if not joint.overlaps:
+    if not table.overlaps:
         method = "bonferroni"
-    widest = float(scipy.special.ndtri(1 - (1 - LEVEL) / (2 * joint.estimate.size)))
+    widest = float(scipy.special.ndtri(1 - (1 - LEVEL) / (2 * table.estimate.size)))
     simulated = method == "max-t"
     multiplier = widest
     if simulated:
-        multiplier = min(widest, max(HALF_WIDTH, _largest(joint.covariance)))
+        multiplier = min(widest, max(HALF_WIDTH, _largest(table.joint_covariance)))
     accuracy = float(np.sqrt(LEVEL * (1 - LEVEL) / DRAWS)) if simulated else 0.0
-    low, high = _ends(joint, multiplier)
+    low, high = _ends(table, multiplier)
     return SimultaneousIntervals(
-        estimate=joint.estimate,
+        estimate=table.estimate,
         low=low,
         high=high,
         level=LEVEL,
         method=method,
         multiplier=multiplier,
         accuracy=accuracy,
-        errors=joint.errors,
+        errors=table.errors,
     )
 
 
-def _ends(joint: JointEstimate, multiplier: float) -> Ends:
+def _ends(table: TableEstimate, multiplier: float) -> Ends:
     """Of the interval of each cell."""
-    if not joint.constant_noise:
-        half = reach(multiplier, joint.standard_error, joint.step)
-        return joint.estimate - half, joint.estimate + half
-    noise = joint.noise_alone().standard_error ** 2
-    people = None if joint.errors == NOISE_ONLY else joint.people
-    return score_ends(multiplier, joint.estimate, noise, joint.report, people)
+    if not table.constant_noise:
+        errors = errors_of(table.joint_covariance, table.estimate.shape)
+        half = reach(multiplier, errors, table.step)
+        return table.estimate - half, table.estimate + half
+    noise = table.noise_error**2
+    people = None if table.errors == NOISE_ONLY else table.people
+    return score_ends(multiplier, table.estimate, noise, table.report, people)
 
 
 def _largest(covariance: np.ndarray) -> float:

@@ -1,5 +1,10 @@
-"""Unbiased tables with standard errors and intervals. Nothing is clipped or projected here.
+"""One type of table: unbiased shares with standard errors, and where it is asked for a covariance.
 
+Nothing is clipped or projected here. A report contributes a product g of debiased values to every
+cell, and the estimate is the mean of g. Its variance needs the mean of g^2, one small matrix along
+each axis of the counts; its covariance that of g g', for which a sparse matrix for each question
+acts along its axis of the counts of `incrowd.reports.moments.pair_moments`. A covariance is made
+only if the caller asks for it: it has a row and a column for each cell.
 Proof: docs/mathematics.md#estimates.
 """
 
@@ -9,15 +14,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.estimation.decoders import Decoder, least_noise
+from incrowd.errors import InWords, TableError
+from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.kernels.axes import transform as along_axes
 
 if TYPE_CHECKING:
@@ -27,7 +34,9 @@ LEVEL = 0.95
 HALF_WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)  # of an interval, in standard errors
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
-
+MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
+MOST_COUNTS = 1 << 24  # 128 MiB
+ROUNDOFF = 1e-12  # of the largest variance
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -63,23 +72,47 @@ class TableEstimate(Intervals, views.Tabular):
     estimate functions below: how far one report can). p_values: of "nobody gave this answer",
     of a table that comes from cells. constant_noise: whether the noise is the same whatever people
     answered, as that of cells is; intervals are then those of `score_ends`.
+
+    covariance: None, or shape (cells, cells), cells in C order of `estimate`, of the noise alone or
+    of noise plus sampling, as `errors` says; noise_covariance: always of the noise alone.
+    exclusive, margins: for each axis, whether each person gives exactly one answer, and whether a
+    last entry stands for "any answer". overlaps: whether it is known how many people gave
+    two answers to a question at once; where it is not, the covariance of two such answers takes
+    them to be independent, and only variances are estimated.
+
+    whole_error: the standard error of noise and sampling together, of a covariance or of a table
+    that is a function of others; None where sampling adds that of `people`. person: the share of
+    each cell that one person is; None for 1 / people. weighted_to: the names of the known margins
+    that the table is weighted to. answered: whether "no answer" is left out. error_ratio: the
+    standard errors of a table that was changed in these ways over those it had before, in the mean
+    square.
     """
 
     questions: tuple[str, ...]
     answers: tuple[tuple[str, ...], ...]
     estimate: np.ndarray
     noise_error: np.ndarray
-    people: int
+    people: float
     errors: str = NOISE_AND_SAMPLING
     level: float = LEVEL
     influence: float = 0.0
     report: np.ndarray | float = 0.0
     p_values: np.ndarray | None = None
     constant_noise: bool = False
+    covariance: np.ndarray | None = None
+    noise_covariance: np.ndarray | None = None
+    exclusive: tuple[bool, ...] = ()
+    margins: tuple[bool, ...] = ()
+    overlaps: bool = True
+    whole_error: np.ndarray | None = None
+    person: np.ndarray | None = None
+    weighted_to: tuple[str, ...] = ()
+    answered: bool = False
+    error_ratio: float | None = None
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.estimate.shape))
-        errors = f"people={self.people:,}, errors={self.errors!r}"
+        errors = f"people={self.people:,.0f}, errors={self.errors!r}"
         return f"TableEstimate({' × '.join(self.questions)}, {shape} cells, {errors})"
 
     def to_arrow(self) -> pa.Table:
@@ -100,23 +133,15 @@ class TableEstimate(Intervals, views.Tabular):
         """
         if self.errors == NOISE_ONLY:
             return self.noise_error
+        if self.whole_error is not None:
+            return self.whole_error
         sampling = sampling_variance(self.estimate, self.people)
         return np.asarray(np.sqrt(self.noise_error**2 + sampling))
 
     @property
     def whose(self) -> str:
         """What the shares are of, in words."""
-        return "people"
-
-    @property
-    def weights_words(self) -> str:
-        """To what the table is weighted, and what that does to its errors; "" if it is not."""
-        return ""
-
-    @property
-    def changes(self) -> dict[str, str]:
-        """What was made of the table after it was estimated, for files: a name and words each."""
-        return {}
+        return "those who answered" if self.answered else "people"
 
     @property
     def effective_sample_size(self) -> float:
@@ -124,23 +149,26 @@ class TableEstimate(Intervals, views.Tabular):
 
         sum pi (1 - pi) / sum Var, Vinterbo, proposition 3.1 and lemma 4.5, with pi (1 - pi)
         estimated without bias. At most the number of people: noise never adds to what they say.
+        Known margins can tell more than the people did.
         """
         variance = replace(self, errors=NOISE_AND_SAMPLING).standard_error ** 2
         if not variance.any():
             return 0.0
         open_variance = self.estimate * (1 - self.estimate) + variance
-        return float(np.clip(open_variance.sum() / variance.sum(), 0.0, self._most_effective))
+        most = math.inf if self.weighted_to else self.people
+        return float(np.clip(open_variance.sum() / variance.sum(), 0.0, most))
 
     @property
-    def _most_effective(self) -> float:
-        """The largest effective sample size there can be."""
-        return self.people
+    def of_one(self) -> np.ndarray | float:
+        """The share of a cell that one person is."""
+        return 1 / self.people if self.person is None else self.person
 
     @property
-    def step(self) -> np.ndarray | float:
-        """The share of a cell by which it differs from the next possible one: that of one person,
-        or of one report where the people are fixed."""
-        return self.report if self.errors == NOISE_ONLY else 1 / self.people
+    def step(self) -> np.ndarray:
+        """The share of each cell by which it differs from the next possible one: that of one
+        person, or of one report where the people are fixed."""
+        each = self.report if self.errors == NOISE_ONLY else self.of_one
+        return np.broadcast_to(each, self.estimate.shape)
 
     @property
     def _ends(self) -> Ends:
@@ -161,6 +189,93 @@ class TableEstimate(Intervals, views.Tabular):
         if self.p_values is not None:
             return np.asarray(self.p_values <= limit)
         return np.asarray(self.estimate > float(scipy.special.ndtri(1 - limit)) * self.noise_error)
+
+    # --- with a covariance -------------------------------------------------------------------
+
+    @property
+    def joint_covariance(self) -> np.ndarray:
+        """The covariance of all cells. Raises ValueError for a table that was made without."""
+        return _there(self.covariance)
+
+    @property
+    def joint_noise(self) -> np.ndarray:
+        """The covariance of all cells by the noise alone. Raises as `joint_covariance`."""
+        return _there(self.noise_covariance)
+
+    @property
+    def both(self) -> np.ndarray:
+        """The estimated shares of people who are in both of two cells; of noise and sampling."""
+        cells = self.estimate.ravel()
+        return np.asarray(
+            (self.joint_covariance - self.joint_noise) * self.people + np.outer(cells, cells)
+        )
+
+    def noise_alone(self) -> TableEstimate:
+        """The same with the errors of the noise alone."""
+        return replace(self, covariance=self.noise_covariance, errors=NOISE_ONLY)
+
+    def without_margins(self) -> TableEstimate:
+        """The cells alone, without "any answer"."""
+        places = np.arange(self.estimate.size).reshape(self.estimate.shape)
+        cells = places[tuple(slice(len(answers)) for answers in self.answers)]
+        square = np.ix_(cells.ravel(), cells.ravel())
+
+        def inner(values: np.ndarray) -> np.ndarray:
+            return values.ravel()[cells]
+
+        return replace(
+            self,
+            margins=tuple(False for _ in self.margins),
+            estimate=inner(self.estimate),
+            noise_error=inner(self.noise_error),
+            whole_error=None if self.whole_error is None else inner(self.whole_error),
+            covariance=self.joint_covariance[square],
+            noise_covariance=self.joint_noise[square],
+            person=None if self.person is None else inner(self.person),
+            report=inner(np.broadcast_to(self.report, self.estimate.shape)),
+        )
+
+    def linear(self, cells: np.ndarray, jacobian: np.ndarray, **axes: Any) -> TableEstimate:
+        """Functions of the cells: their values and, by the delta method, their covariance.
+
+        cells: in the shape of the new table; jacobian: shape (new cells, old cells). axes: what the
+        new table has for each axis, under the names of the fields.
+        """
+        weights = np.abs(jacobian)
+
+        def largest(each: np.ndarray | float) -> np.ndarray:
+            old = np.broadcast_to(each, self.estimate.shape).ravel()
+            return np.asarray((weights * old).max(axis=1).reshape(cells.shape))
+
+        covariance = jacobian @ self.joint_covariance @ jacobian.T
+        noise = jacobian @ self.joint_noise @ jacobian.T
+        return replace(
+            self,
+            estimate=cells,
+            noise_error=errors_of(noise, cells.shape),
+            whole_error=errors_of(covariance, cells.shape),
+            covariance=covariance,
+            noise_covariance=noise,
+            person=largest(self.of_one),
+            report=largest(self.report),
+            p_values=None,
+            constant_noise=False,
+            **axes,
+        )
+
+
+def _there(covariance: np.ndarray | None) -> np.ndarray:
+    if covariance is None:
+        raise ValueError("this table was made without a covariance")
+    return covariance
+
+
+def errors_of(covariance: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Square roots of the variances of all cells of a table of that shape."""
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).reshape(shape))
+
+
+# --- intervals -------------------------------------------------------------------------------
 
 
 def sampling_variance(shares: np.ndarray, people: float) -> np.ndarray:
@@ -207,35 +322,104 @@ def score_ends(
     return low, high
 
 
+# --- from counts -----------------------------------------------------------------------------
+
+
 def estimate_table(
     questions: Sequence[str],
     decoders: Sequence[Decoder],
-    moments: np.ndarray,
+    counts: np.ndarray,
     copies: int = 1,
     noise_only: bool = False,
+    *,
+    covariance: bool = False,
+    unbiased: bool = False,
 ) -> TableEstimate:
-    """Estimate a table from the joint counts of set bits.
+    """Estimate a table from the joint counts of set bits, without bias.
 
-    moments: the count tensor of `incrowd.reports.moments`; its first entry is the number of
-    reports m = k N. The estimate is C^-1 y / m, axis by axis (Vinterbo, section 3.2); its noise
-    has the variance (E[g^2] - pi) / m, g the debiased report, and never less than in the cell where
-    the noise is least.
+    counts: the count tensor of `incrowd.reports.moments`, with a covariance that of `pair_moments`;
+    its first entry is the number of reports m = k N. copies: k. The estimate is C^-1 y / m, axis by
+    axis (Vinterbo, section 3.2); its noise has the variance (E[g^2] - pi) / m, g the debiased
+    report, and never less than in the cell where the noise is least.
+
+    covariance: that of all cells as well. With S the mean of g g' over reports and B the estimated
+    shares of people in both of two cells (for cells that exclude each other diag(pi)), the noise
+    has covariance (S - B) / (k N), and sampling of N people adds (B - pi pi^T) / N; for yes/no
+    questions S is C^-1 diag(y / m) C^-T. Like the estimate of a share it has no bias, and can be
+    negative in some direction; there it is taken to be zero, and in no cell less than the noise is
+    at least. unbiased: leave it as it is, for figures that sum over all cells, as a regression's
+    do. Raises TableError for a covariance of more than 2,000 cells.
     """
-    reports = int(moments.flat[0])
-    shares = moments / reports
-    estimate = along_axes([d.mean for d in decoders], shares)
-    second = along_axes([d.square for d in decoders], shares)
-    least = least_noise([d.given for d in decoders])
-    return TableEstimate(
-        tuple(questions),
-        tuple(d.answers for d in decoders),
-        estimate,
-        np.sqrt(np.maximum(second - estimate, least) / reports),
-        max(reports // copies, 1),
-        NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
+    reports = float(counts.flat[0])
+    least = least_noise([d.given for d in decoders]) / reports
+    table = partial(
+        TableEstimate,
+        questions=tuple(questions),
+        answers=tuple(d.answers for d in decoders),
+        people=reports / copies,
+        errors=NOISE_ONLY if noise_only else NOISE_AND_SAMPLING,
         influence=_width(decoders) / reports,
         report=1 / reports,
+        exclusive=tuple(d.exclusive for d in decoders),
+        margins=tuple(d.margin for d in decoders),
     )
+    if not covariance:
+        shares = counts[tuple(slice(d.mean.shape[1]) for d in decoders)] / reports
+        estimate = along_axes([d.mean for d in decoders], shares)
+        second = along_axes([d.square for d in decoders], shares)
+        noise = np.maximum((second - estimate) / reports, least)
+        return table(estimate=estimate, noise_error=np.sqrt(noise))
+    check_cells(math.prod(len(d.mean) for d in decoders))
+    shares = counts / reports
+    estimate = by_axis([d.single for d in decoders], shares)
+    second = _square(by_axis([d.product for d in decoders], shares), estimate.shape)
+    both = _square(by_axis([d.both for d in decoders], shares), estimate.shape)
+    noise = (second - both) / reports
+    drawn = (both - np.outer(estimate, estimate)) * (copies / reports)
+    raised = None if unbiased else np.maximum(np.diagonal(noise), least.ravel())
+    return with_covariance(table(estimate=estimate, noise_error=estimate), noise, drawn, raised)
+
+
+def with_covariance(
+    table: TableEstimate, noise: np.ndarray, drawn: np.ndarray, least: np.ndarray | None
+) -> TableEstimate:
+    """A table with the covariance of its cells, and the errors that are in it.
+
+    noise: the covariance by the noise; drawn: what the sampling of people adds to it. least: what
+    the variances by the noise are at least; both matrices are then made negative in no direction.
+    None leaves them as they are.
+    """
+    fixed = table.errors == NOISE_ONLY
+    covariance = noise if fixed else noise + drawn
+    if least is not None:
+        sampling = 0.0 if fixed else sampling_variance(table.estimate.ravel(), table.people)
+        covariance = at_least(covariance, least + sampling)
+        noise = at_least(noise, least)
+    return replace(
+        table,
+        covariance=covariance,
+        noise_covariance=noise,
+        noise_error=errors_of(noise, table.estimate.shape),
+        whole_error=None if fixed else errors_of(covariance, table.estimate.shape),
+    )
+
+
+def check_cells(cells: int) -> None:
+    """Raises TableError for more cells than a covariance of all of them is made for."""
+    if cells > MOST_CELLS:
+        allowed = f"a covariance of all cells is made for {MOST_CELLS:,} at most; drop a question"
+        raise TableError.of("table", InWords(f"{cells:,} cells"), allowed)
+
+
+def at_least(covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """The nearest matrix that is negative in no direction, with no variance below those given."""
+    allowance = ROUNDOFF * float(np.abs(np.diagonal(covariance)).max(initial=0.0))
+    try:  # a factor takes a tenth of the time of all eigenvalues
+        np.linalg.cholesky(covariance + allowance * np.eye(len(covariance)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        covariance = np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return covariance + np.diag(np.maximum(variances - np.diagonal(covariance), 0.0))
 
 
 def _width(decoders: Sequence[Decoder]) -> float:
@@ -245,23 +429,189 @@ def _width(decoders: Sequence[Decoder]) -> float:
     return highest - min(d.low * highest / d.high for d in decoders)
 
 
-def combined(tables: Sequence[TableEstimate], weights: Sequence[float]) -> TableEstimate:
+def _square(pairs: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Axes of pairs of answers of each question as one axis of cells by another."""
+    split = pairs.reshape([size for size in shape for _ in range(2)])
+    order = [*range(0, split.ndim, 2), *range(1, split.ndim, 2)]
+    return split.transpose(order).reshape(math.prod(shape), -1)
+
+
+# --- of several tables -----------------------------------------------------------------------
+
+
+def combined(
+    tables: Sequence[TableEstimate], weights: Sequence[float], *, unbiased: bool = False
+) -> TableEstimate:
     """One table from independent reports of the same people: the weighted mean.
 
     weights: any positive numbers that do not depend on the reports, so that the mean has no bias;
     best are the inverses of the noise variances that were planned. The noise of different
-    messages is independent; the sampling is the same, of the fewest people.
+    messages is independent; the sampling is the same, of the fewest people. So covariances by noise
+    add up with squared weights. unbiased: as `estimate_table` has it.
     """
     if len(tables) == 1:
         return tables[0]
     pairs = list(zip(np.array(weights) / np.sum(weights), tables, strict=True))
-    return replace(
+    whole = replace(
         tables[0],
         p_values=None,
         constant_noise=False,
-        estimate=sum(w * table.estimate for w, table in pairs),
+        estimate=np.asarray(sum(w * table.estimate for w, table in pairs)),
         noise_error=np.sqrt(sum(w**2 * table.noise_error**2 for w, table in pairs)),
         people=min(table.people for table in tables),
         influence=sum(w * table.influence for w, table in pairs),
-        report=max(w * float(table.report) for w, table in pairs),
+        report=np.max([w * table.report for w, table in pairs], axis=0),
+        whole_error=None,
+        person=None,
+        overlaps=all(table.overlaps for table in tables),
     )
+    if whole.covariance is None:
+        return whole
+    noise = np.asarray(sum(w**2 * table.joint_noise for w, table in pairs))
+    drawn = sum(w * (table.joint_covariance - table.joint_noise) for w, table in pairs)
+    return with_covariance(whole, noise, drawn, None if unbiased else np.diagonal(noise))
+
+
+class OpenAxis(NamedTuple):
+    """What is said openly: the question, its answers, and the place of the axis in a table.
+
+    people: how many gave each answer.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    place: int
+    people: tuple[int, ...]
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Each answer's share of the people."""
+        return np.array(self.people) / sum(self.people)
+
+    def among(self, others: Sequence[object], own: object) -> tuple:  # type: ignore[type-arg]
+        """What a table has for each question, with that of this one in its place."""
+        return (*others[: self.place], own, *others[self.place :])
+
+
+def everybody(
+    people: int, noise_only: bool, rows: int = 1, *, covariance: bool = False
+) -> TableEstimate:
+    """The table of no question: all people are in its one cell.
+
+    rows: of one person at most, who may have put all of them into a stratum that is not hers.
+    """
+    errors = NOISE_ONLY if noise_only else NOISE_AND_SAMPLING
+    one, zero = np.array(1.0), np.zeros((1, 1)) if covariance else None
+    table = TableEstimate((), (), one, 0 * one, people, errors, influence=rows / people)
+    return replace(table, covariance=zero, noise_covariance=zero)
+
+
+def across(tables: Sequence[TableEstimate], axis: OpenAxis, margin: bool = False) -> TableEstimate:
+    """One table of an open axis and of others, from the table of the others for each answer.
+
+    What people say openly is known without noise. The share of all people who are in stratum s and
+    in a cell is w_s pi_s, w_s the stratum's share of the people. Strata are disjoint people with
+    independent noise, so that noise covariances add up with w_s^2; sampling is that of all people
+    together: people who are in both of two cells are w_s B_s in one stratum and nobody in two, B_s
+    as in `estimate_table`, so that it is (diag of the w_s B_s - pi pi^T) / N.
+    margin: add "any answer" to the open axis. Proof: docs/mathematics.md#open-strata.
+    """
+    first, people = tables[0], sum(axis.people)
+    scaled = list(zip(axis.shares, tables, strict=True))
+    shares = [w * table.estimate for w, table in scaled]
+    errors = [w * table.noise_error for w, table in scaled]
+    report = [np.broadcast_to(w * table.report, table.estimate.shape) for w, table in scaled]
+    if margin:
+        shares.append(np.sum(shares, axis=0))
+        errors.append(np.sqrt(np.sum(np.square(errors), axis=0)))
+        report.append(np.max(report, axis=0))
+    table = replace(
+        first,
+        questions=axis.among(first.questions, axis.question),
+        answers=axis.among(first.answers, axis.answers),
+        exclusive=axis.among(first.exclusive, True),
+        margins=axis.among(first.margins, margin),
+        estimate=np.stack(shares, axis.place),
+        noise_error=np.stack(errors, axis.place),
+        people=people,
+        influence=max(w * table.influence for w, table in scaled),
+        report=np.stack(report, axis.place),
+        whole_error=None,
+        person=None,
+        p_values=None,
+        overlaps=all(table.overlaps for table in tables),
+    )
+    if first.covariance is None:
+        return table
+    cells = np.concatenate([w * table.estimate.ravel() for w, table in scaled])
+    noise = scipy.linalg.block_diag(*(w**2 * table.joint_noise for w, table in scaled))
+    covariance = noise
+    if first.errors != NOISE_ONLY:
+        both = scipy.linalg.block_diag(*(w * table.both for w, table in scaled))
+        least = np.diagonal(noise) + sampling_variance(cells, people)
+        covariance = at_least(noise + (both - np.outer(cells, cells)) / people, least)
+    rows = np.vstack([np.eye(len(tables)), np.ones((int(margin), len(tables)))])
+    sums = np.kron(rows, np.eye(first.estimate.size))
+    places = np.arange(len(sums)).reshape(len(rows), *first.estimate.shape)
+    sums = sums[np.moveaxis(places, 0, axis.place).ravel()]
+    covariance, noise = sums @ covariance @ sums.T, sums @ noise @ sums.T
+    shape, fixed = table.estimate.shape, first.errors == NOISE_ONLY
+    return replace(
+        table,
+        covariance=covariance,
+        noise_covariance=noise,
+        noise_error=errors_of(noise, shape),
+        whole_error=None if fixed else errors_of(covariance, shape),
+    )
+
+
+def averaged(
+    tables: Sequence[TableEstimate], weights: np.ndarray, drift: np.ndarray, before: TableEstimate
+) -> TableEstimate:
+    """The weighted mean of tables of different people, whose errors are independent.
+
+    drift: the covariance of the weights, which is zero where they are known. before: the table of
+    all people without weights.
+    """
+    cells = np.stack([table.estimate for table in tables])
+    pairs = list(zip(weights, tables, strict=True))
+    within = sum((w * _whole_error(table)) ** 2 for w, table in pairs)
+    between = np.einsum("s...,st,t...->...", cells, drift, cells)
+    shape = before.estimate.shape
+    return replace(
+        before,
+        estimate=np.tensordot(weights, cells, 1),
+        noise_error=np.sqrt(sum((w * table.noise_error) ** 2 for w, table in pairs)),
+        whole_error=np.sqrt(within + np.maximum(between, 0.0)),
+        influence=float(max(w * table.influence for w, table in pairs)),
+        report=np.max([w * np.broadcast_to(table.report, shape) for w, table in pairs], axis=0),
+        person=np.max([w * np.broadcast_to(table.of_one, shape) for w, table in pairs], axis=0),
+        p_values=None,
+        constant_noise=False,
+    )
+
+
+def changed(
+    table: TableEstimate,
+    before: TableEstimate,
+    weighted_to: tuple[str, ...],
+    answered: bool,
+    influence: float,
+) -> TableEstimate:
+    """A table that was weighted to known margins, or is of those who answered: how its errors
+    compare with those of the table `before`."""
+    errors = np.linalg.norm(_whole_error(before))
+    table = table.noise_alone() if before.errors == NOISE_ONLY else table
+    return replace(
+        table,
+        people=before.people,
+        influence=influence,
+        weighted_to=weighted_to,
+        answered=answered,
+        error_ratio=float(np.linalg.norm(_whole_error(table)) / errors) if errors else 1.0,
+    )
+
+
+def _whole_error(table: TableEstimate) -> np.ndarray:
+    """Of noise and sampling."""
+    return replace(table, errors=NOISE_AND_SAMPLING).standard_error

@@ -9,9 +9,8 @@ from incrowd import views
 from incrowd.errors import TableError, likely
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.comparisons import conditional_share, difference, odds_ratio
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.quotients import Comparison
-from incrowd.estimation.weighting.margins import weights_words
+from incrowd.estimation.tables import TableEstimate
 from incrowd.plans import Guarantee
 
 
@@ -25,9 +24,9 @@ class TwoWay(views.Notebook, views.Tabular):
     differences, odds_ratios: of each answer to the second question, each group that answers the
     first alike against the reference: its share less that of the reference, its odds over theirs;
     none of groups that overlap, where the table comes from cells, which do not tell by how much.
-    wording: of both questions and their answers, if there is any. margins: the names of the known
-    margins that the table is weighted to; error_ratio: of its errors to those without weights, in
-    the mean square.
+    wording: of both questions and their answers, if there is any. weighted_to: the names of the
+    known margins that the table is weighted to; error_ratio: of its errors to those without
+    weights, in the mean square.
     """
 
     questions: tuple[str, str]
@@ -41,7 +40,7 @@ class TwoWay(views.Notebook, views.Tabular):
     odds_ratios: tuple[Comparison, ...]
     seed: int | None = None
     wording: tuple[str, ...] = ()
-    margins: tuple[str, ...] = ()
+    weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
 
     def __repr__(self) -> str:
@@ -49,11 +48,6 @@ class TwoWay(views.Notebook, views.Tabular):
         p = f"p={self.independence.p_value:.3g}" if self.independence.estimable else "no test"
         figures = f"{len(self.figures)} figures{views.simulated(self.seed)}"
         return f"TwoWay({second} by {first}, independence: {p}, {figures})"
-
-    @property
-    def weights_words(self) -> str:
-        """To what the table is weighted, and what that does to its errors; "" if it is not."""
-        return weights_words(self.margins, self.error_ratio)
 
     @property
     def figures(self) -> tuple[Comparison, ...]:
@@ -70,14 +64,14 @@ class TwoWay(views.Notebook, views.Tabular):
 
 
 def two_way(
-    joint: JointEstimate, guarantee: Guarantee, seed: int | None, reference: str | None = None
+    table: TableEstimate, guarantee: Guarantee, seed: int | None, reference: str | None = None
 ) -> TwoWay:
     """All figures of a table of two questions that was estimated with its margins.
 
     reference: the answer to the first question with which its others are compared, as in a
     regression; by default its first. Raises TableError if there is no such answer.
     """
-    (first, second), (groups, answers) = joint.questions, joint.answers
+    (first, second), (groups, answers) = table.questions, table.answers
     pairs = [((second, answer), (first, group)) for group in groups for answer in answers]
     compared = groups[0] if reference is None else reference
     if compared not in groups:
@@ -87,17 +81,17 @@ def two_way(
         ((second, answer), (first, group), (first, compared))
         for answer in answers
         for group in groups
-        if group != compared and (joint.overlaps or joint.exclusive[0])
+        if group != compared and (table.overlaps or table.exclusive[0])
     ]
     return TwoWay(
         questions=(first, second),
         groups=groups,
         answers=answers,
         guarantee=guarantee,
-        independence=independence_test(joint),
-        cramers_v=cramers_v(joint) if all(joint.exclusive) else None,
-        shares=tuple(conditional_share(joint, *pair) for pair in pairs),
-        differences=tuple(difference(joint, *each) for each in against),
-        odds_ratios=tuple(odds_ratio(joint, *each) for each in against),
+        independence=independence_test(table),
+        cramers_v=cramers_v(table) if all(table.exclusive) else None,
+        shares=tuple(conditional_share(table, *pair) for pair in pairs),
+        differences=tuple(difference(table, *each) for each in against),
+        odds_ratios=tuple(odds_ratio(table, *each) for each in against),
         seed=seed,
     )

@@ -24,14 +24,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy
 
 from incrowd.errors import InWords, TableError
 from incrowd.estimation.tables import LEVEL, Ends, Intervals
-from incrowd.estimation.weighting.margins import listed
 
 # The law of a sum of one value from each block, each of its bits drawn alike: words at random.
 #
@@ -109,7 +108,7 @@ class WordEstimates(Intervals):
     probability `family_error` at most.
     others, others_error: the share of people whose word is no candidate, 1 - sum, and its error.
     degrees_of_freedom: the equations less the candidates, for Student's factor of the intervals.
-    margins: the names of the margins that they are weighted to.
+    weighted_to: the names of the margins that they are weighted to.
     """
 
     candidates: tuple[str, ...]
@@ -129,12 +128,9 @@ class WordEstimates(Intervals):
     )
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
-    margins: tuple[str, ...] = ()
-
-    @property
-    def changes(self) -> dict[str, str]:
-        """To which margins they are weighted, for files."""
-        return {"weighted_to": listed(self.margins)} if self.margins else {}
+    weighted_to: tuple[str, ...] = ()
+    answered: ClassVar[bool] = False  # words have no "no answer" to leave out
+    whose: ClassVar[str] = "people"
 
     @property
     def _ends(self) -> Ends:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.estimation.expectation import Axis, relative_noise
+from incrowd.estimation.precision import Axis, relative_noise
 from incrowd.planner.cell_search import LARGE
 
 LEAST_V, MOST_V = 1e-7, 1e8

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from incrowd.accountant.analyses import plannable
-from incrowd.estimation.covariance import MOST_CELLS
+from incrowd.estimation.tables import MOST_CELLS
 from incrowd.planner.allocation import Allocation, Load, Share
 from incrowd.planner.cell_search import (
     WORK,

@@ -12,8 +12,8 @@ import numpy as np
 
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import Evidence, evidence, mean
-from incrowd.estimation.sources import Ids, check_tables, expected_readings
-from incrowd.planner.precision import assumed_shares, table_variances
+from incrowd.estimation.precision import assumed_shares, table_variances
+from incrowd.estimation.readings import Ids, check_tables, expected_readings
 from incrowd.planner.wanted import weighed
 from incrowd.plans import JointReport, Plan
 from incrowd.survey import WithEdges, takes_numbers

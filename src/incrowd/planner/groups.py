@@ -14,7 +14,7 @@ import numpy as np
 
 from incrowd.accountant.analyses import plannable
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
-from incrowd.estimation.expectation import Axis, axis, cells_axis
+from incrowd.estimation.precision import Axis, axis, cells_axis
 from incrowd.planner.allocation import FINE, Allocation, Limits, Load, Share, allocate
 from incrowd.planner.effects import best_ratio
 from incrowd.planner.wanted import weighed

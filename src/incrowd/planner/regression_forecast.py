@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.errors import IncrowdError, TableError, UsageError
-from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.precision import assumed_shares
+from incrowd.estimation.readings import (
+    expected_cells_reading,
+    expected_readings,
+    joint_sources,
+    pair_weight,
+)
 from incrowd.estimation.regression.cell_pairs import cell_pairs_of_stratum
 from incrowd.estimation.regression.evidence import Evidence
 from incrowd.estimation.regression.expected import Shares, expected_counts, guessed_shares
@@ -40,14 +46,7 @@ from incrowd.estimation.regression.regress import (
 )
 from incrowd.estimation.regression.results import Fit, Method, Regression, Uneven, of_fit
 from incrowd.estimation.regression.solving import Strata
-from incrowd.estimation.sources import (
-    expected_cells_reading,
-    expected_readings,
-    joint_sources,
-    pair_weight,
-)
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.planner.precision import assumed_shares
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.plans import JointReport, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
@@ -210,12 +209,12 @@ def _from_table(plan: Plan, model: Model, shares: Shares, noise_only: bool) -> _
     found = expected_readings(plan, model.ids, crowd, counts, partial(guessed_shares, shares))
     table = level_table(model.randomized, found, noise_only)
 
-    def tables(times: float) -> list[tuple[Levels, JointEstimate]]:
+    def tables(times: float) -> list[tuple[Levels, TableEstimate]]:
         more = replace(
             table,
             people=table.people * times,
-            covariance=table.covariance / times,
-            noise_covariance=table.noise_covariance / times,
+            covariance=table.joint_covariance / times,
+            noise_covariance=table.joint_noise / times,
         )
         return [(levels, more) for levels in _strata(model)]
 

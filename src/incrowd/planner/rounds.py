@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incrowd.errors import MISSING, InWords, ReportsError, UsageError
-from incrowd.estimation.estimate import Reports, count
-from incrowd.estimation.results import Received
 from incrowd.guarantees import check_left
 from incrowd.plans import Plan
 from incrowd.plans.claims import Claims
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.plan import Collected
-from incrowd.reports.consistency import people_of
 from incrowd.reports.locking import rewrite
-from incrowd.reports.tally import Tally
+
+if TYPE_CHECKING:
+    from incrowd.estimation.estimate import Reports
+    from incrowd.estimation.results import Received
+    from incrowd.reports.tally import Tally
 
 
 def new_ledger(path: str | Path) -> Ledger:
@@ -52,6 +54,8 @@ def note(
     too few messages, of two bundles, of a simulation or that are noted already, PlanError if the
     ledger does not take the plan, or if its rounds have left nothing of the promise.
     """
+    from incrowd.reports.consistency import people_of
+
     if (reports is None) != as_planned:
         if reports is not None:
             allowed = "the reports tell who came; leave out as_planned=True"
@@ -101,6 +105,9 @@ def _collected(
 
 
 def _came(plan: Plan, reports: Reports | Tally) -> Tally:
+    from incrowd.estimation.estimate import count  # slow to load, and a plan reads no reports
+    from incrowd.reports.tally import Tally
+
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
         made = InWords(f"made in a simulation with seed {counted.seed}")

@@ -21,7 +21,6 @@ from incrowd.presentation.example import examples
 from incrowd.presentation.number_text import bound
 from incrowd.presentation.plan_text import (
     Row,
-    answers,
     asked,
     hidden_by_pieces,
     rests_on,
@@ -231,7 +230,7 @@ def _facts(
 def _question_facts(question: AnyQuestion) -> dict[str, Any]:
     """A question; its words only if it has some."""
     words = question.model_dump(include={"text", "help", "labels"})
-    return {"id": question.id, "answers": answers(question)} | words
+    return {"id": question.id, "answers": question.in_words()} | words
 
 
 # Plan -> guarantee card, certified now.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from incrowd.estimation.weighting.margins import weights_words
 from incrowd.presentation.number_text import digits, percent
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
 def said_below(found: TwoWay) -> list[str]:
     """To what the table is weighted, if it is, and the notes on its figures."""
     marked = any(CUT in _words(item, kind) for kind, item in found.kinds())
-    weights = [found.weights_words] if found.margins else []
+    weights = list(filter(None, [weights_words(found.weighted_to, found.error_ratio)]))
     return [*weights, *([IMPOSSIBLE] if marked else []), *notes(found.figures)]
 
 

@@ -7,13 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.derived import DerivedTable
 from incrowd.guarantees import against
 from incrowd.plans import Guarantee, Message
 from incrowd.presentation.amounts import amount_facts, amounts_of
 from incrowd.presentation.receipts import marked, marked_table, receipt_facts, releases_facts
 from incrowd.presentation.sentences import guarantee_sentence
-from incrowd.presentation.shown import Cell, Shown, Word, as_read, complete, of_stratum, word_rows
+from incrowd.presentation.shown import (
+    Cell,
+    Shown,
+    Word,
+    as_read,
+    changes,
+    complete,
+    of_stratum,
+    word_rows,
+)
 from incrowd.survey import Randomizer, Survey
 
 if TYPE_CHECKING:
@@ -145,13 +153,13 @@ def _table_json(
         "questions": list(item.table.questions),
         "errors": item.table.errors,
         "level": item.table.level,
-        "people": item.table.people,
+        "people": int(item.table.people),
         "as_good_as": item.table.effective_sample_size,
         "influence_of_a_malicious_sender": item.table.influence,
         "cells": [_cell_json(cell) for cell in item.cells],
-        **item.table.changes,
+        **changes(item.table),
     }
-    if isinstance(item.table, DerivedTable):
+    if item.table.error_ratio is not None:
         found["error_ratio"] = item.table.error_ratio
     read = as_read(item, survey).table
     if read.questions != item.table.questions:
@@ -167,9 +175,8 @@ def _table_json(
             "low": intervals.low.ravel().tolist(),
             "high": intervals.high.ravel().tolist(),
         }
-    joint = estimates.covariances[number] if estimates.covariances else None
-    if joint is not None:
-        found["covariance"] = joint.covariance.tolist()
+    if item.table.covariance is not None:
+        found["covariance"] = item.table.covariance.tolist()
     return found
 
 
@@ -182,7 +189,7 @@ def _words_json(id: str, words: WordEstimates) -> dict[str, Any]:
         "errors": words.errors,
         "share_statement": words.share_statement,
         "words": [found._asdict() for found in word_rows(words)],
-        **words.changes,
+        **changes(words),
     }
 
 
@@ -224,9 +231,9 @@ def _rows(items: Iterable[Shown], words: Mapping[str, WordEstimates]) -> Iterato
     for item in items:
         for cell in item.cells:
             row = _row(JOINT.join(item.table.questions), JOINT.join(cell.answer), cell)
-            yield row | ({} if cell.truth is None else {"truth": cell.truth}) | item.table.changes
+            yield row | ({} if cell.truth is None else {"truth": cell.truth}) | changes(item.table)
     for id, found in words.items():
-        yield from (_row(id, row.word, row) | found.changes for row in word_rows(found))
+        yield from (_row(id, row.word, row) | changes(found) for row in word_rows(found))
 
 
 def _row(table: str, answer: str, found: Cell | Word) -> dict[str, Any]:

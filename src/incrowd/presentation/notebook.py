@@ -14,7 +14,7 @@ from incrowd.estimation.two_way import TwoWay
 from incrowd.plans import Plan
 from incrowd.presentation import comparisons, correlations, regression_page, regressions, sentences
 from incrowd.presentation.data import as_table
-from incrowd.presentation.plan_text import answers, message_texts, wording
+from incrowd.presentation.plan_text import message_texts, wording
 from incrowd.presentation.receipts import marked_table, simulation_warning
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
@@ -45,7 +45,7 @@ def survey_html(survey: Survey) -> str:
 
 def _question(survey: Survey, question: AnyQuestion) -> str:
     words = wording(survey, question.id)
-    return f"{question.id}: {words}{' – ' if words else ''}{answers(question, survey)}"
+    return f"{question.id}: {words}{' – ' if words else ''}{survey.answers_of(question.id)}"
 
 
 @views.as_html.register

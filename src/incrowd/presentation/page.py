@@ -18,6 +18,7 @@ from incrowd.presentation.shell import rendered
 from incrowd.presentation.shown import (
     Cell,
     Shown,
+    changes,
     present_note,
     present_rows,
     quality,
@@ -113,7 +114,7 @@ def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, 
     found = amounts.amounts_of(item.names, estimates.amounts)
     if found is None:
         return {"amounts": ()}
-    note = amounts.note(found, item.table.changes)
+    note = amounts.note(found, changes(item.table))
     return {"amounts": list(amounts.amount_rows(found)), "amount_note": note}
 
 

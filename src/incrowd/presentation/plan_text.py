@@ -10,9 +10,14 @@ from incrowd.accountant.schema import Domain, Part
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.number_text import factor, noise, written_out
-from incrowd.presentation.sentences import against_sentence, assumption_text, without_shuffler
-from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
+from incrowd.presentation.number_text import factor, noise
+from incrowd.presentation.sentences import (
+    against_sentence,
+    assumption_text,
+    local_figures,
+    without_shuffler,
+)
+from incrowd.survey import AnyQuestion, Survey
 
 Row = tuple[str, ...]
 Line = tuple[str, str]
@@ -27,7 +32,7 @@ def asked(survey: Survey, language: str = "") -> Iterator[Row]:
     """
     alike: dict[Line, list[str]] = {}
     for question in survey.questions:
-        read = (wording(survey, question.id, language), answers(question, survey, language))
+        read = (wording(survey, question.id, language), survey.answers_of(question.id, language))
         alike.setdefault(read, []).append(question.id)
     return ((", ".join(ids), *read) for read, ids in alike.items())
 
@@ -42,28 +47,6 @@ def wording(survey: Survey, id: str, language: str = "") -> str:
 def open_named(survey: Survey) -> str:
     """The open questions, as "faculty and year"."""
     return " and ".join(question.id for question in survey.open)
-
-
-def legend(survey: Survey, *ids: str) -> tuple[str, ...]:
-    """What stands for the ids of questions: wording and answers, of those that have any words."""
-    found = (survey.question(id) for id in ids)
-    return tuple(
-        f"{question.id}: {survey.text_of(question.id)} ({answers(question, survey)})"
-        for question in found
-        if question.text or question.labels
-    )
-
-
-def answers(question: AnyQuestion, survey: Survey | None = None, language: str = "") -> str:
-    """The answers that can be given to a question; with a survey as people read them."""
-
-    def said(answer: str) -> str:
-        return survey.label_of(question.id, answer, language) if survey else answer
-
-    none = said(NO_ANSWER)
-    more = f"; or {none}, which is sent like any other" if question.optional else ""
-    openly = "; sent openly, without noise" if question.open else ""
-    return f"{question.described(tuple(map(said, question.substantive)))}{more}{openly}"
 
 
 def word_notes(survey: Survey) -> Iterator[str]:
@@ -240,7 +223,7 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "that it did. Of rounds over a network only the local guarantee is left, since who "
             "took part in which can be matched with the responses: "
-            f"ε = {written_out(promise.local_epsilon)}, δ = 0.",
+            f"{local_figures(promise)}.",
         )
 
 

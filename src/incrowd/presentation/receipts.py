@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.plans.claims import Release
-from incrowd.presentation.shell import rendered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,6 +108,8 @@ def invitations_page(
 
     short: of the bundle's digest. page: address of a survey page, which people open then.
     """
+    from incrowd.presentation.shell import rendered
+
     parts = {"title": title, "short": short, "invitations": invitations, "page": page}
     return rendered("invitations.html", **parts)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from incrowd.estimation.tables import HALF_WIDTH
-from incrowd.estimation.weighting.margins import listed, weights_facts
+from incrowd.estimation.weighting.margins import listed, weights_facts, weights_words
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
@@ -133,8 +133,8 @@ def said_below(found: Regression) -> list[str]:
     said = [f"standard errors: {found.errors}", *filter(None, [found.assumption])]
     if any(is_open(each.low, each.high) for each in found.coefficients) and not found.expected:
         said.append(OPEN)
-    if found.weights_words:
-        said.append(found.weights_words)
+    if found.weighted_to:
+        said.append(weights_words(found.weighted_to, found.error_ratio))
     if found.expected:
         refused = (found.refusal or 0.0) > SELDOM
         of = "the surveys that support the model" if refused else "all surveys"
@@ -268,7 +268,7 @@ def facts(found: Regression) -> dict[str, Any]:
         "expected": found.expected,
         **(_expectation(found) if found.expected else {}),
         "guarantee": guarantee_facts(found.guarantee),
-        **weights_facts(found.margins, found.error_ratio),
+        **weights_facts(found.weighted_to, found.error_ratio),
     }
 
 
@@ -304,6 +304,6 @@ def regression_table(found: Regression) -> pa.Table:
 
     names = ("term", "estimate", "standard_error", "low", "high")
     columns = {name: [getattr(each, name) for each in found.coefficients] for name in names}
-    if found.margins:
-        columns["weighted_to"] = [listed(found.margins)] * len(found.coefficients)
+    if found.weighted_to:
+        columns["weighted_to"] = [listed(found.weighted_to)] * len(found.coefficients)
     return marked_table(pa.table(columns), found.seed)

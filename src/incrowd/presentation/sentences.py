@@ -342,8 +342,13 @@ def without_shuffler(guarantee: Guarantee) -> str:
     """What remains if the shuffler fails."""
     return (
         "If reports can be linked to their senders, what remains is the local guarantee: "
-        f"ε = {written_out(guarantee.local_epsilon)}, δ = 0."
+        f"{local_figures(guarantee)}."
     )
+
+
+def local_figures(guarantee: Guarantee) -> str:
+    """What remains of all that a person sends, in symbols."""
+    return f"ε = {written_out(guarantee.local_epsilon)}, δ = 0"
 
 
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_up
+from incrowd.estimation.weighting.margins import listed as with_and
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.survey import Survey
 
@@ -109,10 +110,18 @@ class Shown(NamedTuple):
 CLEAR = "counted in clear, without noise"
 
 
+def changes(of: TableEstimate | WordEstimates) -> dict[str, str]:
+    """To which margins figures are weighted, and of whom they are if not of all people, for files:
+    a name and words each."""
+    weighted = {"weighted_to": with_and(of.weighted_to)} if of.weighted_to else {}
+    return weighted | ({"shares_of": of.whose} if of.answered else {})
+
+
 def quality(table: TableEstimate) -> str:
     """How precise a table is, and how far one person can falsify it."""
     points = rounded_up(100 * table.influence, 2, whole=True)
-    weights = f"{table.weights_words}; " if table.weights_words else ""
+    weighted = weights_words(table.weighted_to, table.error_ratio)
+    weights = f"{weighted}; " if weighted else ""
     if not table.standard_error.any():
         return weights.removesuffix("; ") or CLEAR
     precise = f"as precise as {table.effective_sample_size:,.0f} people asked without privacy"
@@ -244,12 +253,12 @@ def _cells(table: TableEstimate, truth: np.ndarray | None, long: bool) -> tuple[
     return tuple(Cell(a, *v) for a, v in zip(product(*table.answers), values, strict=True))
 
 
-def present_note(words: WordEstimates, listed: int) -> str:
+def present_note(words: WordEstimates, number: int) -> str:
     """How many words are present, and how sure that is."""
-    weights = f"; {weights_words(words.margins, None)}" if words.margins else ""
+    weights = f"; {weights_words(words.weighted_to, None)}" if words.weighted_to else ""
     return (
-        f"{listed:,} of {len(words.candidates):,} words are present "
-        f"({words.family_error:.0%} for any false one){ALLOWED if listed else ''}{weights}"
+        f"{number:,} of {len(words.candidates):,} words are present "
+        f"({words.family_error:.0%} for any false one){ALLOWED if number else ''}{weights}"
     )
 
 

@@ -28,6 +28,7 @@ from incrowd.presentation.shown import (
     Cell,
     Shown,
     Word,
+    changes,
     present_note,
     present_rows,
     quality,
@@ -60,7 +61,7 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     yield _fitting(item)
     if found := amounts_of(item.names, estimates.amounts):
         name = titled(item.table.questions, item.names)
-        spread = _table(f"{name}: in numbers", note(found, item.table.changes), *HEADINGS)
+        spread = _table(f"{name}: in numbers", note(found, changes(item.table)), *HEADINGS)
         for row in amount_rows(found):
             spread.add_row(*map(Text, row))
         yield spread

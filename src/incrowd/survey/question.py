@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import Field, FiniteFloat, PrivateAttr, field_validator, model_validator
@@ -224,6 +224,12 @@ class AnyQuestion(Frozen):
     def described(self, named: tuple[str, ...]) -> str:
         """What people can answer. named: the answers as they read them."""
         return f"one of {listed(named)}"
+
+    def in_words(self, label: Callable[[str], str] = str) -> str:
+        """All that can be answered, in one phrase. label: what people read for an answer."""
+        none = f"; or {label(NO_ANSWER)}, which is sent like any other" if self.optional else ""
+        openly = "; sent openly, without noise" if self.open else ""
+        return f"{self.described(tuple(map(label, self.substantive)))}{none}{openly}"
 
     @property
     def advice(self) -> str:

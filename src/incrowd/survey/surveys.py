@@ -95,6 +95,18 @@ class Survey(views.Notebook, Written):
                 return labels if name == MERGED.join(answers) else f"{name} ({labels})"
         return self._said((question.labels or {}).get(answer), language) or answer
 
+    def answers_of(self, id: str, language: str = "") -> str:
+        """The answers that can be given to a question, as people read them, in one phrase."""
+        return self.question(id).in_words(lambda answer: self.label_of(id, answer, language))
+
+    def legend(self, *ids: str) -> tuple[str, ...]:
+        """The wording and the answers of the questions that have any words, a line for each."""
+        return tuple(
+            f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
+            for id in ids
+            if self.question(id).text or self.question(id).labels
+        )
+
     def _said(self, words: str | dict[str, str] | None, language: str) -> str:
         return in_language(words, language or self.language, self.language) if words else ""
 

@@ -144,7 +144,7 @@ def test_lattice_values_of_the_design():
 
 
 @given(st.floats(0.12, 0.45), st.integers(50, 200), st.floats(0.05, 1.5), st.sampled_from([2, 3]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_the_lattice_agrees_with_compositions(q, crowd, epsilon, L):
     """A few values of few people are what a lattice is worst at: likely sums lie far apart, and
     at random some fall beside zero. In use such laws are enumerated."""

@@ -20,6 +20,7 @@ from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.writing import Outcome
+from tests.conftest import slowly
 from tests.oracles.mixing import MERGED
 from tests.oracles.simulation import Simulation
 from tests.oracles.simulation_on_postgresql import OnPostgres
@@ -54,7 +55,7 @@ def quick(examples=LISTS):
 
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation])
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
-    run(simulation, settings=quick())
+    run(simulation, settings=quick(15))
 
 
 @pytest.mark.slow
@@ -188,8 +189,15 @@ WRONG = {
 FOUND = AssertionError, ExceptionGroup, FlakyStrategyDefinition
 
 
+LONG = (counter_outside, made_anew, withdrawn_in_two_steps)  # several seconds each
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize(
+    "wrong",
+    [*(each for each in WRONG if each not in LONG), *slowly(*LONG)],
+    ids=lambda wrong: wrong.__name__,
+)
 def test_a_wrong_shuffler_is_found(wrong):
     thorough = settings(quick(300), report_multiple_bugs=False, phases=[Phase.generate])
     with wrong(), pytest.raises(FOUND) as found:

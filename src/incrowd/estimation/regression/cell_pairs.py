@@ -17,7 +17,7 @@ from itertools import accumulate, combinations
 import numpy as np
 
 from incrowd.estimation.cells import CellsReading
-from incrowd.estimation.covariance import by_axis
+from incrowd.estimation.decoders import by_axis
 from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.pairwise_law import Pair, contrasts, pairwise_law
 from incrowd.estimation.regression.evidence import Evidence

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.model import Design
+from incrowd.estimation.tables import TableEstimate
 from incrowd.survey.formulas import Family
 
 
@@ -45,19 +45,19 @@ class Evidence(ABC):
 class Table(Evidence):
     """The joint table of outcome and predictors: everything that a model can ask."""
 
-    joint: JointEstimate
+    table: TableEstimate
     design: Design
     family: Family
 
     @property
     def people(self) -> float:  # type: ignore[override]
         """Of the table."""
-        return self.joint.people
+        return self.table.people
 
     @property
     def shares(self) -> np.ndarray:
         """Unbiased, one for each cell, not cut at zero."""
-        return self.joint.estimate.ravel()
+        return self.table.estimate.ravel()
 
     def _mean(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The expected outcome of each cell, and how fast it rises with x' beta."""
@@ -82,12 +82,12 @@ class Table(Evidence):
     def covariance(self, beta: np.ndarray) -> np.ndarray:
         """D Sigma D', D the scores of the cells and Sigma the covariance of their shares."""
         scores = self._scores(beta)
-        return np.asarray(scores @ self.joint.covariance @ scores.T)
+        return np.asarray(scores @ self.table.joint_covariance @ scores.T)
 
     def information_variances(self, beta: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Linear in the shares as well."""
         weights = self._mean(beta)[1] * (along @ self.design.x) ** 2
-        return np.asarray(((weights @ self.joint.covariance) * weights).sum(axis=1))
+        return np.asarray(((weights @ self.table.joint_covariance) * weights).sum(axis=1))
 
     def gain(self, beta: np.ndarray) -> float:
         """What the score is the gradient of: the log-likelihood, with the unbiased shares."""
@@ -98,4 +98,4 @@ class Table(Evidence):
 
     def share(self, along: np.ndarray) -> tuple[float, float]:
         """The share of the people of some cells, weighted, and its variance by the noise."""
-        return float(along @ self.shares), float(along @ self.joint.noise_covariance @ along)
+        return float(along @ self.shares), float(along @ self.table.joint_noise @ along)

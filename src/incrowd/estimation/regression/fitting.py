@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.regression.evidence import Table
 from incrowd.estimation.regression.model import Levels, Model, Term, design, term_values
 from incrowd.estimation.regression.penalized import Cells, cells_of, penalized_root, score_interval
@@ -25,7 +24,7 @@ from incrowd.estimation.regression.solving import (
     weakest,
 )
 from incrowd.estimation.regression.variables import SLOPE
-from incrowd.estimation.tables import NOISE_ONLY
+from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
 
 LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
 MORE = "collect more reports"
@@ -36,10 +35,10 @@ NOT_FOUND = (
 )
 
 
-Part = tuple[Sequence[Levels], JointEstimate]  # strata, and their cells one after the other
+Part = tuple[Sequence[Levels], TableEstimate]  # strata, and their cells one after the other
 
 
-def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> Fit:
+def fit_tables(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Fit:
     """Fit a model to the joint tables of some strata.
 
     strata: for each the answers to the questions that are asked in clear, and the unbiased table of
@@ -52,7 +51,7 @@ def fit_tables(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> 
     return replace(found, refusal=risk.chance, risk=risk.who)
 
 
-def fit_together(model: Model, strata: Sequence[Levels], joint: JointEstimate) -> Fit:
+def fit_together(model: Model, strata: Sequence[Levels], joint: TableEstimate) -> Fit:
     """Fit a model to one table of all strata, whose errors hang together, as weights make them.
 
     joint: the tables of the strata one after the other, in shares of all people.
@@ -70,7 +69,7 @@ def _fit_parts(model: Model, strata: Sequence[Part]) -> Fit:
     return fit(model, together)
 
 
-def _apart(strata: Sequence[tuple[Levels, JointEstimate]]) -> list[Part]:
+def _apart(strata: Sequence[tuple[Levels, TableEstimate]]) -> list[Part]:
     return [((levels,), joint) for levels, joint in strata]
 
 
@@ -124,7 +123,7 @@ def _penalized(model: Model, strata: Strata) -> Fit:
     return Fit(tuple(replace(each, low=low, high=high) for each, (low, high) in pairs), covariance)
 
 
-def silent_share(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> float:
+def silent_share(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> float:
     """The share of the people of these strata who did not answer."""
     if not model.optional:
         return 0.0
@@ -135,7 +134,7 @@ def silent_share(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -
 
 
 def counted_shares(
-    model: Model, strata: Sequence[Levels], joint: JointEstimate
+    model: Model, strata: Sequence[Levels], joint: TableEstimate
 ) -> tuple[float, float]:
     """Of one table of strata, in shares of all people: those in it, and those in the model."""
     (table,) = _tables(model, [(strata, joint)])
@@ -235,7 +234,7 @@ class Risk(NamedTuple):
     who: str = ""
 
 
-def refusal_risk(model: Model, strata: Sequence[tuple[Levels, JointEstimate]]) -> Risk:
+def refusal_risk(model: Model, strata: Sequence[tuple[Levels, TableEstimate]]) -> Risk:
     """The chance that a model will be refused, of tables with the shares and errors to expect.
 
     All that is looked at (`_least_seen`, and the information about the coefficients where they are

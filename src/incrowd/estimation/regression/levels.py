@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.estimation.cells import CellsReading, answer_sums, cells_joint, cells_levels
-from incrowd.estimation.covariance import (
-    JointEstimate,
-    PairDecoder,
-    combined_joint,
-    estimate_joint,
-    question_pair_decoder,
-)
-from incrowd.estimation.decoders import question_decoder
+from incrowd.estimation.cells import CellsReading, answer_sums, cells_levels, cells_table
+from incrowd.estimation.decoders import Decoder, question_decoder
 from incrowd.estimation.readings import Reading, Readings
 from incrowd.estimation.regression.variables import Variable
-from incrowd.estimation.weighting.margins import linear
+from incrowd.estimation.tables import TableEstimate, combined, estimate_table
 
 
-def level_decoder(variable: Variable, channel: Channel) -> PairDecoder:
-    """The pair decoder of the levels of a variable: linear in that of its question's answers."""
-    found = question_pair_decoder(variable.question, channel, margin=True)
-    matrix = scipy.sparse.csr_array(variable.matrix)
-    mean = (matrix @ found.mean).tocsr()
-    product = (scipy.sparse.kron(matrix, matrix, "csr") @ found.product).tocsr()
-    both, unbounded = _diagonal(mean), np.zeros((len(variable.levels), 2))
-    return PairDecoder(variable.levels, True, False, found.total, mean, product, both, unbounded)
+@dataclass(frozen=True, kw_only=True)
+class LevelDecoder(Decoder):
+    """The decoder of the levels of a variable: linear in that of its question's answers.
+
+    question: with its margin. matrix: as `Variable.matrix`.
+    """
+
+    question: Decoder
+    matrix: scipy.sparse.csr_array
+
+    @cached_property
+    def single(self) -> scipy.sparse.csr_array:
+        """A row for each level."""
+        return (self.matrix @ self.question.single).tocsr()
+
+    @cached_property
+    def product(self) -> scipy.sparse.csr_array:
+        """A row for each pair of levels."""
+        pairs = scipy.sparse.kron(self.matrix, self.matrix, "csr")
+        return (pairs @ self.question.product).tocsr()
 
 
-def _diagonal(mean: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """Each person is on one level: on both of two levels only if they are the same."""
-    size = mean.shape[0]
-    places = np.arange(size) * (size + 1)
-    put = scipy.sparse.csr_array((np.ones(size), (places, np.arange(size))), shape=(size**2, size))
-    return (put @ mean).tocsr()
+def level_decoder(variable: Variable, channel: Channel) -> LevelDecoder:
+    """The decoder of the levels of a variable.
+
+    Each person is on one level, and answers that are read as one exclude each other: the mean of
+    g^2 is that of the sum of their squares, and of what "any answer" adds.
+    """
+    question = question_decoder(variable.question, channel, margin=True)
+    answers, any_answer = variable.matrix[:, :-1], variable.matrix[:, -1:]
+    square = answers**2 @ question.square[:-1] + any_answer**2 * question.square[-1:]
+    return LevelDecoder(
+        answers=variable.levels,
+        mean=variable.matrix @ question.mean,
+        square=square + 2 * any_answer * (answers @ question.mean[:-1]),
+        given=np.zeros((len(variable.levels), 2)),
+        question=question,
+        matrix=scipy.sparse.csr_array(variable.matrix),
+    )
 
 
 def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
@@ -50,28 +66,29 @@ def level_rows(variable: Variable, channel: Channel) -> np.ndarray:
 
 def level_table(
     variables: Sequence[Variable], found: Readings, noise_only: bool = False
-) -> JointEstimate:
+) -> TableEstimate:
     """The shares of people in all combinations of levels, from every message that holds them.
 
     found: counts of pairs. Raises TableError if there are more than 2,000 combinations.
     """
-    tables = [_table(variables, reading, noise_only) for reading in found]
-    return combined_joint(tables, [reading.weight for reading in found], unbiased=True)
+    questions, names = [each.question for each in variables], [each.name for each in variables]
 
+    def of(reading: Reading | CellsReading) -> TableEstimate:
+        if isinstance(reading, CellsReading):
+            if any(question.many for question in questions):
+                whole = cells_table(
+                    questions, reading, noise_only, lambda _: 0, covariance=True, margin=True
+                )
+                return levels_of(whole, variables)
+            levels = [(each.name, each.levels, level_sums(each)) for each in variables]
+            return cells_levels(questions, reading, noise_only, levels)
+        channels, copies = reading.message.channels, reading.message.copies
+        decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
+        return estimate_table(
+            names, decoders, reading.counts, copies, noise_only, covariance=True, unbiased=True
+        )
 
-def _table(
-    variables: Sequence[Variable], reading: Reading | CellsReading, noise_only: bool
-) -> JointEstimate:
-    if isinstance(reading, CellsReading):
-        questions = [each.question for each in variables]
-        if any(question.many for question in questions):
-            return levels_of(cells_joint(questions, reading, noise_only, margin=True), variables)
-        levels = [(each.name, each.levels, level_sums(each)) for each in variables]
-        return cells_levels(questions, reading, noise_only, levels)
-    channels, names = reading.message.channels, [each.name for each in variables]
-    decoders = [level_decoder(each, channels[each.question.id]) for each in variables]
-    counts, copies = reading.counts, reading.message.copies
-    return estimate_joint(names, decoders, counts, copies, noise_only, unbiased=True)
+    return combined([of(each) for each in found], [each.weight for each in found], unbiased=True)
 
 
 def level_sums(variable: Variable) -> np.ndarray:
@@ -79,7 +96,7 @@ def level_sums(variable: Variable) -> np.ndarray:
     return np.asarray(variable.matrix @ answer_sums(variable.question, margin=True))
 
 
-def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstimate:
+def levels_of(table: TableEstimate, variables: Sequence[Variable]) -> TableEstimate:
     """The shares of people in all combinations of levels, out of a table of whole questions.
 
     table: with margins; its last axes are the questions of the variables, and any before them stay
@@ -90,8 +107,9 @@ def levels_of(table: JointEstimate, variables: Sequence[Variable]) -> JointEstim
     matrix = reduce(np.kron, [*kept, *(variable.matrix for variable in variables)])
     levels = (*apart, *(variable.levels for variable in variables))
     cells = (matrix @ table.estimate.ravel()).reshape([len(each) for each in levels])
-    return replace(
-        linear(table, cells, matrix),
+    return table.linear(
+        cells,
+        matrix,
         questions=(*table.questions[: len(apart)], *(variable.name for variable in variables)),
         answers=levels,
         exclusive=tuple(True for _ in levels),

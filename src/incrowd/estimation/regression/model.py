@@ -10,8 +10,8 @@ from itertools import compress, product
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
-from incrowd.estimation.covariance import MOST_CELLS, MOST_COUNTS
 from incrowd.estimation.regression.variables import Variable
+from incrowd.estimation.tables import MOST_CELLS, MOST_COUNTS
 from incrowd.survey.formulas import Family, Penalty
 
 INTERCEPT = "(intercept)"

@@ -58,8 +58,8 @@ def cells_of(strata: Strata) -> Cells:
     """All tables together. If people are a sample, so is how many of them are in each stratum."""
     weighted = [(w, part) for w, part in strata.weighted() if isinstance(part, Table)]
     parts = [w * part.shares for w, part in weighted]
-    joints = [(w, part.joint) for w, part in weighted]
-    within = [w**2 * (joint.covariance - joint.noise_covariance) for w, joint in joints]
+    tables = [(w, part.table) for w, part in weighted]
+    within = [w**2 * (table.joint_covariance - table.joint_noise) for w, table in tables]
     between = [w * np.outer(part.shares, part.shares) / strata.people for w, part in weighted]
     sampling = scipy.linalg.block_diag(*within) + (
         scipy.linalg.block_diag(*between) if len(weighted) > 1 else 0.0
@@ -68,7 +68,7 @@ def cells_of(strata: Strata) -> Cells:
         x=np.hstack([part.design.x for _, part in weighted]),
         y=np.hstack([part.design.y for _, part in weighted]),
         shares=np.hstack(parts),
-        noise=scipy.linalg.block_diag(*(w**2 * joint.noise_covariance for w, joint in joints)),
+        noise=scipy.linalg.block_diag(*(w**2 * table.joint_noise for w, table in tables)),
         sampling=sampling if strata.sampled else None,
         people=strata.people,
     )

@@ -12,9 +12,18 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from incrowd.errors import MISSING, IncrowdError, InWords, ReportsError, TableError, UsageError
-from incrowd.estimation.covariance import JointEstimate
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.pairwise_law import MOST_STATES
+from incrowd.estimation.readings import (
+    Ids,
+    Source,
+    cells_reading,
+    joint_readings,
+    joint_sources,
+    pair_weight,
+    readings,
+    sources,
+)
 from incrowd.estimation.regression.cell_pairs import ASSUMPTION, cell_pairs_of_stratum
 from incrowd.estimation.regression.fitting import (
     counted_shares,
@@ -33,17 +42,7 @@ from incrowd.estimation.regression.results import Fit, Method, Regression, of_fi
 from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import Variable
 from incrowd.estimation.results import Received
-from incrowd.estimation.sources import (
-    Ids,
-    Source,
-    cells_reading,
-    joint_readings,
-    joint_sources,
-    pair_weight,
-    readings,
-    sources,
-)
-from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY
+from incrowd.estimation.tables import NOISE_AND_SAMPLING, NOISE_ONLY, TableEstimate
 from incrowd.estimation.weighting.known_margins import Given, Known, known_margins
 from incrowd.estimation.weighting.weighting import Change, counted_for, weighted_levels
 from incrowd.plans import Message, Plan
@@ -447,7 +446,7 @@ def _explained(
         found = found._replace(fit=_advised(asked, formula, found.fit, counted, noise_only))
     made = _regression(plan, model, found, method, noise_only)
     people, names = min(each.people for each in arrived), tuple(each.name for each in known)
-    return made(people=people, guarantee=guarantee, margins=names, seed=counted.seed)
+    return made(people=people, guarantee=guarantee, weighted_to=names, seed=counted.seed)
 
 
 def _advised(plan: Plan, formula: Formula, refused: Fit, counted: Tally, noise_only: bool) -> Fit:
@@ -593,7 +592,7 @@ def _tables_for(plan: Plan, model: Model, method: Method, known: tuple[Known, ..
 
 def _tables(
     plan: Plan, model: Model, strata: Sequence[Stratum], noise_only: bool
-) -> list[tuple[Levels, JointEstimate]]:
+) -> list[tuple[Levels, TableEstimate]]:
     ids = model.ids
     return [
         (each.levels, level_table(model.randomized, readings(plan, each.counted, ids), noise_only))

@@ -14,7 +14,6 @@ import scipy
 from incrowd import views
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import LEVEL
-from incrowd.estimation.weighting.margins import weights_words
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey.formulas import Family, Penalty
 
@@ -96,8 +95,9 @@ class Regression(views.Notebook, views.Tabular):
     crowd that does, for the same noise, if it is not rare; uneven: the same if answers whose shares
     are not stated are uneven, None if there are none. refusal: the chance that such reports do not
     tell the coefficients of a model that is read from a table, without weights; risk: for which
-    people mostly. margins: the names of the known margins that it is weighted to; error_ratio: its
-    standard errors over those without weights, in the mean square, if there are both.
+    people mostly. weighted_to: the names of the known margins that it is weighted to;
+    error_ratio: its standard errors over those without weights, in the mean square, if there are
+    both.
     """
 
     family: Family
@@ -127,7 +127,7 @@ class Regression(views.Notebook, views.Tabular):
     ways_out: tuple[str, ...] = ()
     uneven: Uneven | None = None
     enough: int | None = None
-    margins: tuple[str, ...] = ()
+    weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
     seed: int | None = None
 
@@ -140,11 +140,6 @@ class Regression(views.Notebook, views.Tabular):
     def estimable(self) -> bool:
         """Whether there are coefficients."""
         return bool(self.coefficients)
-
-    @property
-    def weights_words(self) -> str:
-        """To what it is weighted, and what that does to its errors; "" if it is not."""
-        return weights_words(self.margins, self.error_ratio)
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from incrowd.errors import InWords, TableError
-from incrowd.estimation.covariance import JointEstimate
+from incrowd.estimation.tables import TableEstimate
 
 CLEAR = 5.0  # standard errors above zero, under which no share is divided by
 SETTLED = 1e-12
@@ -75,7 +75,7 @@ class Layout:
 
 
 def weighted(
-    joint: JointEstimate, layout: Layout, margins: Sequence[Margin]
+    table: TableEstimate, layout: Layout, margins: Sequence[Margin]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells of a wanted table, and their Jacobian in the entries of the joint estimate.
 
@@ -87,15 +87,15 @@ def weighted(
     weights exist.
     """
     margins = with_everybody(margins) if margins else []
-    shares = joint.estimate.ravel()[layout.entries]
-    _check_clear(joint, layout.entries[-1], margins)
+    shares = table.estimate.ravel()[layout.entries]
+    _check_clear(table, layout.entries[-1], margins)
     weights = raked(shares[-1], margins)
     categories = np.vstack([np.zeros((0, len(weights))), *(each.cells for each in margins)])
     found = shares * weights
     moved = (categories * found[-1]) @ categories.T  # singular: all margins have the same sum
     targets = np.vstack([np.zeros((0, len(weights))), *(each.slopes for each in margins)])
     answer = np.linalg.pinv(moved, rcond=RANK, hermitian=True) @ (categories * weights - targets)
-    jacobian = np.zeros((len(shares), len(layout.sums), joint.estimate.size))
+    jacobian = np.zeros((len(shares), len(layout.sums), table.estimate.size))
     for row, (places, values) in enumerate(zip(layout.entries, found, strict=True)):
         jacobian[row][:, places] += layout.sums * weights
         jacobian[row][:, layout.entries[-1]] -= (layout.sums * values) @ categories.T @ answer
@@ -145,11 +145,11 @@ def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, 
     return {"weighted_to": listed(names), "error_ratio": error_ratio} if names else {}
 
 
-def _check_clear(joint: JointEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
+def _check_clear(table: TableEstimate, everybody: np.ndarray, margins: Sequence[Margin]) -> None:
     """Raises TableError for a category whose share is not well above its error: weights divide by
     it, and the error of a quotient is known only if what is divided by is far from zero."""
-    shares = joint.estimate.ravel()[everybody]
-    covariance = joint.covariance[np.ix_(everybody, everybody)]
+    shares = table.estimate.ravel()[everybody]
+    covariance = table.joint_covariance[np.ix_(everybody, everybody)]
     for margin in margins:
         for name, cells in zip(margin.categories, margin.cells, strict=True):
             error = math.sqrt(max(float(cells @ covariance @ cells), 0.0))
@@ -167,12 +167,12 @@ def check_clear(field: str, name: str, share: float, error: float) -> None:
         raise TableError.of(field, InWords(told), allowed)
 
 
-def additive(joint: JointEstimate, questions: Collection[str]) -> np.ndarray:
+def additive(table: TableEstimate, questions: Collection[str]) -> np.ndarray:
     """What makes the answers to some questions sum to "any answer": a matrix for the cells.
 
     "Any answer" is read directly, and a sum of noisy cells is far off it. The difference is shared
     out among the answers evenly, which has no bias, as its mean is zero; of bits that are flipped
-    alike, whose noise is alike, it is the least squares solution. joint: the axes of these
+    alike, whose noise is alike, it is the least squares solution. table: the axes of these
     questions with margins, and exclusive.
     """
     return reduce(
@@ -180,7 +180,7 @@ def additive(joint: JointEstimate, questions: Collection[str]) -> np.ndarray:
         [
             _shared_out(len(answers)) if name in questions else np.eye(len(answers) + margin)
             for name, answers, margin in zip(
-                joint.questions, joint.answers, joint.margins, strict=True
+                table.questions, table.answers, table.margins, strict=True
             )
         ],
     )
@@ -192,20 +192,3 @@ def _shared_out(answers: int) -> np.ndarray:
     matrix[:-1, :-1] -= 1 / answers
     matrix[:-1, -1] = 1 / answers
     return matrix
-
-
-def linear(joint: JointEstimate, cells: np.ndarray, jacobian: np.ndarray) -> JointEstimate:
-    """Functions of a joint estimate: their values and, by the delta method, their covariance.
-
-    cells: in the shape of the new table; jacobian: shape (new cells, old cells).
-    """
-    weights = np.abs(jacobian)
-    return replace(
-        joint,
-        estimate=cells,
-        covariance=jacobian @ joint.covariance @ jacobian.T,
-        noise_covariance=jacobian @ joint.noise_covariance @ jacobian.T,
-        person=(weights * joint.person.ravel()).max(axis=1).reshape(cells.shape),
-        report=(weights * joint.report.ravel()).max(axis=1).reshape(cells.shape),
-        constant_noise=False,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import compress, product
 from math import prod
@@ -11,13 +10,10 @@ from math import prod
 import numpy as np
 
 from incrowd.errors import IncrowdError, InWords, TableError
-from incrowd.estimation.across import OpenAxis, across_joint, everybody_joint
-from incrowd.estimation.covariance import MOST_CELLS, JointEstimate
-from incrowd.estimation.open_tables import open_axis, open_of, table
-from incrowd.estimation.readings import Ids, joint
-from incrowd.estimation.sources import readings
+from incrowd.estimation.readings import Ids, open_axis, open_of, readings, table, table_of
+from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, across, everybody
 from incrowd.estimation.weighting.known_margins import BETWEEN, Known
-from incrowd.estimation.weighting.margins import Layout, Margin, additive, linear, weighted
+from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
 from incrowd.plans import Plan
 from incrowd.plans.strata import Names, label, said_by, told_apart
 from incrowd.reports.consistency import smallest
@@ -43,16 +39,17 @@ class People:
         numbers = tuple(smallest(plan, part.messages) for part in parts)
         joints = [self._joint(*pair) for pair in zip(parts, numbers, strict=True)]
         axis = OpenAxis(RELEASE, tuple(map(label, self.releases)), 0, numbers)
-        self.joint = across_joint(joints, axis, margin=False)
+        self.joint = across(joints, axis)
 
-    def _joint(self, part: Tally, people: int) -> JointEstimate:
+    def _joint(self, part: Tally, people: int) -> TableEstimate:
         if not self.ids:
-            return everybody_joint(people, noise_only=False)
-        return joint(self.plan, readings(self.plan, part, self.ids), self.ids, margin=True)
+            return everybody(people, noise_only=False, covariance=True)
+        found = readings(self.plan, part, self.ids)
+        return table_of(self.plan, found, self.ids, covariance=True, margin=True)
 
     def table(
         self, ids: Ids, known: Sequence[Known], groups: Groups | None = None
-    ) -> tuple[JointEstimate, np.ndarray]:
+    ) -> tuple[TableEstimate, np.ndarray]:
         """A wanted table with margins, and its Jacobian in the cells of all people.
 
         Open questions are one axis of it. groups: the answers of a first axis of releases, where
@@ -70,14 +67,14 @@ class People:
 
     def _table(
         self, order: Sequence[str], axes: Mapping[str, Indicators], known: Sequence[Known]
-    ) -> tuple[JointEstimate, np.ndarray]:
+    ) -> tuple[TableEstimate, np.ndarray]:
         """A table whose axes are in some order. axes: those that the cells of the weights give."""
         inner = self._inner(known)
         front, cells = [id for id in self.ids if id not in inner], Cells(self, inner)
         summed = [name for name in axes if name in order]
         whole = additive(self.joint, inner)
         flat = self.joint.estimate.ravel()
-        people = linear(self.joint, (whole @ flat).reshape(self.joint.estimate.shape), whole)
+        people = self.joint.linear((whole @ flat).reshape(self.joint.estimate.shape), whole)
         layout = Layout(self._entries(front, inner), cells.sums([axes[name] for name in summed]))
         values, jacobian = weighted(people, layout, [cells.margin(each) for each in known])
         said = {id: self.plan.survey.question(id).answers for id in front}
@@ -86,10 +83,10 @@ class People:
         turn = [[*front, *summed].index(name) for name in order]
         places = np.arange(prod(shape)).reshape(shape).transpose(turn)
         rows = jacobian.reshape(-1, flat.size)[places.ravel()] @ whole
-        made = linear(self.joint, values.ravel()[places], rows)
         exclusive = dict(zip(self.joint.questions, self.joint.exclusive, strict=True))
-        return replace(
-            made,
+        return self.joint.linear(
+            values.ravel()[places],
+            rows,
             questions=tuple(order),
             answers=tuple(said[name] for name in order),
             exclusive=tuple(exclusive.get(name, True) for name in order),

@@ -10,16 +10,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.estimation.answered import of_those_who_answered, within, without_margins
-from incrowd.estimation.covariance import MOST_COUNTS, JointEstimate
-from incrowd.estimation.derived import DerivedTable, averaged_table, derived_table
-from incrowd.estimation.open_tables import table
-from incrowd.estimation.readings import Ids
+from incrowd.estimation.answered import of_those_who_answered, within
+from incrowd.estimation.readings import Ids, sharpest, table
 from incrowd.estimation.regression.levels import levels_of
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.results import NotMade
-from incrowd.estimation.sources import sharpest
-from incrowd.estimation.tables import NOISE_ONLY, TableEstimate
+from incrowd.estimation.tables import MOST_COUNTS, TableEstimate, averaged, changed
 from incrowd.estimation.weighting.known_margins import Known
 from incrowd.estimation.weighting.people import Groups, People
 from incrowd.estimation.words import Part, WordEstimates, estimate_weighted_words
@@ -53,14 +49,13 @@ class Change(NamedTuple):
 class Derived(NamedTuple):
     """A table that was made of another one.
 
-    cells: its cells with their covariance. weighted: the same with "any answer", of noise and
-    sampling, before "no answer" is left out. swing: what one malicious sender can do to `weighted`,
-    as `incrowd.estimation.amounts.Evidence` has it; an alternative for each release.
+    weighted: the same with "any answer", of noise and sampling, before "no answer" is left out.
+    swing: what one malicious sender can do to `weighted`, as `incrowd.estimation.amounts.Evidence`
+    has it; an alternative for each release.
     """
 
-    table: DerivedTable
-    cells: JointEstimate
-    weighted: JointEstimate
+    table: TableEstimate
+    weighted: TableEstimate
     swing: np.ndarray
 
 
@@ -168,7 +163,7 @@ def derived_strata(
 
 
 def _derived(
-    people: People, weighted: JointEstimate, moved: np.ndarray, own: TableEstimate, change: Change
+    people: People, weighted: TableEstimate, moved: np.ndarray, own: TableEstimate, change: Change
 ) -> Derived:
     """moved: how far one sender moves each cell of the table by each cell of the people, at most.
     own: the table without weights."""
@@ -176,11 +171,8 @@ def _derived(
     if change.answered:
         last, jacobian = of_those_who_answered(weighted)
         moved = jacobian @ moved
-    cells = without_margins(last)
-    made = derived_table(cells, own, people.reach(moved), change.names, change.answered)
-    if own.errors == NOISE_ONLY:
-        cells = cells.noise_alone()
-    return Derived(made, cells, weighted, swing)
+    cells, influence = last.without_margins(), people.reach(moved)
+    return Derived(changed(cells, own, change.names, change.answered, influence), weighted, swing)
 
 
 def _own(
@@ -195,7 +187,7 @@ def _own(
 
 def weighted_levels(
     plan: Plan, counted: Tally, model: Model, known: Sequence[Known], groups: Groups
-) -> JointEstimate:
+) -> TableEstimate:
     """The weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
 
@@ -224,7 +216,7 @@ def release_shares(
     people = People(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}
     found, _ = people.table((), known, groups)
-    return found.estimate[:-1], found.covariance[:-1, :-1]
+    return found.estimate[:-1], found.joint_covariance[:-1, :-1]
 
 
 def weighted_options(
@@ -234,7 +226,7 @@ def weighted_options(
     known: Sequence[Known],
     noise_only: bool = False,
     places: int = 0,
-) -> DerivedTable:
+) -> TableEstimate:
     """The table of a question that is sent as cells. Raises TableError as
     `release_shares`."""
     weights, drift = release_shares(plan, counted, known)
@@ -242,7 +234,8 @@ def weighted_options(
         table(plan, counted.only([names]), ids, noise_only, places) for names in counted.strata
     ]
     own = table(plan, counted, ids, noise_only, places)
-    return averaged_table(parts, weights, drift, own, tuple(each.name for each in known))
+    made = averaged(parts, weights, drift, own)
+    return changed(made, own, tuple(each.name for each in known), False, made.influence)
 
 
 def weighted_words(
@@ -261,4 +254,4 @@ def weighted_words(
     message = read[0].message
     inverse = message.channels[id].inverse
     made = estimate_weighted_words(candidates, places, parts, drift, inverse, message.copies)
-    return replace(made, margins=tuple(each.name for each in known))
+    return replace(made, weighted_to=tuple(each.name for each in known))

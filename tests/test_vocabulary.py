@@ -1,0 +1,99 @@
+"""The code, the files and the clients use the words of docs/vocabulary.md."""
+
+import ast
+import json
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+
+from incrowd.survey import Survey
+from tests.oracles.vocabulary import NOTED, PAGE, SOURCE, banned, bound, counted, uses
+
+ROOT = PAGE.parent.parent
+SECTION = PAGE.read_text().partition("## One word, one thing")[2].partition("\n## ")[0]
+ROWS = [
+    [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split("|")]
+    for line in SECTION.splitlines()
+    if line.startswith("| ") and not line.startswith("| word")
+]
+
+
+def all_keys(value):
+    """Every key of nested data."""
+    if isinstance(value, dict):
+        return set(value).union(*map(all_keys, value.values()))
+    return set().union(*map(all_keys, value)) if isinstance(value, list) else set()
+
+
+def in_toml():
+    text = "\n".join(
+        page.read_text() for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    )
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    keys = {*Survey.model_fields, *Survey.model_fields["privacy"].annotation.model_fields}
+    for block in blocks:
+        keys |= all_keys(tomllib.loads(block))
+    return keys
+
+
+def in_json():
+    keys = set()
+    for file in (ROOT / "vectors").glob("*.json"):
+        data = json.loads(file.read_text())
+        keys |= all_keys(data)
+        for text in re.findall(r'"(\{\\".*?[^\\])"', file.read_text()):  # JSON in JSON
+            keys |= set(re.findall(r'\\"(\w+)\\":', text))
+    return keys
+
+
+def in_python():
+    trees = [ast.parse(file.read_text()) for file in SOURCE.rglob("*.py")]
+    return {name for tree in trees for name in bound(tree)}
+
+
+def in_typescript():
+    text = "\n".join(file.read_text() for file in (ROOT / "clients" / "js" / "src").glob("*.ts"))
+    return set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize(
+    ("column", "names"), [(2, in_toml), (3, in_json), (4, in_python), (5, in_typescript)]
+)
+def test_names_of_the_glossary_exist(column, names):
+    stated = {name for row in ROWS for name in row[column]}
+    assert len(stated) > 8
+    assert stated <= names()
+
+
+def test_every_word_has_one_row():
+    words = [line.split("|")[1].strip() for line in SECTION.splitlines() if line.startswith("| ")]
+    assert len(words) == len(ROWS) + 1
+    assert [word for word, times in Counter(words).items() if times > 1] == []
+
+
+def test_banned_names_become_fewer():
+    """If a module moved or was mended: python -m tests.oracles.vocabulary notes it."""
+    noted = json.loads(NOTED.read_text())
+    now = counted(banned())
+    assert {module: n for module, n in now.items() if n > noted.get(module, 0)} == {}
+
+
+def test_every_way_to_bind_a_banned_name_is_found():
+    words = banned()
+    assert {"found", "said", "Asked", "unlinked"} <= words
+    source = """
+found = 1
+self.kept = 2
+for said in (): ...
+def made(told, *, known=1): ...
+class Asked: ...
+import a as moved
+[own for own in ()]
+with a as apart: ...
+try: ...
+except ValueError as _found: ...
+"""
+    assert uses(source, words).total() == 11
+    assert uses("print(found, data.kept)\nfoundation = 1", words).total() == 0
