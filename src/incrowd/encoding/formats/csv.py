@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from incrowd.encoding.formats.reader import Asked, Pieces, Reader, check_names
+from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
@@ -163,15 +163,15 @@ class _Csv(Reader):
         table = pa.Table.from_batches(read, None if read else empty)
         return with_points(table) if laid_out.separator == ";" else table
 
-    def columns(self, source: Source, asked: Asked) -> list[str]:
+    def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns."""
-        return layout(source, asked.columns).columns
+        return layout(source, request.columns).columns
 
-    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
         """The wanted columns, read as they are needed."""
-        laid_out = layout(source, asked.columns)
-        names = check_names(laid_out.columns, asked.survey, asked.id)
-        return pieces(source, laid_out, names, asked.numbers)
+        laid_out = layout(source, request.columns)
+        names = check_names(laid_out.columns, request.survey, request.id)
+        return pieces(source, laid_out, names, request.numbers)
 
     def size(self, source: Source) -> tuple[int, str]:
         """How many bytes it has."""
