@@ -97,7 +97,8 @@ def same_law(left, right, bits):
     False alarms: 2e-6.
     """
     weights = [
-        np.bincount(unpacked(mask, bits).sum(axis=1), minlength=65) for mask in (left, right)
+        np.bincount(unpacked(mask, bits).sum(axis=1, dtype=int), minlength=65)
+        for mask in (left, right)
     ]
     table = np.array(weights)
     common = table.sum(axis=0) >= 50
