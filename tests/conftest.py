@@ -25,10 +25,18 @@ from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
 
+# Of whoever runs the tests: how wide and colored outputs are.
+OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
+
 
 def pytest_configure():
-    """Signals that are ignored here, as nohup and the background of a shell want it, are not
-    ignored in the processes that tests start: a handler is not inherited, to be ignored is."""
+    """What is particular to a terminal, a shell or a machine does not reach the tests.
+
+    Signals that are ignored here, as nohup and the background of a shell want it, are not
+    ignored in the processes that tests start: a handler is not inherited, to be ignored is.
+    """
+    for name in [*OF_THE_TERMINAL, *(each for each in os.environ if each.startswith("INCROWD_"))]:
+        os.environ.pop(name, None)
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
         if signal.getsignal(number := getattr(signal, name)) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)

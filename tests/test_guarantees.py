@@ -333,10 +333,8 @@ def test_of_three_people_nobody_who_reads_with_names_learns_more(three):
 
 def test_assumptions_are_codes_with_numbers():
     def codes(**changes):
-        return [
-            each.model_dump(exclude_defaults=True)
-            for each in of_three(**changes).guarantee.assumptions
-        ]
+        found = of_three(**changes).guarantee.assumptions
+        return [each.model_dump(exclude_defaults=True) for each in found]
 
     whole = {"code": "whole-crowd"}
     assert codes() == [whole]

@@ -14,8 +14,7 @@ from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
 from incrowd.estimation.decoders import decoder, merging
-from incrowd.estimation.estimate import count
-from incrowd.estimation.figures import Asked, figures
+from incrowd.estimation.estimate import Asked, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table

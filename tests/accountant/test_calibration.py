@@ -177,7 +177,7 @@ def test_calibrated_noise_lies_where_the_bound_crosses_the_wanted_delta(case):
     assert less < found.q < more
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     st.sampled_from(["blanket", "outlier", "local"]),
     st.integers(1, 4),

@@ -39,7 +39,7 @@ def test_local_is_that_of_the_explicit_matrices(parts, epsilon):
 
 
 @given(parts_of_any_kind, parts_of_any_kind, st.integers(1, 2), st.floats(0.0, 2.0))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_local_of_several_reports_is_one_of_all_parts(one, other, copies, epsilon):
     sent = Sent.of(Schema.of([one]), copies).also(Sent.of(Schema.of([other])))
     whole = matrix([one] * copies + [other])

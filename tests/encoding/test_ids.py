@@ -170,7 +170,7 @@ def bombs(folder):
     [
         ("dictionary.parquet", 120_000),
         pytest.param("plain.parquet", 120_000, marks=pytest.mark.slow),
-        ("wide.parquet", 600),
+        pytest.param("wide.parquet", 600, marks=pytest.mark.slow),
         ("text.csv.gz", 120_000),
         pytest.param("lists.parquet", 1000, marks=pytest.mark.slow),
     ],

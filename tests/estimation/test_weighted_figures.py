@@ -18,7 +18,7 @@ from incrowd.estimation.amounts import of_a_sample, quantile
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import release_shares
 from incrowd.presentation.amounts import note
-from incrowd.presentation.shown import present_note
+from incrowd.presentation.shown import changes, present_note
 from incrowd.reports.tally_files import load_tally
 from tests.conftest import grouped
 
@@ -109,7 +109,7 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
     made = found.amounts["cost"]
     assert made.mean.estimate == pytest.approx(mean, abs=1e-3)
     assert made.total.estimate == pytest.approx(PEOPLE * each[gave] @ cost[gave], rel=1e-4)
-    said = note(made, found.tables[0].changes)
+    said = note(made, changes(found.tables[0]))
     assert said.startswith("of those who answered, weighted to known margins of faculty")
     assert abs(mean - cost[gave].mean()) > 1
     asked, values = plan().survey.question("visits"), np.append(1.0, binned(each))

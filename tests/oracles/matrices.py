@@ -5,8 +5,6 @@ from itertools import product
 
 import numpy as np
 
-from incrowd.accountant.channels.k_ary import KAry
-
 
 def records_of(domain):
     every = product((0, 1), repeat=domain.bits)
@@ -15,7 +13,7 @@ def records_of(domain):
 
 def matrix_of(part):
     """P(report | record) of one question: columns of allowed records."""
-    if isinstance(part.channel, KAry):
+    if part.channel.of_answers:
         return part.channel.matrix
     bits = part.channel.matrix
     columns = [reduce(np.kron, (bits[:, bit] for bit in record)) for record in records_of(part[0])]

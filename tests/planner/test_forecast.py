@@ -5,7 +5,7 @@ import pytest
 
 import incrowd
 from incrowd.planner.forecast import forecast
-from tests.conftest import GOOD, slowly
+from tests.conftest import GOOD
 
 
 def planned(**changes):
@@ -30,7 +30,8 @@ def test_one_bit_is_vinterbos_loss():
     assert table.standard_error == pytest.approx(half)
 
 
-@pytest.mark.parametrize("copies", [3, *slowly(1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [1, 3])
 def test_simulated_spread_agrees(copies):
     """400 trials of people drawn from equal shares: 5 standard errors of a spread are 18%; the
     wrong variant, copies counted as people, is off by more for the one-way table of three."""

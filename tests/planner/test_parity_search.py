@@ -214,6 +214,7 @@ def test_a_capped_local_epsilon_is_kept_by_all_ways_to_change_answers():
     assert sent_by(plan).local_epsilon <= 30
 
 
+@pytest.mark.slow
 def test_rounds_and_rows_are_counted_together():
     """In three rounds 5 questions change up to 3 x 15 times; in each round other answers can."""
     plan = incrowd.plan(survey(5, rounds=3))

@@ -69,14 +69,14 @@ def carded(name: str) -> Card:
 def texts(card: Card) -> str:
     """All that is on a card, as it should be read."""
     parts = [
-        certified_card.title,
-        certified_card.kind,
-        certified_card.heading,
-        certified_card.claim,
-        *certified_card.symbols,
-        *certified_card.warnings,
+        card.title,
+        card.kind,
+        card.heading,
+        card.claim,
+        *card.symbols,
+        *card.warnings,
     ]
-    for section in certified_card.sections:
+    for section in card.sections:
         parts += [section.title, *section.paragraphs, *section.code]
         if section.grid:
             parts += [text for row in (section.grid.head, *section.grid.rows) for text in row]

@@ -1,13 +1,10 @@
 import type { Encoded } from "./encode.js"
-import { answersOf, bitsOf, isMemoised, type Multi, type Question } from "./questions.js"
+import { allowsSeveral, answersOf, bitsOf, isMemoised, type Question } from "./questions.js"
 
 /** Of a question of which one option at most can be chosen. */
 export const NONE_CHOSEN = "none chosen"
 const MOST_CELLS = 2 ** 32
 const AT_ONCE = 2 ** 20
-
-/** Whether one person can give several answers at once. */
-const allowsSeveral = (question: Question): question is Multi => question.type === "multi" && question.at_most > 1
 
 const others = (questions: Question[]): Question[] => questions.filter((question) => !allowsSeveral(question))
 

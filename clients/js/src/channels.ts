@@ -1,38 +1,85 @@
 import { refuse } from "./errors.js"
+import { bernoulli, bitOf } from "./flip.js"
 import type { Randomizer } from "./questions.js"
+import { uniformBelow, type Draw } from "./random.js"
 
 const WHOLE = 2 ** 32
 const ROUNDING = 2 ** -50 // of a logarithm of a ratio, towards more privacy
 
-/** Every bit is flipped with probability `flip` / 2^32. */
-export interface Flip {
-  readonly flip: number
+/**
+ * What happens to the bits of a question. `sound`: it reveals something and gives nothing away. `flip`: of a bit flip,
+ * its probability over 2^32. `permanent`: of RAPPOR, the flip that a device may remember, `again` what is left of it
+ * for each report.
+ */
+export interface Channel {
+  readonly sound: boolean
+  readonly respond: (rows: boolean[][], draw: Draw) => boolean[][]
+  readonly flip?: number
+  readonly permanent?: Channel
+  readonly again?: Channel | null
 }
+
+const inside = (numerator: number, limit: number): boolean =>
+  Number.isInteger(numerator) && numerator > 0 && numerator < limit
+
+/** Every bit is flipped with probability `flip` / 2^32. */
+export const bitFlip = (flip: number) => ({
+  flip,
+  sound: inside(flip, WHOLE / 2),
+  respond: (rows: boolean[][], draw: Draw) => combined(rows, [flip], draw, (bit, [flipped]) => bit !== flipped),
+})
 
 /** A bit is sent as 1 with probability zero / 2^32 if it is 0, and one / 2^32 if it is 1; one stage after the other. */
-export interface Staged {
-  readonly stages: readonly (readonly [zero: number, one: number])[]
+const staged = (...stages: Bit[]) => ({
+  stages,
+  sound: differ(stages[0]) && stages[0].every((numerator) => inside(numerator, WHOLE)),
+  respond: (rows: boolean[][], draw: Draw) =>
+    stages.reduce(
+      (sent, [zero, one]) =>
+        combined(sent, [zero, WHOLE - one], draw, (bit, [raised, lowered]) => (bit ? !lowered : raised)),
+      rows,
+    ),
+})
+
+/** One of so many options is kept with probability `keep` / 2^32; else another, 1 to options - 1 places on. */
+const kAry = (keep: number, options: number) => ({
+  keep,
+  options,
+  sound: options > 1 && inside(keep, WHOLE) && keep * options > WHOLE,
+  respond: (rows: boolean[][], draw: Draw) => {
+    const kept = bernoulli(rows.length, keep, draw)
+    const steps = uniformBelow(options - 1, rows.length, draw)
+    return rows.map((row, copy) => {
+      const sent = bitOf(kept, copy) ? row.indexOf(true) : (row.indexOf(true) + 1 + steps[copy]) % options
+      return row.map((_, i) => i === sent)
+    })
+  },
+})
+
+/** Every bit with fresh bits of these probabilities, all of the first drawn before the second. */
+function combined(
+  rows: boolean[][],
+  numerators: number[],
+  draw: Draw,
+  report: (bit: boolean, drawn: boolean[]) => boolean,
+): boolean[][] {
+  const width = rows[0].length
+  const masks = numerators.map((numerator) => bernoulli(rows.length * width, numerator, draw))
+  return rows.map((row, copy) => row.map((bit, i) => report(bit, masks.map((mask) => bitOf(mask, copy * width + i)))))
 }
 
-/** One of so many options is kept with probability `keep` / 2^32; else another, all equally likely. */
-export interface KAry {
-  readonly keep: number
-  readonly options: number
-}
-
-/** What happens to the bits of a question. `permanent`: of RAPPOR, the flip that a device may remember. */
-export type Channel = (Flip | Staged | KAry) & { readonly permanent?: Flip; readonly again?: Staged | null }
+const differ = ([zero, one]: Bit): boolean => zero !== one && [zero, one].every((n) => n >= 0 && n <= WHOLE)
 
 /** The channel of a randomizer, its probabilities multiples of 2^-32 (docs/protocol.md, "Randomizers"). */
 export function channelOf(randomizer: Randomizer, bits: number, id: string): Channel {
   const made = Object.hasOwn(makers, randomizer.kind) && makers[randomizer.kind](randomizer, bits)
-  if (!made || !isDevice(made))
+  if (!made || !made.sound)
     return refuse(`the randomizer of "${id}" is not one that this client knows, or gives an answer away`)
   return made
 }
 
 const makers: { [kind: string]: (given: Randomizer, bits: number) => Channel } = {
-  "bit flip": ({ noise, epsilon }) => ({ flip: noise == null ? flipFor(epsilon!) : Math.ceil(noise * WHOLE) }),
+  "bit flip": ({ noise, epsilon }) => bitFlip(noise == null ? flipFor(epsilon!) : Math.ceil(noise * WHOLE)),
   warner: ({ spinner, epsilon }) => {
     const truth = spinner == null ? WHOLE - flipFor(epsilon!) : towardsHalf(spinner * WHOLE)
     return simplest([WHOLE - truth, truth])
@@ -43,22 +90,21 @@ const makers: { [kind: string]: (given: Randomizer, bits: number) => Channel } =
   },
   bit: ({ one_if_zero: zero, one_if_one: one }) => simplest(towardsEachOther(zero!, one!)),
   rappor: ({ f, epsilon, one_if_zero: zero, one_if_one: one }) => {
-    const flip = f == null ? flipFor(epsilon!) : Math.ceil((f / 2) * WHOLE)
-    if (zero == null) return { flip, permanent: { flip }, again: null }
+    const permanent = bitFlip(f == null ? flipFor(epsilon!) : Math.ceil((f / 2) * WHOLE))
+    if (zero == null) return { ...permanent, permanent, again: null }
     const again = towardsEachOther(zero, one!)
-    return { stages: [[flip, WHOLE - flip], again], permanent: { flip }, again: { stages: [again] } }
+    const both = staged([permanent.flip, WHOLE - permanent.flip], again)
+    return { ...both, sound: permanent.sound && differ(again), permanent, again: staged(again) }
   },
-  "k-ary": ({ keep, epsilon }, options) => ({
-    keep: keep == null ? keepFor(epsilon!, options) : Math.floor(keep * WHOLE),
-    options,
-  }),
+  "k-ary": ({ keep, epsilon }, options) =>
+    kAry(keep == null ? keepFor(epsilon!, options) : Math.floor(keep * WHOLE), options),
 }
 
 type Bit = readonly [zero: number, one: number]
 
 /** A bit flip with q < 1/2 where the bit channel is one. */
 const simplest = (bit: Bit): Channel =>
-  bit[0] + bit[1] === WHOLE && bit[0] > 0 && bit[0] < WHOLE / 2 ? { flip: bit[0] } : { stages: [bit] }
+  bit[0] + bit[1] === WHOLE && bit[0] > 0 && bit[0] < WHOLE / 2 ? bitFlip(bit[0]) : staged(bit)
 
 const towardsHalf = (number: number): number => (number > WHOLE / 2 ? Math.floor(number) : Math.ceil(number))
 
@@ -108,16 +154,4 @@ function keepFor(epsilon: number, options: number): number {
   return firstWithin(epsilon, Math.min(Math.floor(wanted) + 1, WHOLE - 1), -1, (keep) =>
     logRatio(keep * (options - 1), WHOLE - keep),
   )
-}
-
-/** Whether it tells something and gives nothing away. */
-function isDevice(channel: Channel): boolean {
-  const inside = (numerator: number, limit: number): boolean =>
-    Number.isInteger(numerator) && numerator > 0 && numerator < limit
-  if (channel.permanent && !inside(channel.permanent.flip, WHOLE / 2)) return false
-  if ("flip" in channel) return inside(channel.flip, WHOLE / 2)
-  if ("keep" in channel) return channel.options > 1 && inside(channel.keep, WHOLE) && channel.keep * channel.options > WHOLE
-  const stage = channel.stages.length > 1 ? channel.stages.slice(1) : channel.stages
-  return stage.every(([zero, one]) => zero !== one && [zero, one].every((n) => n >= 0 && n <= WHOLE)) &&
-    (channel.permanent !== undefined || channel.stages[0].every((n) => inside(n, WHOLE)))
 }

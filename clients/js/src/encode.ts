@@ -32,21 +32,19 @@ const isRounding = (each: Encoded | Rounding): each is Rounding => typeof each =
 /** What the answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
 export function encode(question: Question, answer: Answer): Encoded | Rounding {
   if (answer === null || answer === undefined) return noAnswer(question)
-  switch (question.type) {
-    case "yesno":
-      if (typeof answer !== "boolean") return wrong(question, "use true or false")
-      return setBits(question, answer ? 1 : 0)
-    case "choice":
-      return [place(question, question.options, answer)]
-    case "multi":
-      return someOf(question, answer)
-    case "number":
-      return [bin(question, answer)]
-    case "amount":
-      return rounding(question, answer)
-    case "text":
-      return word(question, answer)
-  }
+  return (encoders[question.type] as Encoder<Question>)(question, answer)
+}
+
+type Encoder<Q> = (question: Q, answer: Answer) => Encoded | Rounding
+
+const encoders: { readonly [T in Question["type"]]: Encoder<Extract<Question, { type: T }>> } = {
+  yesno: (question, answer) =>
+    typeof answer === "boolean" ? setBits(question, answer ? 1 : 0) : wrong(question, "use true or false"),
+  choice: (question, answer) => [place(question, question.options, answer)],
+  multi: someOf,
+  number: (question, answer) => [bin(question, answer)],
+  amount: rounding,
+  text: word,
 }
 
 function wrong(question: Question, hint: string): never {

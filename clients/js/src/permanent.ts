@@ -59,7 +59,7 @@ export function seriesOf(plan: Plan, message: Message, numerator: number): strin
 /** The noise that is drawn once, over 2^32: the first stage of a randomizer, or that of the plan. */
 export const permanentNoise = (message: Message, question: Question): number =>
   question.randomizer
-    ? channelOf(question.randomizer, bitsOf(question), question.id).permanent!.flip
+    ? channelOf(question.randomizer, bitsOf(question), question.id).permanent!.flip!
     : message.noise_numerator!
 
 /** Which of so many cells a draw flips for a person who is in those of `chosen`; attempt: how many draws did not fit. */

@@ -48,23 +48,44 @@ export interface Randomizer {
 
 export const NO_ANSWER = "no answer"
 
-/** The answers that a question knows, in the order of their bits; of a text question none. */
-export function answersOf(question: Question): string[] {
-  const last = question.optional ? [NO_ANSWER] : []
-  switch (question.type) {
-    case "yesno":
-      return ["no", "yes", ...last]
-    case "choice":
-    case "multi":
-      return [...question.options, ...last]
-    case "number":
-      return [...bins(question.edges.map(twelveDigits)), ...last]
-    case "amount":
-      return [...question.edges.map(twelveDigits), ...last]
-    default:
-      return []
-  }
+/**
+ * What this client has to know of a type of question; `encode.ts` has how an answer is written. answers: by name, in the
+ * order of their bits. oneBit: of two answers the second sets the only bit. open: whether it may be. several: whether one
+ * person can give several answers. wrong: why this client would not ask such a question as it says.
+ */
+interface Kind<Q> {
+  readonly answers: (question: Q) => readonly string[]
+  readonly oneBit?: boolean
+  readonly open?: boolean
+  readonly several?: (question: Q) => boolean
+  readonly wrong?: (question: Q) => string | false
 }
+
+const kinds: { readonly [T in Question["type"]]: Kind<Extract<Question, { type: T }>> } = {
+  yesno: { answers: () => ["no", "yes"], oneBit: true, open: true },
+  choice: { answers: ({ options }) => options, open: true },
+  multi: { answers: ({ options }) => options, several: ({ at_most: most }) => most > 1 },
+  number: { answers: ({ edges }) => bins(edges.map(twelveDigits)) },
+  amount: {
+    answers: ({ edges }) => edges.map(twelveDigits),
+    oneBit: true,
+    wrong: (question) =>
+      !(areEdges(question.edges) && !isMemoised(question)) &&
+      `the amount "${question.id}" has no rising edges, or is memoised, so that every round would tell another edge`,
+  },
+  text: { answers: () => [] },
+}
+
+const kindOf = (question: Question): Kind<Question> => kinds[question.type] as Kind<Question>
+
+/** The answers that a question knows, in the order of their bits; of a text question none. */
+export const answersOf = (question: Question): string[] => [
+  ...kindOf(question).answers(question),
+  ...(question.optional && question.type !== "text" ? [NO_ANSWER] : []),
+]
+
+/** Whether one person can give several answers at once. */
+export const allowsSeveral = (question: Question): question is Multi => kindOf(question).several?.(question) ?? false
 
 const bins = (edges: string[]): string[] =>
   edges.map((edge, i) => (i + 1 < edges.length ? `${edge} to <${edges[i + 1]}` : `${edge} or more`))
@@ -90,14 +111,14 @@ function toEven(number: number): string {
 
 const withoutZeros = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text)
 
-/** The bits, sent as they are, that say which cohort the device drew. */
-export const cohortBits = (question: Text): number => 31 - Math.clz32(question.cohorts)
+/** The bits, sent as they are, that say which cohort the device drew, if it draws one. */
+export const cohortBits = (question: Question): number => (question.type === "text" ? 31 - Math.clz32(question.cohorts) : 0)
 
 /** The bits of a question in a record. */
 export function bitsOf(question: Question): number {
   if (question.type === "text") return cohortBits(question) + question.hashes * question.block
   const answers = answersOf(question).length
-  return answers === 2 && ["yesno", "amount"].includes(question.type) ? 1 : answers
+  return answers === 2 && kindOf(question).oneBit ? 1 : answers
 }
 
 export const isMemoised = (question: Question): boolean => Boolean(question.memoised || question.randomizer?.memoised)
@@ -105,10 +126,10 @@ export const isMemoised = (question: Question): boolean => Boolean(question.memo
 /** Refuses a question that this client would not ask as it says. */
 export function checkQuestion(question: Question): void {
   const { type, id, open } = question
-  if (!["yesno", "choice", ...(open ? [] : ["multi", "number", "amount", "text"])].includes(type))
+  if (!Object.hasOwn(kinds, type) || (open && !kindOf(question).open))
     refuse(`question "${id}" is of type "${type}", which this client does not know`)
-  if (type === "amount" && !(areEdges(question.edges) && !isMemoised(question)))
-    refuse(`the amount "${id}" has no rising edges, or is memoised, so that every round would tell another edge`)
+  const wrong = kindOf(question).wrong?.(question)
+  if (wrong) refuse(wrong)
   if (question.randomizer) channelOf(question.randomizer, bitsOf(question), id)
 }
 

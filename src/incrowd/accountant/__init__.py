@@ -1,1 +1,106 @@
-"""Privacy accounting by itself: channels, laws, analyses, composition, calibration."""
+"""Privacy accounting by itself: channels, laws, analyses, composition, calibration.
+
+What a person sends is described by channels (`BitFlip`, `KAry`, ...), the records that they take
+(`Domain`), and reports of several of them (`Part`, `Schema`, `Sent`). Analyses then certify what a
+crowd makes of it: `certify`, `assess`, `privacy_curve`, `smallest_epsilon`, `smallest_noise`.
+Nothing here knows surveys, files or services: it imports nothing of incrowd but its errors.
+
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> accountant.certify("shuffle", flip, 10_000, 0.5).delta.upper < 1e-6
+    True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from incrowd.accountant.analyses import ANALYSES
+    from incrowd.accountant.certificates import (
+        Assessment,
+        Certificate,
+        assess,
+        certify,
+        privacy_curve,
+        smallest_epsilon,
+        smallest_noise,
+    )
+    from incrowd.accountant.channels.answers import AnswerChannel
+    from incrowd.accountant.channels.base import Channel
+    from incrowd.accountant.channels.bit import Bit
+    from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.channels.k_ary import KAry
+    from incrowd.accountant.channels.rappor import Rappor, TwoStage
+    from incrowd.accountant.channels.simmons import Simmons
+    from incrowd.accountant.channels.warner import Warner
+    from incrowd.accountant.composition import PrivacyCurve
+    from incrowd.accountant.schema import Alternatives, Domain, Part, Schema, Sent
+
+# Loaded when first used (PEP 562): most need scipy, and a plan is read without it.
+_HOMES = {
+    "ANALYSES": "analyses",
+    "Alternatives": "schema",
+    "AnswerChannel": "channels.answers",
+    "Assessment": "certificates",
+    "Bit": "channels.bit",
+    "BitFlip": "channels.bit_flip",
+    "Certificate": "certificates",
+    "Channel": "channels.base",
+    "Domain": "schema",
+    "KAry": "channels.k_ary",
+    "Part": "schema",
+    "PrivacyCurve": "composition",
+    "Rappor": "channels.rappor",
+    "Schema": "schema",
+    "Sent": "schema",
+    "Simmons": "channels.simmons",
+    "TwoStage": "channels.rappor",
+    "Warner": "channels.warner",
+    "assess": "certificates",
+    "certify": "certificates",
+    "privacy_curve": "certificates",
+    "smallest_epsilon": "certificates",
+    "smallest_noise": "certificates",
+}
+
+__all__ = [
+    "ANALYSES",
+    "Alternatives",
+    "AnswerChannel",
+    "Assessment",
+    "Bit",
+    "BitFlip",
+    "Certificate",
+    "Channel",
+    "Domain",
+    "KAry",
+    "Part",
+    "PrivacyCurve",
+    "Rappor",
+    "Schema",
+    "Sent",
+    "Simmons",
+    "TwoStage",
+    "Warner",
+    "assess",
+    "certify",
+    "privacy_curve",
+    "smallest_epsilon",
+    "smallest_noise",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return __all__

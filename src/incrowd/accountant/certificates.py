@@ -21,8 +21,8 @@ from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.pairs import pair_eta, papers_pair
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import (
-    AnySent,
-    Schema,
+    Alternatives,
+    Sendable,
     Sent,
     alternatives,
     as_sent,
@@ -93,10 +93,13 @@ class Certificate:
     by: str
 
 
-def certify(analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float) -> Certificate:
+def certify(
+    analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float
+) -> Certificate:
     """delta at epsilon for everything a person sends, each report in a crowd of its own; of
     alternatives the largest.
 
+    sent: a `Sent`, or a schema for one report, or a channel for one report of one question.
     crowd: honest people, the same number for every report; `local` counts on none. Noise that was
     drawn again is charged (`redraw_cost`). Raises
     PrivacyError for an unknown analysis, one that cannot do what is sent, a crowd below 2 or an
@@ -117,9 +120,7 @@ def certify(analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float) -
     return Certificate(analysis, epsilon, delta, *said)
 
 
-def privacy_curve(
-    analysis: str, sent: Sent | Schema, crowd: int, *, steps: int = STEPS
-) -> PrivacyCurve:
+def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
     """The privacy curve of everything one person sends, each report in a crowd of its own.
 
     Pessimistic. analysis: `shuffle`, `seat`, `blanket` or `exact` (for one bit), which take the
@@ -140,7 +141,7 @@ def privacy_curve(
 
 def smallest_noise(
     analysis: str,
-    family: Callable[[BitFlip], AnySent | Schema],
+    family: Callable[[BitFlip], Alternatives | Sendable],
     crowd: int,
     epsilon: float,
     delta: float,
@@ -170,7 +171,7 @@ def smallest_noise(
 
 
 def clearly_keeps(
-    analysis: str, sent: AnySent | Schema, crowd: int, epsilon: float, delta: float
+    analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float, delta: float
 ) -> bool:
     """Whether what is sent gives (epsilon, delta) by a bound that is proved, but quick and loose.
 
@@ -199,7 +200,9 @@ def smallest_noise_for_eta(
     return smallest(family, crowd, epsilon, eta, [(bound, CLOSE)])
 
 
-def smallest_epsilon(analysis: str, sent: AnySent | Schema, crowd: int, delta: float) -> float:
+def smallest_epsilon(
+    analysis: str, sent: Alternatives | Sendable, crowd: int, delta: float
+) -> float:
     """The smallest epsilon at which the certified delta is at most `delta`, rounded up.
 
     Raises PrivacyError if delta is not between 0 and 1, or lies below what can be computed.
@@ -246,7 +249,7 @@ class Assessment:
     absence: Order | None
 
 
-def assess(analysis: str, sent: Sent | Schema, crowd: int, epsilon: float) -> Assessment:
+def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
     """delta and eta at epsilon for everything a person sends, by one analysis.
 
     crowd: honest people. Raises PrivacyError for values out of range, an unknown analysis, or a
@@ -274,7 +277,7 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> Order:
     return Order(delta(ratios, crowd, epsilon).estimate, pair_eta(ratios, crowd, epsilon))
 
 
-def curves(sent: Sent | Schema, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
+def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Certified bounds of delta at every epsilon, for the analyses that scale to any crowd."""
     sent = as_sent(sent)
     return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}

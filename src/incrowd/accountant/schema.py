@@ -303,15 +303,20 @@ class Alternatives:
 
 
 AnySent = Sent | Alternatives
+Sendable = Sent | Schema | Channel  # a schema, or a channel, stands for one report
 
 
-def alternatives(sent: AnySent | Schema) -> tuple[Sent, ...]:
+def alternatives(sent: Alternatives | Sendable) -> tuple[Sent, ...]:
     """What a person may send, one for each way in which her answers can change."""
     return sent.each if isinstance(sent, Alternatives) else (as_sent(sent),)
 
 
-def as_sent(sent: Sent | Schema) -> Sent:
-    """A schema by itself stands for one report."""
+def as_sent(sent: Sendable) -> Sent:
+    """A schema by itself stands for one report; a channel by itself for one of one question, with
+    one bit, or with as many options as the channel has."""
+    if isinstance(sent, Channel):
+        domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
+        sent = Schema.of([Part(domain, sent)])
     return sent if isinstance(sent, Sent) else Sent.of(sent)
 
 

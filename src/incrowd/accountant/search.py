@@ -14,7 +14,7 @@ import numpy as np
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.numerics.extrema import root
-from incrowd.accountant.schema import Schema, Sent, as_sent
+from incrowd.accountant.schema import Sendable, Sent, as_sent
 from incrowd.errors import IncrowdError, InWords, PrecisionError, PrivacyError
 
 # The large-N limit: a crowd's collections tell as much as a Gaussian mechanism of some signal.
@@ -63,7 +63,7 @@ def gaussian_signal(epsilon: float, delta: float) -> float:
 
 
 Height = Callable[[BitFlip], float]  # falls as the noise grows; wanted: not above zero
-Family = Callable[[BitFlip], Sent | Schema]  # more noise, more privacy
+Family = Callable[[BitFlip], Sendable]  # more noise, more privacy
 Bound = Callable[[Sent], float]  # of delta, or eta
 
 LEAST, MOST = BitFlip(1), BitFlip(DENOMINATOR // 2 - 1)

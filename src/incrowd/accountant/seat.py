@@ -397,6 +397,8 @@ def _of_kinds(channel: AnyChannel, row: Row) -> Ratios:
     """Of so many places of the first kinds; what rows begin with alike is worked out once."""
     if not row:
         return ONE
+    if not row[-1] and channel.of_answers:  # most of many kinds
+        return _of_kinds(channel, row[:-1])
     return _both(_of_kinds(channel, row[:-1]), _repeated(channel, len(row) - 1, row[-1]))
 
 

@@ -282,6 +282,7 @@ def _show(
     epsilon_of: Any = None,
 ) -> None:
     """The asked analysis as JSON, or all analyses side by side."""
+    from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
     from incrowd.presentation.sentences import analysis_assumption, worst_pair
@@ -298,7 +299,7 @@ def _show(
     found = table(title, "analysis", "epsilon", "delta", "eta")
     found.add_column("what it is")
     with working("comparing the analyses"):
-        for other in ANALYSES:
+        for other in REGISTERED:
             found.add_row(*_row(other, asked, sent, epsilon_of))
     out.print(found)
     _print_pair(asked)

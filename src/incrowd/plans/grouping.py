@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from incrowd.survey import Group, Survey
-from incrowd.survey.surveys import untold
+from incrowd.survey.written import untold
 
 Ids = tuple[str, ...]
 

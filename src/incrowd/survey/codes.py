@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from incrowd.errors import InWords, Problem
+from incrowd.survey.question import AnyQuestion
 from incrowd.survey.toml import Frozen
 
 KEYS = ("values", "missing")  # of a question, as they are written
-_YESNO = ("yes", "no")
 
 
 class Codes(Frozen):
@@ -73,61 +73,38 @@ def _without(question: object) -> object:
     return {key: value for key, value in question.items() if key not in KEYS}
 
 
-def code_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """Codes that do not go with their questions; silent on what is not even of the right kind."""
-    questions = raw.get("question")
-    known = {q["id"]: q for q in _mappings(questions) if isinstance(q.get("id"), str)}
-    for codes in _mappings(raw.get("codes")):
-        id, values, missing = (codes.get(key) for key in ("question", *KEYS))
-        if not isinstance(id, str) or id not in known:
-            if isinstance(id, str):
-                yield Problem("codes.question", id, "no question has this id; use the id of one")
-            continue
-        values = values if isinstance(values, Mapping) else {}
-        missing = missing if isinstance(missing, list | tuple) else ()
-        yield from _value_problems(known[id], values)
-        yield from _missing_problems(known[id], values, list(map(_text, missing)))
-
-
-def _value_problems(question: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    allowed = _answers(question)
-    for code, answer in values.items():
-        if isinstance(_text(answer), str) and allowed and _text(answer) not in allowed:
-            shown = InWords(f"{code} stands for {answer!r}")
-            names = ", ".join(allowed[:12])
-            wanted = f"a code should stand for one of {names}; no answer belongs to `missing`"
-            yield Problem(f"values of {question['id']}", shown, wanted)
-        elif question.get("type") in ("number", "amount") and not _is_number(answer):
-            shown = InWords(f"{code} stands for {answer!r}")
-            wanted = "a code should stand for a number; no answer belongs to `missing`"
-            yield Problem(f"values of {question['id']}", shown, wanted)
-
-
-def _missing_problems(
-    question: Mapping[str, Any], values: Mapping[str, Any], missing: list[object]
+def code_problems(
+    codes: Sequence[Codes], questions: Mapping[str, AnyQuestion], wrong: Sequence[str] = ()
 ) -> Iterator[Problem]:
-    codes = [code.strip() for code in values if isinstance(code, str)]
-    for code in missing:
-        if code in codes or code in _answers(question):
+    """Codes that do not go with their questions. wrong: the ids of other questions."""
+    for each in codes:
+        if each.question in questions:
+            yield from _unfit(questions[each.question], each)
+        elif each.question not in wrong:
+            allowed = "no question has this id; use the id of one"
+            yield Problem("codes.question", each.question, allowed)
+
+
+def _unfit(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
+    answers = question.choices if question.named else ()
+    for code, answer in codes.values.items():
+        field, shown = f"values of {question.id}", InWords(f"{code} stands for {answer!r}")
+        if answers and answer not in answers:
+            names = ", ".join(answers[:12])
+            wanted = f"a code should stand for one of {names}; no answer belongs to `missing`"
+            yield Problem(field, shown, wanted)
+        elif question.of_numbers and not _is_number(answer):
+            wanted = "a code should stand for a number; no answer belongs to `missing`"
+            yield Problem(field, shown, wanted)
+    for code in codes.missing:
+        if code in codes.values or code in answers:
             allowed = "it is an answer as well; keep one of them"
-            yield Problem(f"missing of {question['id']}", code, allowed)
+            yield Problem(f"missing of {question.id}", code, allowed)
 
 
-def _answers(question: Mapping[str, Any]) -> tuple[Any, ...]:
-    options = question.get("options")
-    if question.get("type") == "yesno":
-        return _YESNO
-    return tuple(options) if isinstance(options, list | tuple) else ()
-
-
-def _is_number(answer: object) -> bool:
+def _is_number(answer: str) -> bool:
     try:
-        float(str(answer))
+        float(answer)
     except ValueError:
         return False
-    return not isinstance(answer, bool)
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    items = value if isinstance(value, list | tuple) else []
-    return [item for item in items if isinstance(item, Mapping)]
+    return True

@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from incrowd.errors import Problem
+from incrowd.survey.question import AnyQuestion
 
 SEPARATOR = " / "  # between the answers that name a stratum
 MOST_STRATA = 10_000
 LONGEST_NAME = 200
 
-Raw = Mapping[str, Any]
-
-
-def is_open(question: Raw) -> bool:
-    """Whether a question of a raw survey is open."""
-    return question.get("open") is True
-
 
 def open_problems(
-    questions: Sequence[Raw], messages: Sequence[tuple[str, list[str]]]
+    questions: Sequence[AnyQuestion], messages: Sequence[tuple[str, Sequence[str]]]
 ) -> Iterator[Problem]:
-    """What is wrong with the strata of a raw survey. messages: their fields, and questions."""
-    asked = [question for question in questions if is_open(question)]
+    """What is wrong with the strata of a survey. messages: their fields, and questions."""
+    asked = [question for question in questions if question.open]
     if not asked:
         return
     if len(asked) == len(questions):
         allowed = "nothing is randomized, so that nothing is protected; leave one question closed"
         yield Problem("question.open", True, allowed)
-    ids = {question["id"] for question in asked}
+    ids = {question.id for question in asked}
     for field, names in messages:
         if found := [name for name in names if name in ids]:
             allowed = "it is open: it travels in clear, outside of every report; leave it out"
             yield Problem(f"{field}.questions", found[0], allowed)
-    answers = [_answers(question) for question in asked]
+    answers = [question.answers for question in asked]
     if (number := math.prod(map(len, answers))) > MOST_STRATA:
         allowed = f"the open questions should make at most {MOST_STRATA:,} strata"
         yield Problem("question.open", number, f"{allowed}; leave one closed, or group its options")
-    for id, options in zip([question["id"] for question in asked], answers, strict=True):
+    for id, options in zip([question.id for question in asked], answers, strict=True):
         if wrong := [name for name in options if SEPARATOR in name and len(asked) > 1]:
             allowed = f"an option holds {SEPARATOR!r}, which names of strata use; rename it"
             yield Problem(f"question.options of {id}", wrong[0], allowed)
@@ -47,11 +40,3 @@ def open_problems(
     if longest + len(SEPARATOR) * (len(asked) - 1) > LONGEST_NAME:
         allowed = f"a stratum's name would have more than {LONGEST_NAME} characters; shorten them"
         yield Problem("question.options", longest, allowed)
-
-
-def _answers(question: Raw) -> list[str]:
-    """The answers of an open question, as far as they can be read."""
-    options = question.get("options")
-    given = options if isinstance(options, list | tuple) else ["no", "yes"]
-    found = [option for option in given if isinstance(option, str)]
-    return [*found, "no answer"] if question.get("optional") is True else found

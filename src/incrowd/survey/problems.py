@@ -1,204 +1,258 @@
-"""What is wrong with a survey, in words: every mistake at once."""
+"""What is wrong with a survey, in words: every mistake at once.
+
+Pydantic finds what is wrong within a part, and where. What is wrong between parts is looked for in
+all parts that are right by themselves.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from incrowd.errors import MISSING, InWords, Problem, likely
 from incrowd.survey.codes import KEYS, code_problems
-from incrowd.survey.open import is_open, open_problems
+from incrowd.survey.crossings import crossing_problem, parities_problem
+from incrowd.survey.formulas import BETWEEN, IS, Formula, formula_problems, meant
+from incrowd.survey.open import open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
+from incrowd.survey.question import MOST_TOGETHER, AnyQuestion
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
-from incrowd.survey.regressions import Wanted, wanted_regressions
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.wording import known_keys, wording
-from incrowd.survey.words import LANGUAGE, hidden_problems, word_problems
+from incrowd.survey.words import word_problems
+from incrowd.survey.written import MOST_PEOPLE, Group, Written, untold
+
+Named = tuple[str, tuple[str, ...]]  # a field that names questions, and their ids
 
 
-def cross_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """What is wrong between the parts of a survey; silent on what is not even of the right kind."""
-    questions = [q for q in _mappings(raw.get("question")) if isinstance(q.get("id"), str)]
-    ids = Counter(question["id"] for question in questions)
+class LeftOut(NamedTuple):
+    """What is wrong by itself, and no part of the survey that is looked at.
+
+    ids: of questions. numbers: of the parts that are left, by the name of their list. lists: the
+    names of those in which something is wrong.
+    """
+
+    ids: tuple[str, ...] = ()
+    numbers: Mapping[str, Sequence[int]] = {}
+    lists: frozenset[str] = frozenset()
+
+    def numbered(self, name: str, parts: Sequence[Any]) -> list[tuple[str, Any]]:
+        """Parts with the fields that they stand in."""
+        numbers = self.numbers.get(name, range(1, len(parts) + 1))
+        return [(f"{name}[{number}]", part) for number, part in zip(numbers, parts, strict=True)]
+
+
+NOTHING = LeftOut()
+
+
+def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Problem]:
+    """What is wrong between the parts of a survey that are right by themselves."""
+    wrong = {
+        each["loc"][:2] if isinstance(raw.get(_key(each)), list | tuple) else each["loc"][:1]
+        for each in error.errors()
+        if each["loc"]
+    }
+    kept: dict[str, Any] = {"name": "-", "crowd": MOST_PEOPLE, "privacy": {"epsilon": 1}}
+    numbers: dict[str, list[int]] = {}
+    for key, value in raw.items():
+        if (key,) in wrong:
+            continue
+        if isinstance(value, list | tuple):
+            places = [place for place in range(len(value)) if (key, place) not in wrong]
+            numbers[key] = [place + 1 for place in places]
+            value = [value[place] for place in places]
+        kept[key] = value
+    try:
+        survey = Written.model_validate(kept)
+    except ValidationError:  # not one question is right
+        return []
+    questions = raw["question"]
+    ids = [_id_of(questions[place]) for key, *rest in wrong if key == "question" for place in rest]
+    left_out = LeftOut(tuple(filter(None, ids)), numbers, frozenset(str(key) for key, *_ in wrong))
+    return list(cross_problems(survey, left_out))
+
+
+def _key(error: Any) -> str:
+    return str(error["loc"][0])
+
+
+def _id_of(question: Any) -> str:
+    id = question.get("id") if isinstance(question, Mapping) else None
+    return id if isinstance(id, str) else ""
+
+
+def cross_problems(survey: Written, left_out: LeftOut = NOTHING) -> Iterator[Problem]:
+    """What is wrong between the parts of a survey."""
+    questions = {question.id: question for question in survey.questions}
+    ids = Counter([*(question.id for question in survey.questions), *left_out.ids])
     for id, count in ids.items():
         if count > 1:
             yield Problem("question.id", id, f"{count} questions have this id; give each its own")
-    yield from _crowd_problems(raw)
-    for kind in ("table", "message"):
-        for number, part in enumerate(_mappings(raw.get(kind)), 1):
-            field, names = f"{kind}[{number}].questions", _names(part)
-            yield from _name_problems(field, names, ids)
-            yield from _alone_problems(kind, field, names, questions)
-    regressions = list(wanted_regressions(questions, _mappings(raw.get("regression"))))
-    yield from _regression_problems(regressions, questions)
-    yield from _copies_problems(raw, questions)
-    yield from _rows_problems(raw, questions)
-    yield from _planning_problems(raw, ids, questions)
-    closed = Counter(q["id"] for q in questions if not is_open(q))
-    yield from _grouping_problems(raw, closed)
-    messages = enumerate(_mappings(raw.get("message")), 1)
-    yield from open_problems(questions, [(f"message[{n}]", _names(part)) for n, part in messages])
-    if raw.get("small_strata", "delete") != "delete" and not any(map(is_open, questions)):
+    yield from _crowd_problems(survey)
+    tables = left_out.numbered("table", survey.joint_tables)
+    groups = left_out.numbered("message", survey.messages)
+    for field, part in (*tables, *groups):
+        yield from _name_problems(f"{field}.questions", part.questions, ids)
+        yield from _memory_problems(f"{field}.questions", part.questions, questions)
+    for field, table in tables:
+        yield from _alone_problems(f"{field}.questions", table.questions, questions)
+    unfit = list(_regression_problems(survey, questions, left_out))
+    yield from unfit
+    yield from _copies_problems(survey, groups)
+    yield from _planning_problems(survey, ids)
+    yield from open_problems(survey.questions, [(f, part.questions) for f, part in groups])
+    if survey.small_strata != "delete" and not survey.open:
         allowed = "no question is open, so that there are no strata; leave it out"
-        yield Problem("small_strata", raw["small_strata"], allowed)
-    language = raw.get("language", LANGUAGE)
-    for question in questions if isinstance(language, str) else ():
-        yield from word_problems(question, language)
-    yield from code_problems(raw)
-    yield from hidden_problems(raw)
+        yield Problem("small_strata", survey.small_strata, allowed)
+    if "language" not in left_out.lists:
+        for question in survey.questions:
+            yield from word_problems(question, survey.language)
+    yield from code_problems(survey.codes, questions, left_out.ids)
+    named = [id for _, part in (*tables, *groups) for id in part.questions]
+    sound = not unfit and max(ids.values()) == 1 and {*named, *survey.weights} <= questions.keys()
+    if survey.messages and sound and not left_out.lists:
+        yield from _message_problems(survey)
 
 
-def _crowd_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+def _alone_problems(
+    field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
+) -> Iterator[Problem]:
+    alone = [id for id in names if id in questions and questions[id].one_way_only]
+    if alone and len(names) > 1:
+        yield Problem(field, alone[0], "it is a text question; give it a table of its own")
+
+
+def _regression_problems(
+    survey: Written, questions: Mapping[str, AnyQuestion], left_out: LeftOut
+) -> Iterator[Problem]:
+    """What cannot be meant, and what no report can hold."""
+    for field, formula in left_out.numbered("regression", survey.regressions):
+        if _names(formula, left_out.ids):
+            continue
+        problems = list(formula_problems(formula, questions))
+        yield from (replace(each, field=f"{field}.{each.field}") for each in problems)
+        if not problems:
+            asked = (each for each in meant(formula, questions).questions if not each.open)
+            yield from _memory_problems(f"{field}.on", [each.id for each in asked], questions)
+
+
+def _names(formula: Formula, ids: Sequence[str]) -> bool:
+    """Whether a formula may be about one of these questions."""
+    texts = (part.strip() for text in formula.on for part in text.split(BETWEEN))
+    return any(text.split(IS)[0] in ids for text in (formula.outcome, *texts))
+
+
+def _crowd_problems(survey: Written) -> Iterator[Problem]:
     """At least two honest people have to be left, whatever rows they have."""
-    crowd, colluding = raw.get("crowd"), raw.get("colluding", 0)
-    rows = raw.get("rows_per_person", 1)
-    if not (isinstance(crowd, int) and isinstance(colluding, int) and isinstance(rows, int)):
-        return
-    if crowd >= 2 > crowd // max(rows, 1) - colluding:
-        field = "colluding" if colluding else "rows_per_person"
-        yield Problem(field, raw[field], "should leave at least 2 honest people in the crowd")
+    if survey.crowd // survey.rows_per_person - survey.colluding < 2:
+        field = "colluding" if survey.colluding else "rows_per_person"
+        allowed = "should leave at least 2 honest people in the crowd"
+        yield Problem(field, getattr(survey, field), allowed)
 
 
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    """The tables of TOML in a list; nothing if it is no list."""
-    items = value if isinstance(value, list | tuple) else []
-    return [item for item in items if isinstance(item, Mapping)]
-
-
-def _names(part: Mapping[str, Any]) -> list[str]:
-    """The questions that a part names; what is no text was found by its type."""
-    names = part.get("questions")
-    items = names if isinstance(names, list | tuple) else []
-    return [name for name in items if isinstance(name, str)]
-
-
-def _name_problems(field: str, names: list[str], ids: Counter[str]) -> Iterator[Problem]:
+def _name_problems(field: str, names: Sequence[str], ids: Counter[str]) -> Iterator[Problem]:
     for name in names:
         if name not in ids:
             known = ", ".join(ids) or "the ids of questions"
             allowed = f"no question has this id; {likely(name, ids)}use {known}"
             yield Problem(field, name, allowed)
     if len(set(names)) < len(names):
-        yield Problem(field, names, "should name each question once")
-
-
-def _alone_problems(
-    kind: str, field: str, names: list[str], questions: list[Mapping[str, Any]]
-) -> Iterator[Problem]:
-    """A text question stands alone in a table; memoised questions travel among themselves."""
-    text = {q["id"] for q in questions if q.get("type") == "text"}
-    if kind == "table" and len(names) > 1 and (alone := [name for name in names if name in text]):
-        yield Problem(field, alone[0], "it is a text question; give it a table of its own")
-    yield from _memory_problems(field, names, questions)
+        yield Problem(field, list(names), "should name each question once")
 
 
 def _memory_problems(
-    field: str, names: Sequence[str], questions: list[Mapping[str, Any]]
+    field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
 ) -> Iterator[Problem]:
     """Memoised questions travel among themselves."""
-    remembered = {q["id"] for q in questions if _remembered(q)}
-    clear = {q["id"] for q in questions if is_open(q)}
-    kept = [name for name in names if name in remembered]
-    if kept and not remembered | clear >= set(names):
+    asked = [questions[name] for name in names if name in questions]
+    kept = [question.id for question in asked if question.memoised]
+    if kept and not all(question.memoised or question.open for question in asked):
         allowed = "it is memoised, and would link reports of different rounds; "
         allowed += "put it only with other memoised questions"
         yield Problem(field, kept[0], allowed)
 
 
-def _regression_problems(
-    regressions: Sequence[Wanted], questions: list[Mapping[str, Any]]
-) -> Iterator[Problem]:
-    """What cannot be meant, and what no report can hold."""
-    for found in regressions:
-        yield from found.problems
-        yield from _memory_problems(f"{found.field}.on", found.closed, questions)
-
-
-def _remembered(question: Mapping[str, Any]) -> bool:
-    randomizer = question.get("randomizer")
-    inside = isinstance(randomizer, Mapping) and randomizer.get("memoised") is True
-    return inside or question.get("memoised") is True
-
-
-def _copies_problems(
-    raw: Mapping[str, Any], questions: list[Mapping[str, Any]]
-) -> Iterator[Problem]:
-    """What is drawn once, and by nothing again, is the same in all copies."""
-    once = [q["id"] for q in questions if q.get("memoised") is True]
-    groups = _mappings(raw.get("message"))
-    sent = [("", once, raw), *((f"message[{n}].", _names(g), g) for n, g in enumerate(groups, 1))]
-    for field, names, part in sent:
+def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> Iterator[Problem]:
+    """What is drawn once, and by nothing again, is the same in all copies. So are the rows that one
+    key answers wherever the answers are equal, and no noise hides that."""
+    once = [question.id for question in survey.questions if question.asked_memoised]
+    sent = [("", tuple(once), survey.copies)]
+    sent += [(f"{field}.", group.questions, group.copies) for field, group in groups]
+    for field, names, copies in sent:
         kept = [name for name in names if name in once]
-        if kept and part.get("copies", 1) != 1:
+        if kept and copies != 1:
             allowed = (
                 f"{kept[0]!r} is memoised, and all its copies would be the same; leave copies out, "
                 "or give them only to a [[message]] of other questions"
             )
-            yield Problem(f"{field}copies", part["copies"], allowed)
-        if kept and field and names in [_names(group) for group in groups if group is not part]:
+            yield Problem(f"{field}copies", copies, allowed)
+        if kept and field and [group.questions for _, group in groups].count(names) > 1:
             allowed = "another message has the same, which is memoised; leave one of both out"
-            yield Problem(f"{field}questions", names, allowed)
-
-
-def _rows_problems(raw: Mapping[str, Any], questions: list[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Rows that one key answers are equal wherever the answers are, and no noise hides that."""
-    kept = [q["id"] for q in questions if _remembered(q)]
-    if kept and raw.get("rows_per_person", 1) != 1:
+            yield Problem(f"{field}questions", list(names), allowed)
+    memoised = [question.id for question in survey.questions if question.memoised]
+    if memoised and survey.rows_per_person != 1:
         allowed = (
-            f"{kept[0]!r} is memoised, and the equal responses of one person's rows would tell "
+            f"{memoised[0]!r} is memoised, and the equal responses of one person's rows would tell "
             "which of her answers are equal; leave rows_per_person out, and name people by an id, "
             "of whom each counts once; or leave memoised out"
         )
-        yield Problem("rows_per_person", raw["rows_per_person"], allowed)
+        yield Problem("rows_per_person", survey.rows_per_person, allowed)
 
 
-def _planning_problems(
-    raw: Mapping[str, Any], ids: Counter[str], questions: list[Mapping[str, Any]]
-) -> Iterator[Problem]:
+def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
     """Keys that say what the planner is to choose, where it has nothing to choose."""
-    fixed = [key for key in ("message", "copies") if raw.get(key) not in (None, (), [], 1)]
-    if raw.get("tables") == "any" and "message" in fixed:
+    ways = {
+        "message": bool(survey.messages),
+        "reports_per_person": survey.reports_per_person is not None,
+        "copies": survey.copies != 1,
+    }
+    fixed = [key for key in ("message", "copies") if ways[key]]
+    if survey.tables == "any" and survey.messages:
         allowed = "[[message]] says which tables can be made; keep one of them"
         yield Problem("tables", "any", allowed)
-    if raw.get("explore") is not None and (fixed or raw.get("tables") == "any"):
+    if survey.explore is not None and (fixed or survey.tables == "any"):
         reason = f"{fixed[0]} fixes what is sent" if fixed else 'tables = "any" sends joint reports'
-        yield Problem("explore", raw["explore"], f"{reason}; keep one of them")
-    names = _names({"questions": raw.get("weights")})
-    yield from _name_problems("weights", names, ids)
-    for question in questions:
-        if question["id"] in names and (question.get("type") == "text" or _remembered(question)):
-            why = "a text question" if question.get("type") == "text" else "memoised"
-            allowed = f"it is {why}, and cannot be crossed with all others; leave it out"
-            yield Problem("weights", question["id"], allowed)
-
-
-def _grouping_problems(raw: Mapping[str, Any], ids: Counter[str]) -> Iterator[Problem]:
-    """Only one way of grouping, and every question and wanted table in some message.
-
-    ids: of the questions that are randomized.
-    """
-    groups, budget = _mappings(raw.get("message")), raw.get("reports_per_person")
-    ways = {"message": bool(groups), "reports_per_person": budget is not None}
-    ways["copies"] = raw.get("copies", 1) != 1
+        yield Problem("explore", survey.explore, f"{reason}; keep one of them")
     if sum(ways.values()) > 1:
         given = InWords(f"has {' and '.join(name for name, used in ways.items() if used)}")
         yield Problem("survey", given, "each says how often to send; keep one of them")
-    if not groups:
-        return
-    travelling = [set(_names(group)) for group in groups]
-    asked = {q.get("id") for q in _mappings(raw.get("question")) if is_open(q)}
-    tables = [[id] for id in ids] + [_names(table) for table in _mappings(raw.get("table"))]
-    wanted = [[name for name in names if name not in asked] for names in tables]
-    for names in wanted:
-        if not any(set(names) <= group for group in travelling):
-            shown = ", ".join(names)
-            yield Problem(
-                "message", shown, "no message holds this; put it in one, so that it can be counted"
-            )
+    yield from _name_problems("weights", survey.weights, ids)
+    for question in survey.questions:
+        if question.id in survey.weights and (question.one_way_only or question.memoised):
+            why = "a text question" if question.one_way_only else "memoised"
+            allowed = f"it is {why}, and cannot be crossed with all others; leave it out"
+            yield Problem("weights", question.id, allowed)
+
+
+def _message_problems(survey: Written) -> Iterator[Problem]:
+    """What cannot be sent as the survey fixes it."""
+    for number, group in enumerate(survey.messages, 1):
+        field, questions = f"message[{number}]", [survey.question(id) for id in group.questions]
+        problem = parities_problem if group.parities else crossing_problem
+        if group.cells and (why := problem(questions)):
+            allowed = f"{why}; use a joint report, or put its questions in other messages"
+            yield Problem(f"{field}.cells", True, allowed)
+        if group.cells and group.copies > 1:
+            allowed = "cells are sent once, which is as precise as several times; leave it out"
+            yield Problem(f"{field}.copies", group.copies, allowed)
+        if group.parities and not group.cells:
+            allowed = "parities are a kind of cells; add cells = true"
+            yield Problem(f"{field}.parities", True, allowed)
+        for id in untold(group, survey.messages):
+            allowed = "parities tell no question alone; add a message of its cells alone"
+            yield Problem(f"{field}.parities", id, allowed)
+        for question in questions:
+            if question.wide and not group.cells:
+                allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
+                yield Problem(f"{field}.questions", question.id, allowed)
+    for ids in survey.not_held(survey.messages):
+        allowed = "no message holds this; put it in one, so that it can be counted"
+        yield Problem("message", ", ".join(ids), allowed)
 
 
 def mistakes(
@@ -225,7 +279,7 @@ def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[s
     if len(place) < 3 or place[0] != "codes" or place[2] not in KEYS:
         return place
     id = raw["codes"][place[1]].get("question")
-    numbers = [n for n, q in enumerate(raw["question"]) if _mappings([q]) and q.get("id") == id]
+    numbers = [n for n, q in enumerate(raw["question"]) if _id_of(q) == id]
     return ("question", numbers[0], *place[2:]) if numbers else place
 
 

@@ -1,164 +1,36 @@
-"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in.
-
-Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
-"""
+"""Surveys: the questions, the crowd, the wanted guarantee and the wanted tables. TOML in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from incrowd import views
-from incrowd.errors import Problem, SurveyError
+from incrowd.errors import SurveyError
 from incrowd.survey.codes import Codes, with_codes
-from incrowd.survey.crossings import crossing_problem, parities_problem
-from incrowd.survey.formulas import Formula, meant
+from incrowd.survey.formulas import Formula
 from incrowd.survey.options_files import with_options
-from incrowd.survey.problems import cross_problems, mistakes
-from incrowd.survey.question import MERGED, MOST_TOGETHER, AnyQuestion
-from incrowd.survey.questions import Question
+from incrowd.survey.problems import cross_problems, mistakes, right_problems
+from incrowd.survey.question import MERGED
 from incrowd.survey.toml import Frozen, read_toml
-from incrowd.survey.words import LANGUAGE, Tag, in_language, languages
+from incrowd.survey.words import hidden_problems, in_language, languages
+from incrowd.survey.written import Group, Privacy, Table, Written
 
-MOST_COPIES = 10_000
-MOST_ROUNDS = 1000
 SHOWN = 8  # questions, in one line
-MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
-class Privacy(Frozen):
-    """The wanted guarantee. `delta` is not used by the analysis `local`.
-
-    Which analyses there are is known to the accountant; planning looks `analysis` up.
-
-    `shuffle` is a guarantee for every collection in which enough honest people take part, by the
-    least of all bounds that are proved; `blanket` and `seat` by one of them alone. `outlier` is the
-    papers' analysis, exact for homogeneous crowds and no guarantee. local_epsilon: the most
-    that may be left of the promise if nobody mixes the reports.
-    """
-
-    epsilon: FiniteFloat = Field(gt=0, strict=True)
-    delta: FiniteFloat = Field(default=1e-6, gt=0, lt=1, strict=True)
-    analysis: str = Field(default="shuffle", min_length=1, strict=True)
-    local_epsilon: FiniteFloat | None = Field(
-        default=None, gt=0, strict=True, exclude_if=lambda cap: cap is None
-    )
-
-
-class Table(Frozen):
-    """A wanted joint table of some questions."""
-
-    questions: tuple[str, ...] = Field(min_length=1)
-
-
-class Group(Table):
-    """Questions that form a message: as a joint report, which a person may send several times, or
-    as the cells of the table of all of them, or as the parities of all pairs."""
-
-    copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
-    cells: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
-    parities: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
-
-    def holds(self, ids: Iterable[str]) -> bool:
-        """Whether all these questions are in it; of parities, whether they are a pair."""
-        wanted = set(ids)
-        return wanted <= set(self.questions) and (len(wanted) == 2 or not self.parities)
-
-
-def untold(group: Group, groups: Iterable[Group]) -> Iterator[str]:
-    """The questions whose parities are in a message, and of which no message of cells tells the
-    answers by themselves."""
-    alone = {id for other in groups if other.cells and not other.parities for id in other.questions}
-    yield from (id for id in group.questions if group.parities and id not in alone)
-
-
-class Survey(views.Notebook, Frozen):
-    """The questions, the crowd, the wanted guarantee and the wanted tables.
-
-    crowd: how many people take part; where questions are open, the people of the smallest stratum
-    that is released. small_strata: what becomes of smaller ones: deleted, or merged.
-    colluding: people of the crowd who are assumed to work with the analyst; they hide nobody.
-    The planner chooses the messages so that the largest (or the mean) inflation of the wanted
-    tables is smallest: their variance over that of sampling. tables: "pairs" wants the tables of
-    all pairs of questions as well; "any" keeps all questions in joint reports, from which any table
-    can be made. explore: the share of the privacy that a joint report of all questions gets, for
-    tables that nobody wants yet. weights: questions that are crossed with every wanted table, so it
-    can be weighted by them. reports_per_person: expected, at most. upload_bytes: the most that one
-    person uploads. messages: or the grouping, fixed; or copies: of one report that holds all
-    questions.
-    rows_per_person: how many rows of the answers may be one person's; all of them are protected.
-    rounds: how often the same people are asked these questions; the promise covers all of them.
-    language: of what stands in one language only, and where another is wanted and missing.
-    regressions: what is to be explained by what.
-    codes: how files of answers write them; in a TOML file keys of the questions.
-    """
-
-    name: str = Field(min_length=1)
-    language: Tag = Field(default=LANGUAGE, exclude_if=LANGUAGE.__eq__)
-    crowd: int = Field(ge=2, le=MOST_PEOPLE, strict=True)
-    colluding: int = Field(default=0, ge=0, strict=True)
-    copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
-    reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
-    rows_per_person: int = Field(default=1, ge=1, le=1000, strict=True)
-    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS, strict=True, exclude_if=(1).__eq__)
-    upload_bytes: int | None = Field(
-        default=None, ge=1, strict=True, exclude_if=lambda most: most is None
-    )
-    objective: Literal["largest", "mean"] = "largest"
-    tables: Literal["any", "pairs"] | None = Field(
-        default=None, exclude_if=lambda wanted: wanted is None
-    )
-    explore: FiniteFloat | None = Field(
-        default=None, gt=0, lt=1, strict=True, exclude_if=lambda share: share is None
-    )
-    weights: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
-    small_strata: Literal["delete", "merge"] = Field(
-        default="delete", exclude_if=lambda rule: rule == "delete"
-    )
-    privacy: Privacy
-    questions: tuple[Question, ...] = Field(alias="question", min_length=1)
-    joint_tables: tuple[Table, ...] = Field(alias="table", default=())
-    regressions: tuple[Formula, ...] = Field(
-        alias="regression", default=(), exclude_if=lambda found: not found
-    )
-    messages: tuple[Group, ...] = Field(alias="message", default=())
-    codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
+class Survey(views.Notebook, Written):
+    """A survey in which everything fits together: see `Written` for its fields."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
-        problems = tuple(cross_problems(self.model_dump(by_alias=True)))
-        if problems := problems or tuple(self._message_problems()):
+        hidden = hidden_problems(self.model_dump(by_alias=True))
+        if problems := (*cross_problems(self), *hidden):
             raise SurveyError(*problems)
         return self
-
-    def _message_problems(self) -> Iterator[Problem]:
-        """What cannot be sent as the survey fixes it."""
-        for number, group in enumerate(self.messages, 1):
-            field, questions = f"message[{number}]", [self.question(id) for id in group.questions]
-            problem = parities_problem if group.parities else crossing_problem
-            if group.cells and (why := problem(questions)):
-                allowed = f"{why}; use a joint report, or put its questions in other messages"
-                yield Problem(f"{field}.cells", True, allowed)
-            if group.cells and group.copies > 1:
-                allowed = "cells are sent once, which is as precise as several times; leave it out"
-                yield Problem(f"{field}.copies", group.copies, allowed)
-            if group.parities and not group.cells:
-                allowed = "parities are a kind of cells; add cells = true"
-                yield Problem(f"{field}.parities", True, allowed)
-            for id in untold(group, self.messages):
-                allowed = "parities tell no question alone; add a message of its cells alone"
-                yield Problem(f"{field}.parities", id, allowed)
-            wide = [question for question in questions if question.wide and not group.cells]
-            for question in wide:
-                allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
-                yield Problem(f"{field}.questions", question.id, allowed)
-        for ids in self.not_held(self.messages) if self.messages else ():
-            allowed = "no message holds this; put it in one, so that it can be counted"
-            yield Problem("message", ", ".join(ids), allowed)
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{q.id} ({len(q.answers):,})" for q in self.questions[:SHOWN])
@@ -192,15 +64,8 @@ class Survey(views.Notebook, Frozen):
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
-            found = mistakes(error, raw, cls, _PARTS)
-            raise SurveyError(*found, *cross_problems(raw)) from None
-
-    def question(self, id: str) -> AnyQuestion:
-        """The question of that id. Raises KeyError."""
-        for question in self.questions:
-            if question.id == id:
-                return question
-        raise KeyError(id)
+            wrong = mistakes(error, raw, cls, _PARTS)
+            raise SurveyError(*wrong, *right_problems(raw, error), *hidden_problems(raw)) from None
 
     def codes_of(self, id: str) -> Codes:
         """How a file of answers writes those to a question; none, if it says so itself."""
@@ -210,7 +75,7 @@ class Survey(views.Notebook, Frozen):
     @property
     def languages(self) -> tuple[str, ...]:
         """Those in which there is anything to read, the survey's own first."""
-        found = {tag for question in self.questions for tag in languages(question.model_dump())}
+        found = {tag for question in self.questions for tag in languages(question)}
         return (self.language, *sorted(found - {self.language}))
 
     def text_of(self, id: str, language: str = "") -> str:
@@ -255,107 +120,6 @@ class Survey(views.Notebook, Frozen):
         """The expected shares of the answers to each question that states them, by its id."""
         stated = {question.id: question.stated_shares for question in self.questions}
         return {id: shares for id, shares in stated.items() if shares is not None}
-
-    @property
-    def honest(self) -> int:
-        """The people a guarantee may count on: the crowd less those who may collude.
-
-        If R rows can be one person's, the crowd is counted in rows, and colluding people have R
-        each. A person's R reports then hide among the others' as in R collections of crowd / R
-        rows, one report in each, of which the whole collection is a mixture.
-        """
-        return self.hidden(self.crowd)
-
-    def hidden(self, rows: int) -> int:
-        """The people a guarantee may count on if so many rows of answers came."""
-        return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
-
-    @property
-    def open(self) -> tuple[AnyQuestion, ...]:
-        """The questions whose answers travel in clear."""
-        return tuple(question for question in self.questions if question.open)
-
-    @property
-    def randomized(self) -> tuple[AnyQuestion, ...]:
-        """The questions that are answered through noise."""
-        return tuple(question for question in self.questions if not question.open)
-
-    def closed(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """Those of some questions that are randomized."""
-        clear = {question.id for question in self.open}
-        return tuple(id for id in ids if id not in clear)
-
-    @property
-    def counted(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that reports are counted for: the randomized questions of the wanted ones."""
-        return tuple(dict.fromkeys(ids for ids in map(self.closed, self.wanted) if ids))
-
-    @property
-    def regressed(self) -> tuple[tuple[str, ...], ...]:
-        """The randomized questions of each wanted regression, its outcome first."""
-        known = {question.id: question for question in self.questions}
-        found = (meant(formula, known).questions for formula in self.regressions)
-        return tuple(self.closed(question.id for question in asked) for asked in found)
-
-    @property
-    def wanted(self) -> tuple[tuple[str, ...], ...]:
-        """The tables to show: one-way tables first, in the order of the questions; then those that
-        the survey lists, all pairs if it wants them, and those for which it fixes cells."""
-        fixed = chain.from_iterable(
-            combinations(group.questions, 2) if group.parities else [group.questions]
-            for group in self.messages
-            if group.cells
-        )
-        listed = chain(
-            ((question.id,) for question in self.questions),
-            (table.questions for table in self.joint_tables),
-            self._pairs if self.tables == "pairs" else (),
-            fixed,
-        )
-        tables: dict[frozenset[str], tuple[str, ...]] = {}
-        for ids in listed:
-            tables.setdefault(frozenset(ids), ids)
-        return tuple(tables.values())
-
-    @property
-    def _pairs(self) -> tuple[tuple[str, str], ...]:
-        """All pairs of randomized questions that can be crossed."""
-        crossed = [q for q in self.randomized if not q.one_way_only]
-        return tuple(
-            (one.id, other.id)
-            for one, other in combinations(crossed, 2)
-            if one.memoised == other.memoised
-        )
-
-    @property
-    def held(self) -> tuple[tuple[str, ...], ...]:
-        """The questions that one message has to hold together: those of each wanted table and of
-        each wanted regression, with those that it is to be weighted by."""
-        return tuple(dict.fromkeys(map(self.crossed, (*self.counted, *self.regressed))))
-
-    def crossed(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Some questions, and those that their table is to be weighted by."""
-        first = self.question(ids[0])
-        if first.one_way_only or first.memoised:
-            return ids
-        return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
-
-    def not_held(self, groups: Sequence[Group]) -> Iterator[tuple[str, ...]]:
-        """What is to be held and lies in no group. A linear regression can be read from the cells
-        of all pairs of its questions as well."""
-        known = {question.id: question for question in self.questions}
-        linear = {
-            self.crossed(ids): list(combinations(ids, 2))
-            for ids, formula in zip(self.regressed, self.regressions, strict=True)
-            if meant(formula, known).family == "linear"
-        }
-        for ids in self.held:
-            pairs = linear.get(ids, ())
-            by_pairs = all(
-                any(group.cells and group.holds(pair) for group in groups) for pair in pairs
-            )
-            if not any(group.holds(ids) for group in groups) and not (pairs and by_pairs):
-                yield ids
 
 
 _PARTS: dict[str, type[Frozen]] = {

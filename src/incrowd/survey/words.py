@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BeforeValidator
 
@@ -41,6 +41,26 @@ Tag = Annotated[str, BeforeValidator(checked_tag)]
 Words = Annotated[str | dict[str, str], BeforeValidator(_checked)]
 
 
+class Readable(Protocol):
+    """A question, as far as people read it."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def text(self) -> str | dict[str, str] | None:
+        """The wording."""
+
+    @property
+    def help(self) -> str | dict[str, str] | None:
+        """What helps to answer it."""
+
+    @property
+    def labels(self) -> Mapping[str, str | dict[str, str]] | None:
+        """Names of answers."""
+
+
 def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
     """The words in a language; else in its main one, "de" of "de-AT"; else in the survey's."""
     if isinstance(words, str):
@@ -49,15 +69,15 @@ def in_language(words: str | Mapping[str, str], language: str, survey: str) -> s
     return next(words[tag] for tag in tags if tag in words)
 
 
-def languages(question: Mapping[str, Any]) -> Iterator[str]:
-    """Those in which there is anything to read of a raw question."""
+def languages(question: Readable) -> Iterator[str]:
+    """Those in which there is anything to read of a question."""
     for words in _all_words(question).values():
         yield from () if isinstance(words, str) else words
 
 
-def word_problems(question: Mapping[str, Any], survey: str) -> Iterator[Problem]:
-    """What is wrong with the words of a raw question, `survey` being the language of the survey."""
-    words, of = _all_words(question), f" of {question['id']}"
+def word_problems(question: Readable, survey: str) -> Iterator[Problem]:
+    """What is wrong with the words of a question, `survey` being the language of the survey."""
+    words, of = _all_words(question), f" of {question.id}"
     for field, each in words.items():
         if not isinstance(each, str) and survey not in each:
             allowed = "it is the survey's language; add it, or set `language` of the survey"
@@ -108,15 +128,8 @@ VISIBLE = (
 )
 
 
-def _all_words(question: Mapping[str, Any]) -> dict[str, str | Mapping[str, str]]:
-    """What is readable in a raw question, by the name of the field; labels one by one."""
-    labels = question.get("labels")
-    named = labels if isinstance(labels, Mapping) else {}
-    found: dict[str, Any] = {field: question.get(field) for field in _FIELDS}
-    found |= {f"labels.{answer}": words for answer, words in named.items()}
-    return {field: words for field, words in found.items() if _readable(words)}
-
-
-def _readable(words: Any) -> bool:
-    texts = words.values() if isinstance(words, Mapping) else [words]
-    return all(isinstance(text, str) for text in texts)
+def _all_words(question: Readable) -> dict[str, str | Mapping[str, str]]:
+    """What is readable in a question, by the name of the field; labels one by one."""
+    words = {"text": question.text, "help": question.help}
+    words |= {f"labels.{answer}": label for answer, label in (question.labels or {}).items()}
+    return {field: each for field, each in words.items() if each}
