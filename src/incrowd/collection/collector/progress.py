@@ -1,6 +1,6 @@
-"""How far a collection is, in facts for those who look at it.
+"""The progress of a collection, as shown on the dashboard.
 
-Nothing of the answers is among them, and nothing that grows with the number of reports.
+It contains nothing that depends on answers, and nothing that grows with the number of reports.
 """
 
 from __future__ import annotations
