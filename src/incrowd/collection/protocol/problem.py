@@ -1,4 +1,4 @@
-"""The problem details (RFC 9457) with which services refuse requests, and the registry of their types."""
+"""Problem details (RFC 9457): how services refuse requests, and the registry of their types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("length", 400, "The upload does not have the length that the bundle requires."),
         Kind("bundle", 422, "The upload is for another bundle."),
         Kind("stratum", 422, "The upload names a stratum that does not exist."),
-        Kind("sealed", 422, "A sealed report is for another key, or is already part of another upload."),
+        Kind("sealed", 422, "A sealed report is for another key, or is part of another upload."),
         Kind("not-open", 403, "The collection has not opened yet.", retry=True),
         Kind("closed", 410, f"The collection is closed; {_COUNTED}."),
         Kind("withdrawn", 410, "This upload was withdrawn and is not counted."),
@@ -75,7 +75,7 @@ def document(kind: Kind, detail: str = "") -> bytes:
 
 
 def parse_document(data: bytes, status: int) -> tuple[Kind | None, str]:
-    """Return the kind of a peer's problem document (None if it is not in the registry) and its text.
+    """Return the kind of a peer's problem document (None if it is not one of ours) and its text.
 
     status: the HTTP status, which takes precedence (RFC 9457, section 3.1.2). Raises ProtocolError
     if the data is not a problem document.
