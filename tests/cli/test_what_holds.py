@@ -21,9 +21,8 @@ import incrowd
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Gate, Progress
 from incrowd.collection.protocol.release import Signed
 from incrowd.guarantees import guarantee_for
 from incrowd.plans.slots import slots

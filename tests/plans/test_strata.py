@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import incrowd
-from incrowd.collection.mixer.closing import due
+from incrowd.collection.mixer.keeper import due
 from incrowd.collection.mixer.store.store import Stratum
 from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.encoding.records import People

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -78,3 +79,8 @@ def room(folder: Path, needed: int) -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     said = f"{free >> 20:,} MiB free, {needed >> 20:,} MiB for three times the crowd"
     yield Finding("disk", free >= needed, said)
+
+
+def cores() -> int:
+    """Return how many processes can run at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

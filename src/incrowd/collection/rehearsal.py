@@ -6,6 +6,7 @@ HTTP on loopback; one party runs both, so that the bundle promises the local gua
 
 from __future__ import annotations
 
+import mimetypes
 import multiprocessing
 import os
 import re
@@ -18,13 +19,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from incrowd.collection.collector import app as collecting
-from incrowd.collection.collector import config as collector_config
 from incrowd.collection.collector.dashboard import PATH
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.places import RECEIPT, Places, load_private, new_key
@@ -36,16 +41,16 @@ from incrowd.collection.device.promising import Line, Promise, promised
 from incrowd.collection.device.sending import fetch
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer import app as mixing
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.init import Invitation, Terms, issue, make_bundle, new_invitations
 from incrowd.collection.mixer.setup import install, open_store
 from incrowd.collection.page.files import asked_in, page_files, shipped
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import TIME, Bundle, as_time, least_reserve
+from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
-from incrowd.collection.service import serve
-from incrowd.collection.visiting import Guest, Visit, page_application
+from incrowd.collection.service import answer, no_such, serve
+from incrowd.collection.settings import COLLECTOR_FILE, CollectorSettings, ShufflerSettings
 from incrowd.encoding.records import People
 from incrowd.errors import InWords, ProtocolError, ReportsError, UsageError
 from incrowd.files import write_private
@@ -130,7 +135,7 @@ def rehearse(
                 guest.arrive(Visit(str(link), f"{_address(doors[1])}{PATH}#{token}", came))
         (shuffler / ALL_SENT).touch()
         opened = tuple(collector / "opened" / f"release-{group[0]}" for group in due)
-        key = Settings(folder=shuffler).secret_file
+        key = ShufflerSettings(folder=shuffler).secret_file
         _wait_for(
             lambda: all((each / RECEIPT).exists() for each in opened) and not key.exists(),
             processes,
@@ -219,7 +224,7 @@ def _bundle(plan: Plan, addresses: list[str], collector: Path) -> tuple[Bundle, 
 def _installed(
     bundle: Bundle, private: Ed25519PrivateKey, shuffler: Path, collector: Path, people: int
 ) -> list[Invitation]:
-    settings = Settings(folder=shuffler)
+    settings = ShufflerSettings(folder=shuffler)
     install(settings, bundle, private)
     keep_bundle(Places(collector), settings.bundle_file)
     store = open_store(settings)
@@ -232,12 +237,12 @@ def _installed(
 def _new_token(collector: Path) -> str:
     """What opens the dashboard, in the collector's settings."""
     token = secrets.token_hex(16)
-    write_private(collector / collector_config.FILE, f'token = "{token}"\n'.encode())
+    write_private(collector / COLLECTOR_FILE, f'token = "{token}"\n'.encode())
     return token
 
 
 def _shuffler(folder: Path, door: socket.socket) -> None:
-    settings = Settings(folder=folder, pause=LOOK)
+    settings = ShufflerSettings(folder=folder, pause=LOOK)
     store = open_store(settings)
     clock = _clock(folder, store.bundle)
     _serve(mixing.application(store, store.bundle, settings, clock), door)
@@ -252,7 +257,7 @@ def _clock(shuffler: Path, bundle: Bundle) -> Clock:
 @contextmanager
 def _looking(shuffler: Path, crowd: int) -> Iterator[Callable[[], bool]]:
     """Whether more people sent than a crowd has: the store says it, the shuffler would not."""
-    store = open_store(Settings(folder=shuffler))
+    store = open_store(ShufflerSettings(folder=shuffler))
     try:
         yield lambda: sum(stratum.people for stratum in store.strata()) > crowd
     finally:
@@ -263,14 +268,14 @@ def _collector(folder: Path, door: socket.socket) -> None:
     places = Places(folder)
     bundle = keep_bundle(places, None)
     private = load_private(places.private, bundle)
-    token = read_toml(folder / collector_config.FILE, "settings")["token"]
-    settings = collector_config.Settings(workers=1, token=token)
+    token = read_toml(folder / COLLECTOR_FILE, "settings")["token"]
+    settings = CollectorSettings(workers=1, token=token)
     clock = _clock(folder.parent / "shuffler", bundle)
     _serve(collecting.application(folder, bundle, private, settings, clock), door)
 
 
 def _page(folder: Path, door: socket.socket) -> None:
-    files = page_files(asked_in(Settings(folder=folder).bundle_file, None), shipped())
+    files = page_files(asked_in(ShufflerSettings(folder=folder).bundle_file, None), shipped())
     _serve(page_application(files), door)
 
 
@@ -331,3 +336,46 @@ def _readable(codes: list[bytes], folder: Path) -> int:
         if file.is_file():
             found |= known.intersection(CODE.findall(file.read_bytes()))
     return len(found)
+
+
+# A person at a browser who joins a rehearsal, and a host for the survey page.
+
+
+HEADERS = "_headers"  # the file that says what a host should send beside a page
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a person needs. page, dashboard: links with invitation and token behind the #.
+
+    came: whether an upload is there beside those of the crowd.
+    """
+
+    page: str
+    dashboard: str
+    came: Callable[[], bool]
+
+
+class Guest(Protocol):
+    """Who waits for the person."""
+
+    def arrive(self, visit: Visit) -> None:
+        """Returns when the collection may close."""
+
+    def leave(self) -> None:
+        """Everything is opened. Returns when the services may stop."""
+
+
+def page_application(files: dict[str, bytes]) -> Starlette:
+    """A host of static files, which writes nothing down."""
+    lines = files[HEADERS].decode().splitlines()[1:]
+    headers = dict(line.strip().split(": ", 1) for line in lines)
+
+    async def file(request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in files:
+            return answer(KINDS["no-resource"])
+        return Response(files[name], headers=headers, media_type=mimetypes.guess_type(name)[0])
+
+    routes = [Route(path, file, methods=["GET"]) for path in ("/", "/{name}")]
+    return Starlette(routes=routes, exception_handlers={HTTPException: no_such})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -14,11 +15,13 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from incrowd.collection.machine import cores
 from incrowd.errors import InWords, UsageError
 from incrowd.survey.toml import read_toml
 from incrowd.survey.wording import known_keys, wording
 
-OURS, SERVICES = "INCROWD_", ("INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_")
+OURS = "INCROWD_"
+SHUFFLER_PREFIX, COLLECTOR_PREFIX = "INCROWD_SHUFFLER_", "INCROWD_COLLECTOR_"
 GENERAL = {"INCROWD_DEBUG"}  # of every command
 UNKNOWN = InWords("is not a known setting")
 
@@ -72,8 +75,100 @@ def load(kind: type[S], file: Path, **arguments: Any) -> S:
 
 def _check_variables(variables: set[str], prefix: str) -> None:
     """The other service's variables are allowed; one that belongs to no service is a mistake."""
-    others = tuple(service for service in SERVICES if service != prefix)
+    others = tuple(service for service in (SHUFFLER_PREFIX, COLLECTOR_PREFIX) if service != prefix)
     for name in os.environ:
         ours = name.startswith(OURS) and not name.startswith(others)
         if ours and name not in variables and name not in GENERAL:
             raise UsageError.of(name, UNKNOWN, known_keys(name, variables, "variables"))
+
+
+SHUFFLER_FILE = "shuffler.toml"
+
+
+class ShufflerSettings(ServiceSettings):
+    """folder: bundle, signing key and what waits for the collector.
+
+    secret: the store's key, best on a volume in memory that no backup reads. database: an address
+    of SQLAlchemy; SQLite in the folder by default. host, port: where it listens; a proxy with
+    certificates stands before it. body_seconds: for the whole of an upload. pause: seconds between
+    two looks whether something is due. memory: bytes of uploads that are received at once.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=SHUFFLER_PREFIX)
+
+    folder: Path
+    secret: Path | None = None
+    database: str | None = Field(default=None, repr=False)  # it can hold a password
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, lt=1 << 16)
+    body_seconds: float = Field(default=20.0, gt=0)
+    pause: float = Field(default=10.0, gt=0)
+    memory: int = Field(default=1 << 28, ge=1)
+
+    @property
+    def secret_file(self) -> Path:
+        """Where the store's key is."""
+        return self.secret or self.folder / "store.key"
+
+    @property
+    def url(self) -> str:
+        """Where the database is."""
+        return self.database or f"sqlite:///{(self.folder / 'store.sqlite').absolute()}"
+
+    @property
+    def signing_file(self) -> Path:
+        """Where the private Ed25519 key is."""
+        return self.folder / "signing.key"
+
+    @property
+    def bundle_file(self) -> Path:
+        """Where the bundle is."""
+        return self.folder / "bundle.json"
+
+    @property
+    def releases(self) -> Path:
+        """Where releases wait for the collector."""
+        return self.folder / "releases"
+
+
+def load_shuffler_settings(folder: Path) -> ShufflerSettings:
+    """Those of a shuffler's folder: its shuffler.toml, if there is one, then INCROWD_SHUFFLER_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(ShufflerSettings, folder / SHUFFLER_FILE, folder=folder)
+
+
+COLLECTOR_FILE = "collector.toml"
+
+
+def _token(text: str) -> str:
+    """Raises ValueError if it can be guessed, or does not fit into a header or a link."""
+    if not re.fullmatch(r"[A-Za-z0-9._~-]{20,200}", text):
+        raise ValueError(
+            "should be 20 or more random letters and digits, as `openssl rand -hex 16`"
+        )
+    return text
+
+
+class CollectorSettings(ServiceSettings):
+    """host, port: where it listens; a proxy with certificates stands before it. workers: processes
+    that open reports; by default one for each core. piece_seconds: the longest pause while a
+    release arrives. token: what opens the dashboard; without one there is none.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=COLLECTOR_PREFIX)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8081, ge=0, lt=1 << 16)
+    workers: int = Field(default_factory=cores, ge=1, le=1024)
+    piece_seconds: float = Field(default=60.0, gt=0)
+    token: Annotated[str, AfterValidator(_token)] | None = Field(default=None, repr=False)
+
+
+def load_collector_settings(folder: Path) -> CollectorSettings:
+    """Those of a collector's folder: its collector.toml, if any, then INCROWD_COLLECTOR_*.
+
+    Raises UsageError for an unknown setting, an invalid value, or a file that is not TOML.
+    """
+    return load(CollectorSettings, folder / COLLECTOR_FILE)

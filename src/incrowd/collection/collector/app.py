@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import shutil
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -18,20 +22,81 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from incrowd.collection import service
-from incrowd.collection.collector.config import Settings
 from incrowd.collection.collector.dashboard import Dashboard
-from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.keeper import forget, open_waiting
-from incrowd.collection.collector.measuring import Measured
-from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Progress, Told
-from incrowd.collection.collector.receipt import note_contradictions
+from incrowd.collection.collector.opening import KINDS
+from incrowd.collection.collector.places import Places, starts_in
+from incrowd.collection.collector.progress import Gate, Progress, Told
+from incrowd.collection.collector.receipt import Receipt, load_receipt, note_contradictions
 from incrowd.collection.collector.taking import Taking, acknowledgement
 from incrowd.collection.machine import Clock, system
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.service import OCTETS, answer, is_octets, no_such
+from incrowd.collection.service import OCTETS, answer, exposition, gauge, is_octets, no_such
+from incrowd.collection.settings import CollectorSettings
 from incrowd.errors import IncrowdError, InWords, ProtocolError, ReportsError
+
+
+class Measured:
+    """What the files say, and what this process has seen since it started.
+
+    refused: releases, by the type of problem that answered them.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.refused: Counter[str] = Counter()
+        self._seconds, self._since = 0.0, 0.0
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Counts the seconds of the block, also while it runs."""
+        self._since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds, self._since = self._passed(), 0.0
+
+    def _passed(self) -> float:
+        return self._seconds + (time.monotonic() - self._since if self._since else 0.0)
+
+    def text(self) -> bytes:
+        """In the text format of Prometheus."""
+        return exposition(self._metrics())
+
+    def _metrics(self) -> Iterator[Metric]:
+        root, opened = self.places.root, receipts(self.places)
+        taken = len(starts_in(self.places.starts))
+        yield gauge("incrowd_releases_taken", "Releases that are wholly here.", taken)
+        yield gauge("incrowd_releases_opened", "Releases that are opened.", len(opened))
+        yield _by_kind(
+            CounterMetricFamily("incrowd_releases_refused", "Refused ones.", labels=["kind"]),
+            self.refused,
+        )
+        accepted = sum(receipt.accepted for receipt in opened)
+        yield gauge("incrowd_reports_accepted", "Sealed reports that could be opened.", accepted)
+        rejected = {kind: sum(receipt.rejected[kind] for receipt in opened) for kind in KINDS}
+        yield _by_kind(
+            GaugeMetricFamily("incrowd_reports_rejected", "Those that were not.", labels=["kind"]),
+            rejected,
+        )
+        yield CounterMetricFamily("incrowd_opening_seconds", "Spent opening.", self._passed())
+        free = shutil.disk_usage(root).free
+        yield gauge("incrowd_disk_free_bytes", "Room where releases are kept.", free)
+        there = self.places.private.exists()
+        yield gauge("incrowd_private_key", "1 until everything is opened.", there)
+
+
+def receipts(places: Places) -> list[Receipt]:
+    """Those of all releases that are opened."""
+    return [load_receipt(folder)[0] for folder in sorted(places.opened_ones.glob("release-*"))]
+
+
+def _by_kind(family: CounterMetricFamily | GaugeMetricFamily, numbers: Mapping[str, int]) -> Metric:
+    for kind, number in sorted(numbers.items()):
+        family.add_metric([kind], number)
+    return family
+
 
 _answer = partial(answer, retry_after=60)
 LOOK = 3600.0  # seconds between two looks whether the key can go
@@ -42,7 +107,7 @@ def application(
     folder: Path,
     bundle: Bundle,
     private: X25519PrivateKey,
-    settings: Settings,
+    settings: CollectorSettings,
     clock: Clock = system,
     told: Told | None = None,
 ) -> Starlette:
@@ -79,7 +144,7 @@ class _Service:
         places: Places,
         bundle: Bundle,
         private: X25519PrivateKey,
-        settings: Settings,
+        settings: CollectorSettings,
         clock: Clock,
     ) -> None:
         self.places, self.bundle, self.private = places, bundle, private

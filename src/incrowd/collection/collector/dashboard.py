@@ -17,8 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from incrowd.collection.collector.gate import Gate, main_part
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Gate, Progress, main_part
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.service import answer
 from incrowd.errors import IncrowdError

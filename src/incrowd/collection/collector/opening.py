@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -70,11 +69,6 @@ class Opener:
                 yield unseal(sealed[at : at + size], self.private, bundle.key, bundle.digest)
             except ProtocolError as error:
                 rejected[UNREADABLE[error.problems[0].field]] += 1
-
-
-def cores() -> int:
-    """How many processes can work at a time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def opened(

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
-from incrowd.collection.device.sending import send
+from incrowd.collection.device.sending import sealed_answers, send
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.encoding.records import People

@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.collection.device import sending
-from incrowd.collection.device.answering import sealed_answers
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import Line, Promise, promised, terms
-from incrowd.collection.device.sending import fetch
+from incrowd.collection.device.sending import fetch, sealed_answers
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.problem import KINDS

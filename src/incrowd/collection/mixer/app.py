@@ -23,17 +23,16 @@ from starlette.types import Receive, Scope, Send
 from incrowd.collection import service
 from incrowd.collection.machine import Clock
 from incrowd.collection.machine import system as system_clock
-from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.keeper import Courier, Keeper, courier
-from incrowd.collection.mixer.store.grouping import Grouped
 from incrowd.collection.mixer.store.keys import BusyError, FullError, StoreError
-from incrowd.collection.mixer.store.store import Store, Stratum
+from incrowd.collection.mixer.store.store import Grouped, Store, Stratum
 from incrowd.collection.mixer.store.writing import Outcome
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.problem import KINDS, Kind
 from incrowd.collection.protocol.upload import Upload, parse_upload, upload_length
 from incrowd.collection.service import answer, exposition, is_octets, no_such
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import IncrowdError, ProtocolError, UsageError
 
 # What may be told while it is collected: so little that no number shows who came when.
@@ -98,7 +97,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 def application(
     store: Store,
     bundle: Bundle,
-    settings: Settings,
+    settings: ShufflerSettings,
     clock: Clock = system_clock,
     deliver: Courier | None = None,
 ) -> Starlette:
@@ -168,7 +167,9 @@ class Shuffler(Starlette):
 class Desk:
     """What is answered to whom."""
 
-    def __init__(self, store: Store, bundle: Bundle, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, bundle: Bundle, settings: ShufflerSettings, clock: Clock
+    ) -> None:
         self.store, self.bundle, self.settings, self.clock = store, bundle, settings, clock
         self.grouped, self.counted = Grouped(store), Counted(store, clock)
         self.length = upload_length(bundle)

@@ -10,18 +10,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
 from incrowd.collection.machine import Finding, clock, memory, modes, room
-from incrowd.collection.mixer.closing import is_over
-from incrowd.collection.mixer.config import Settings
+from incrowd.collection.mixer.keeper import is_over
 from incrowd.collection.mixer.store.keys import StoreError, load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import upload_length
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import UsageError
 from incrowd.files import PRIVATE, private_folder, write_private
 
 
-def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
+def install(settings: ShufflerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
     """Make the folder of a bundle, with the keys and an empty store.
 
     Raises UsageError if a bundle, or the store of one, is there already.
@@ -39,7 +39,7 @@ def install(settings: Settings, bundle: Bundle, private: Ed25519PrivateKey) -> N
     write_private(settings.bundle_file, bundle.encoded)
 
 
-def open_store(settings: Settings) -> Store:
+def open_store(settings: ShufflerSettings) -> Store:
     """The store in a folder, without its key if everything was released and acknowledged.
 
     Raises StoreError if there is none, or its key is gone too early, and ProtocolError for a
@@ -69,7 +69,7 @@ QUIET = {  # what PostgreSQL must not write down
 }
 
 
-def check(settings: Settings, store: Store) -> list[Finding]:
+def check(settings: ShufflerSettings, store: Store) -> list[Finding]:
     """All findings, in a fixed order."""
     looks: list[Callable[[], Iterator[Finding]]] = [
         lambda: modes(_private(settings)),
@@ -83,7 +83,7 @@ def check(settings: Settings, store: Store) -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
-def _secret(settings: Settings) -> Iterator[Finding]:
+def _secret(settings: ShufflerSettings) -> Iterator[Finding]:
     """It should be where no backup reads it, and where nothing stays when it is overwritten."""
     path = settings.secret_file
     if not path.exists():
@@ -96,11 +96,11 @@ def _secret(settings: Settings) -> Iterator[Finding]:
     yield Finding("the store's key", apart, said)
 
 
-def _private(settings: Settings) -> Iterable[Path]:
+def _private(settings: ShufflerSettings) -> Iterable[Path]:
     return settings.folder, settings.signing_file, settings.secret_file, settings.releases
 
 
-def _room(settings: Settings, store: Store) -> Iterator[Finding]:
+def _room(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
     """For as many people as the crowd three times over: rows, their log, the release."""
     survey = store.bundle.plan.survey
     needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
@@ -118,7 +118,7 @@ def _database(store: Store) -> Iterator[Finding]:
             yield Finding("log of PostgreSQL", good, said if good else f"{said}; set {allowed[0]}")
 
 
-def _left(settings: Settings, store: Store) -> Iterator[Finding]:
+def _left(settings: ShufflerSettings, store: Store) -> Iterator[Finding]:
     """What is there after the last release."""
     if not is_over(store.strata()):
         return
