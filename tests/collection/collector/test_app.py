@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
 from incrowd.collection.collector.config import Settings, load_settings
+from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
@@ -197,17 +198,15 @@ def test_a_key_is_overwritten_before_it_goes(keyed, tmp_path):
 
 
 def test_keys_are_made_once_and_are_for_nobody_else(places):
-    made = places.new_key(places, 7)
+    made = new_key(places, 7)
     assert places.private.stat().st_mode & 0o777 == 0o600
     assert bytes.fromhex(places.public.read_text()) == made.encoded
     with pytest.raises(UsageError, match="one key is for one bundle"):
-        places.new_key(places, 7)
+        new_key(places, 7)
     bundle = make_vectors.bundle(key_configuration=made.encoded.hex())
-    assert (
-        places.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
-    )
+    assert load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
     with pytest.raises(UsageError, match="not the key that people seal for"):
-        places.load_private(places.private, INVITED)
+        load_private(places.private, INVITED)
 
 
 def test_a_folder_is_for_one_bundle(keyed, tmp_path):
