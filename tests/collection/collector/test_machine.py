@@ -90,19 +90,19 @@ def test_check_finds_who_can_read_the_key_what_waits_and_what_was_changed(keyed,
     taken(keyed, release(sealed))
     found = findings(keyed)
     assert not found["permissions of private.key"].good
-    assert not found["release 0"].good and "waits" in found["release 0"].said
+    assert not found["release 0"].good and "waits" in found["release 0"].text
     assert found["left over"].good and found["disk"].good
     keyed.private.chmod(0o600)
     (opened,) = open_waiting(keyed, INVITED, RECEIVER, 1)
     found = findings(keyed)
     assert found["permissions of private.key"].good
-    assert f"{PEOPLE * INVITED.places} reports accepted" in found["release 0"].said
-    assert not found["left over"].good and "private.key" in found["left over"].said
+    assert f"{PEOPLE * INVITED.places} reports accepted" in found["release 0"].text
+    assert not found["left over"].good and "private.key" in found["left over"].text
     keyed.private.unlink()
     assert findings(keyed, as_time(INVITED.disposes) + GRACE)["left over"].good
     with (opened / "message-1.parquet").open("ab") as file:
         file.write(b"x")
-    assert "not the file that was written" in findings(keyed)["release 0"].said
+    assert "not the file that was written" in findings(keyed)["release 0"].text
 
 
 def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):

@@ -1,6 +1,6 @@
-"""What happens by itself: closing, releasing, delivering, deleting, and the end of the key.
+"""The scheduled work of a shuffler: close, release, deliver and delete strata; destroy the key.
 
-Every step can be stopped anywhere, and is taken up again where the database says that it is.
+Every step can be interrupted anywhere and continues from the state in the database.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.store import Store, Stratum
+from incrowd.collection.mixer.store.store import Store, StratumState
 from incrowd.collection.mixer.store.writing import CLOSING, FINAL, OPEN, RELEASED
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.protocol.release import Header, Signed, sign
@@ -31,8 +31,8 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, mixed
 
 
-def due(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> list[Group]:
-    """The releases that are due: enough people, and the time or the wanted number."""
+def due(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> list[Group]:
+    """Return the groups of strata to release now: with enough people, at closing or when full."""
     still = [stratum for stratum in strata if stratum.state == OPEN]
     least, wanted = bundle.least_people, bundle.wanted
     if now < as_time(bundle.closes):
@@ -40,26 +40,26 @@ def due(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> list[Group]
     return releases({s.number: s.people for s in still}, least, bundle.small_strata)
 
 
-def outdated(strata: Sequence[Stratum], now: datetime, bundle: Bundle) -> Group:
-    """The strata that nobody will release any more."""
+def outdated(strata: Sequence[StratumState], now: datetime, bundle: Bundle) -> Group:
+    """Return the strata that will never be released."""
     if now < as_time(bundle.disposes):
         return ()
     released = {number for group in due(strata, now, bundle) for number in group}
     return tuple(s.number for s in strata if s.state == OPEN and s.number not in released)
 
 
-def groups(strata: Sequence[Stratum], state: str) -> list[Group]:
-    """The releases that are in a state, each with its strata."""
+def groups(strata: Sequence[StratumState], state: str) -> list[Group]:
+    """Return the releases in a state, each as its strata."""
     firsts = sorted({s.release for s in strata if s.state == state and s.release is not None})
     return [tuple(s.number for s in strata if s.release == first) for first in firsts]
 
 
-def is_over(strata: Sequence[Stratum]) -> bool:
-    """Whether nothing is open, and nothing waits for the collector."""
+def is_over(strata: Sequence[StratumState]) -> bool:
+    """Return whether no stratum is open or waits for the collector."""
     return all(stratum.state in FINAL for stratum in strata)
 
 
-# A release goes to the collector's address, the same bytes until it says that it has them.
+# A release is sent to the collector, the same bytes each time, until it acknowledges them.
 
 
 SECONDS = 300.0
@@ -69,15 +69,15 @@ Courier = Callable[[bytes, Path], bool]  # signed header, body -> whether the co
 
 
 def acknowledgement(start: bytes) -> str:
-    """What a collector names with status 200: SHA-256 of signature and header, hexadecimal."""
+    """Return the acknowledgment of a release: SHA-256 of signature and header, hexadecimal."""
     return hashlib.sha256(start).hexdigest()
 
 
 def courier(address: str) -> Courier:
-    """Posts a release to a collector, by no way round: redirections are not followed."""
+    """Return a function that posts a release to a collector and does not follow redirections."""
 
     def deliver(start: bytes, body: Path) -> bool:
-        import httpx  # a shuffler that starts has nothing to deliver yet
+        import httpx  # slow to load; not needed at start
 
         length = len(start) + body.stat().st_size
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(length)}
@@ -95,7 +95,7 @@ FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
 
 
 class Keeper:
-    """Looks what is due, in one process at a time of those that share the folder."""
+    """Does the work that is due, in one process at a time of those that share the folder."""
 
     def __init__(
         self, store: Store, settings: ShufflerSettings, clock: Clock, courier: Courier
@@ -105,9 +105,9 @@ class Keeper:
         self._ended = False
 
     def look(self) -> None:
-        """Do all that is due. Raises StoreError, OSError; what was begun goes on next time.
+        """Do all the work that is due. After StoreError or OSError, the next call continues.
 
-        Raises UsageError if another process is at it.
+        Raises UsageError if another process is doing it.
         """
         private_folder(self.settings.releases)
         with locked(self.settings.releases / "keeper", patience=0.0):
@@ -131,9 +131,9 @@ class Keeper:
         make_release(self.store, group, self.settings.releases, keystream, self._key)
 
     def _deliver(self, group: Group) -> None:
-        """Send what was signed, and nothing else; after a refusal wait for twice as long.
+        """Send exactly what was signed; double the pause after each refusal.
 
-        A clock that was set back since then keeps nothing waiting for longer than a pause.
+        If the clock was set back, nothing waits longer than one pause.
         """
         now = self.clock()
         again, pause = self._pauses.get(group, (now, FIRST_PAUSE))
@@ -144,8 +144,8 @@ class Keeper:
         signed, _ = Signed.parse(start)
         body = body_file(self.settings.releases, signed)
         if not body.exists() or digest(body) != signed.header.body:
-            allowed = "should be as it was signed; another order would look like cheating"
-            raise StoreError.of("release", InWords("was changed, or is gone"), allowed)
+            allowed = "restore the signed file; a release in another order would look like cheating"
+            raise StoreError.of("release", InWords("was changed or deleted"), allowed)
         if self.courier(start, body):
             self.store.acknowledge(group)
             body.unlink()
@@ -153,7 +153,7 @@ class Keeper:
             self._pauses[group] = now + pause, min(2 * pause, LONGEST_PAUSE)
 
     def _end(self) -> None:
-        """Destroy the key, then delete what nobody can read any more."""
+        """Destroy the key, then delete the data, which is unreadable without it."""
         if self._ended:
             return
         destroy(self.settings.secret_file)
@@ -167,22 +167,22 @@ class Keeper:
         return Ed25519PrivateKey.from_private_bytes(self.settings.signing_file.read_bytes())
 
 
-PIECE = 1 << 20  # bytes of a body read at once
-TOGETHER = 100_000  # reports spread over buckets at once
+PIECE = 1 << 20  # bytes of a body read at a time
+TOGETHER = 100_000  # reports distributed to buckets at a time
 
 
 def body_file(folder: Path, signed: Signed) -> Path:
-    """Where the body of a release is: it is named by what was signed."""
+    """Return the file of a release's body; its name is the signed digest."""
     return folder / f"{signed.header.body.hex()}.body"
 
 
 def make_release(
     store: Store, strata: Sequence[int], folder: Path, keystream: Keystream, key: Ed25519PrivateKey
 ) -> None:
-    """Write the body of closed strata in a uniformly random order, then keep the signed header.
+    """Write the reports of closed strata in uniformly random order, then store the signed header.
 
-    A process that is stopped before the last step leaves nothing that anybody has seen, so that
-    the next one draws another order. Nobody else makes a release in this folder meanwhile.
+    If the process stops before the last step, nothing was published, and the next process draws a
+    new order. No other process may make a release in this folder at the same time.
     """
     for left in folder.glob(f"{BEGUN}*"):
         left.unlink()
@@ -204,7 +204,7 @@ def make_release(
 
 
 def _write(body: NewFile, strata: list[int], store: Store, keystream: Keystream) -> int:
-    """Write every report, and let the file reach the disk. How many there are."""
+    """Write all reports to disk; return their number."""
     count, width = 0, store.bundle.sealed_length
     with ExitStack() as buckets:
         pieces, disk = _packed(store.sealed(strata), width), Disk(body.path.parent, buckets)
@@ -216,19 +216,19 @@ def _write(body: NewFile, strata: list[int], store: Store, keystream: Keystream)
 
 
 def _packed(sealed: Iterator[bytes], width: int) -> Iterator[np.ndarray]:
-    """The same as uint8, shape (reports, bytes), some megabytes at a time."""
+    """Yield the reports as uint8 arrays of shape (reports, bytes), some megabytes each."""
     while piece := b"".join(islice(sealed, TOGETHER)):
         yield np.frombuffer(piece, np.uint8).reshape(-1, width)
 
 
 def digest(path: Path) -> bytes:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 def pieces(start: bytes, path: Path) -> Iterator[bytes]:
-    """A release as it travels."""
+    """Yield the bytes of a release."""
     yield start
     with path.open("rb") as file:
         while piece := file.read(PIECE):
