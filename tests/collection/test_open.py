@@ -79,6 +79,7 @@ def joined(tmp_path_factory):
     return SimpleNamespace(**locals())
 
 
+@pytest.mark.slow
 def test_the_person_is_counted_with_the_others(joined):
     assert joined.demo.process.returncode == 0, joined.err
     facts = json.loads(joined.out)

@@ -141,6 +141,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_killed_collector_opens_after_it_is_started_again(keyed, sealed):
     """A real process: killed (SIGKILL) as soon as it has acknowledged; nothing is lost."""
     port = free_port()
