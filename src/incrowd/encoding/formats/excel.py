@@ -36,7 +36,7 @@ def sheets(source: Source) -> dict[str, Sheet]:
         book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)
         return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
     except Exception:  # openpyxl and what it builds on raise a dozen kinds
-        raise refused(source.name, "it is no whole Excel file; save it again") from None
+        raise refused(source.name, "it is not a complete Excel file; save it again") from None
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:

@@ -33,14 +33,14 @@ def _parsed(source: Source, text: str, place: str) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
-        allowed = f"{place} is no JSON; should be an object with a key for each question"
+        allowed = f"{place} is not JSON; should be an object with a key for each question"
         raise refused(source.name, allowed) from None
 
 
 def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
-    allowed = f"{place} is no object; should be one with a key for each question"
+    allowed = f"{place} is not an object; should be one with a key for each question"
     raise refused(source.name, allowed)
 
 

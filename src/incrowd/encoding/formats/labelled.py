@@ -84,7 +84,7 @@ def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]
     try:
         values, about = read(file, output_format="dict", encoding=source.encoding, **options)
     except Exception:  # pyreadstat raises errors of its own, and some of Python's
-        allowed = f"it is no whole {FORMATS[source.kind].spoken} file; save it again"
+        allowed = f"it is not a complete {FORMATS[source.kind].spoken} file; save it again"
         raise refused(source.name, allowed) from None
     return about, values
 

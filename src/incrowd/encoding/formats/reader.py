@@ -121,5 +121,5 @@ def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Itera
         last = name == wrong[-1]
         yield Problem(field, found, f"{ONCE}; {meant}{known}" if last else f"{meant}{ONCE}")
     if (more := len(wrong) - SHOWN) > 0:
-        found = InWords(f"{more:,} more columns are not there, or twice")
+        found = InWords(f"{more:,} more columns are missing or duplicated")
         yield Problem(field, found, f"{ONCE} of each; {known}")
