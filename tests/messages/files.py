@@ -123,7 +123,7 @@ MISTAKES = {
         "is declared as SPSS, but contains Parquet data; leave out the format",
     ),
     "text called Parquet": (load("a.parquet", "a\nyes\n"), "ends in .parquet, but contains text"),
-    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "holds other bytes"),
+    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "contains binary data"),
     "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "ends in .csv, but contains JSON"),
     "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "ends in .jsonl, but contains other text"),
     "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "is not recognized; name a CSV"),
@@ -139,11 +139,17 @@ MISTAKES = {
     "a portable SPSS file": (load("a.por", "ASCII SPSS PORT FILE"), "portable SPSS file; save it"),
     "a pickle": (load("a.pkl", b"\x80\x04\x95\x00"), "a Python pickle, which can run programs"),
     "an empty file": (load("a.csv", ""), "it is empty; name a CSV"),
-    "a compressed SPSS file": (load("a.sav.gz", gzip.compress(SAV)), "only text may be compressed"),
-    "half an SPSS file": (load("a.sav", SAV), "it is not a complete SPSS file; save it again"),
+    "a compressed SPSS file": (
+        load("a.sav.gz", gzip.compress(SAV)),
+        "only text files may be compressed",
+    ),
+    "half an SPSS file": (
+        load("a.sav", SAV),
+        "the SPSS file is damaged or incomplete; save it again",
+    ),
     "half a workbook": (
         load("a.xlsx", zipped("[Content_Types].xml")),
-        "it is not a complete Excel file; save it again",
+        "the Excel file is damaged or incomplete; save it again",
     ),
     "a sheet with another spelling": (
         lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),

@@ -210,7 +210,7 @@ def source_of(
         raise refused(name, f"it cannot be read: it is empty; {name_one()}")
     kind = kind_of(name, head, format, encoding)
     if compression and not FORMATS[kind].compressed:
-        allowed = "only text may be compressed; decompress it, and name the resulting file"
+        allowed = "only text files may be compressed; decompress it, and name the result"
         raise AnswersError.of("answers", name, allowed)
     if sheet is not None and not FORMATS[kind].sheets:
         raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")

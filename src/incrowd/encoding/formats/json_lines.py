@@ -52,9 +52,9 @@ class _JsonLines(Reader):
         """
         text = source.whole().decode(source.encoding or "utf-8-sig")
         rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
-        found = list(rows)
-        keys = dict.fromkeys(key for row in found for key in row)
-        return pa.table({key: text_column([row.get(key) for row in found]) for key in keys})
+        objects = list(rows)
+        keys = dict.fromkeys(key for row in objects for key in row)
+        return pa.table({key: text_column([row.get(key) for row in objects]) for key in keys})
 
 
 READER = _JsonLines()
