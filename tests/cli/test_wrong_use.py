@@ -46,7 +46,7 @@ def wrong_uses(made, folder):
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
-            "name what `incrowd randomize` wrote",
+            "name a file that `incrowd randomize` wrote",
         ),
         "no folder": (
             ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
