@@ -135,7 +135,7 @@ def wide_uses(made, folder):
         (("card", plan, "-o", plan), 2, "should end in"),
         (("send", "nolink", "--show"), 2, "link: is 'nolink'; should end with #"),
         (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
-        (accountant, 2, "--epsilon: is missing; give it, or a --survey that says it"),
+        (accountant, 2, "--epsilon: is missing; give it, or a --survey that states it"),
         ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; give one"),
         ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; give one of them"),
         (("privacy", "noise", *accountant[4:], "--epsilon", "1", "--eta", "0"), 2, "--eta: got 0"),

@@ -284,7 +284,7 @@ MISTAKES = {
 }
 # The same, typed at the command line.
 TYPED = {
-    "a draft over a survey": (twice, "it is there already; name another file, or add --force"),
+    "a draft over a survey": (twice, "it exists already; name another file, or add --force"),
     "a log of another level": (
         lambda _: command("--log", "loud", "plan", "x"),
         "--log: got 'loud'; use one of debug, info, warning",
