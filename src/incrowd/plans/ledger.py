@@ -271,7 +271,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     They are exposed where the people can differ from release to release: in strata (who moves, or
     is merged, is in one release and not in the other), where another number came, and over a
     network, where nobody signs who came; and where one release had no shuffler.
-    Proof: docs/mathematics.md#memoised-rounds.
+    Proof: docs/mathematics.md#memoized-rounds.
     """
     given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:
