@@ -1,7 +1,7 @@
 """Everything one person sends by some messages, as the accountant counts it.
 
 Proof: docs/mathematics.md#cells, docs/mathematics.md#parities,
-docs/mathematics.md#memoised-rounds.
+docs/mathematics.md#memoized-rounds.
 """
 
 from __future__ import annotations
