@@ -81,7 +81,7 @@ def with_a_folder(folder):
 
 
 def kept_in_a_folder(folder):
-    with_a_folder(folder).kept(OPEN)
+    with_a_folder(folder).stored(OPEN)
 
 
 def keep_over_a_folder(folder):

@@ -261,7 +261,7 @@ def test_another_file_beside_a_receipt_is_refused(opened, sealed):
     (whole,) = incrowd.load_reports(path)
     incrowd.save_reports([replace(whole, packed=whole.packed[1:])], path)
     assert receipts_of(PLAN, [folder])
-    with pytest.raises(ReportsError, match="not the file"):
+    with pytest.raises(ReportsError, match="the file was changed"):
         receipts_of(PLAN, [folder], files=True)
 
 

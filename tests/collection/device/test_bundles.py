@@ -65,7 +65,7 @@ OWN_KEY = KeyConfiguration(7, wire.public(X25519PrivateKey.from_private_bytes(by
 def test_a_bundle_for_one_victim_is_refused(other, home, answers):
     """It is right in itself, and not the one that the link pins."""
     shuffler = Shuffler(other)
-    with pytest.raises(ProtocolError, match="not the one that the link names"):
+    with pytest.raises(ProtocolError, match="not the one in the link"):
         incrowd_device = device(Shuffler(INVITED), home)
         fetch(incrowd_device.link, connection(shuffler))
     assert shuffler.bodies == []
@@ -204,7 +204,7 @@ def replace_small(bundle):
 def test_permanent_responses_promise_less_from_the_second_time_on():
     plan = second_round()
     said = dict(terms(bundle_of(plan), promised(bundle_of(plan))))
-    assert "local guarantee alone" in said["Permanent responses"]
+    assert "only the local guarantee" in said["Permanent responses"]
 
 
 def test_the_example_is_nobodys(home, answers):
@@ -244,8 +244,8 @@ def test_the_link_of_a_survey_page_is_answered_with_the_address_to_use(path, fal
     with pytest.raises(UsageError) as error:
         fetch(found, connection(hosting(PAGE, fallback)))
     said = str(error.value)
-    assert "link: leads to a survey page at https://page.example/survey; write" in said
-    assert "write https://mix.example in the place of that address" in said
+    assert "link: leads to a survey page at https://page.example/survey; replace" in said
+    assert "that address with https://mix.example" in said
     assert "0123456789ABCDEF" not in said  # an invitation is a secret
 
 

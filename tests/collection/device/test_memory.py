@@ -117,7 +117,7 @@ def test_kept_uploads_go_when_their_collection_closes(home, answers):
 def test_nobody_answers_one_bundle_twice_on_a_device(home, answers):
     shuffler = Shuffler(OPEN)
     device(shuffler, home).send(answers)
-    with pytest.raises(UsageError, match="never drawn again"):
+    with pytest.raises(UsageError, match="never randomized again"):
         device(shuffler, home).send(answers)
     assert len(shuffler.stored) == 1
 
@@ -135,7 +135,7 @@ def test_earlier_rounds_that_the_plan_does_not_cover_are_warned_of(home, answers
     one.send(answers)
     assert one.warnings == ()  # of itself there is nothing to say
     (warning,) = device(Shuffler(LATER), home).warnings
-    assert "1 collection before" in warning and "adds up" in warning
+    assert "already answered 1 collection" in warning and "adds up" in warning
 
 
 def test_earlier_rounds_that_the_plan_covers_are_not(home):
