@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 
 import incrowd
-from incrowd.presentation.sentences import assumption_text
 
 HERE = Path(__file__).parent
 JOINT = ("physical_limitation", "self_rated_health")
@@ -72,8 +71,8 @@ def compare(releases: dict[str, incrowd.Estimates], true: np.ndarray) -> None:
     for analysis, estimates in releases.items():
         guarantee, noise = estimates.guarantee, estimates.plan.messages[0].noise
         print(f"\n{analysis}: each bit flipped with probability {noise.q:.4f}")
-        print(f"  epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}")
-        print(f"  {assumption_text(guarantee)}")
+        rests_on = incrowd.assumption_text(guarantee)
+        print(f"  epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}: {rests_on}")
         print(f"  with names on the records: epsilon {guarantee.local_epsilon:.2f}, delta 0")
         print(f"  {' x '.join(JOINT)}, in percent (true share):")
         table = next(table for table in estimates.tables if table.questions == JOINT)

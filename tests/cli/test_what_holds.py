@@ -21,9 +21,8 @@ import incrowd
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
-from incrowd.collection.collector.gate import Gate
 from incrowd.collection.collector.places import Places
-from incrowd.collection.collector.progress import Progress
+from incrowd.collection.collector.progress import Gate, Progress
 from incrowd.collection.protocol.release import Signed
 from incrowd.guarantees import guarantee_for
 from incrowd.plans.slots import slots
@@ -201,7 +200,7 @@ def states(guarantee, epsilon, reasons, assumed=None):
 def test_what_is_made_of_reports_states_what_holds_for_them(case, filled, command):
     code, out, err = filled(*AFTER[command], "--json")
     if command == "verify" and "no receipt" in case.name:
-        assert code == 2 and "receipt: is missing of release" in err
+        assert code == 2 and "receipt: is missing for release" in err
         return
     facts = json.loads(out)
     states(guarantee_in(facts), case.epsilon, case.reasons, case.assumed)

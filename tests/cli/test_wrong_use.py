@@ -25,7 +25,7 @@ def wrong_uses(made, folder):
         "a plan for answers": (
             ("init", plan),
             2,
-            "line 1 is no JSON; should be an object with a key",
+            "line 1 is not JSON; should be an object with a key",
         ),
         "survey is no TOML": (("plan", plan), 2, "is not TOML, as a survey is; name another"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),

@@ -18,7 +18,7 @@ import pytest
 from incrowd.cli import live
 from incrowd.collection.device.device import Device
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.visiting import Visit, page_application
+from incrowd.collection.rehearsal import Visit, page_application
 
 PEOPLE = 60
 ANSWERS = {

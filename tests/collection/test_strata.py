@@ -113,7 +113,7 @@ def test_a_device_is_where_its_answers_say():
     assert named == answers((1, 1, 1))["faculty"].to_pylist()
     one = people.take(np.array([0]))
     assert strata_of(bundle, one, named[0]) == strata_of(bundle, one, None)
-    with pytest.raises(UsageError, match="the open answers say"):
+    with pytest.raises(UsageError, match="the answers to open questions give"):
         strata_of(bundle, one, "history")
 
 

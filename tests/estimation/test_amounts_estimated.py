@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.collection.device import answering
+from incrowd.collection.device import sending
 from incrowd.encoding.amounts import outside
 from incrowd.encoding.records import People
 from incrowd.errors import IncrowdWarning
@@ -64,12 +64,12 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
         seen.append(person.encoded["hours"].places.tolist())
         return np.zeros((2 if len(seen) % 3 else 1, 1), np.uint8)
 
-    monkeypatch.setattr(answering, "randomize_message", too_many_at_first)
-    monkeypatch.setattr(answering, "filled", lambda *_: [])
+    monkeypatch.setattr(sending, "randomize_message", too_many_at_first)
+    monkeypatch.setattr(sending, "filled", lambda *_: [])
     person = People.of(plan.survey, pa.table({"hours": [25.0]}))
     keystream = Keystream.for_simulation(2)
     for _ in range(200):
-        answering.plaintexts(Bundle, person, keystream)
+        sending.plaintexts(Bundle, person, keystream)
     draws = np.array(seen).reshape(200, 3)
     assert (draws == draws[:, :1]).all() and set(draws[:, 0]) == {1, 2}
     assert abs((draws[:, 0] == 2).mean() - 0.5) < 4 * 0.5 / np.sqrt(200)  # 6e-5 of false alarm

@@ -126,7 +126,10 @@ MISTAKES = {
     "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "holds other bytes"),
     "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "is called .csv, and holds JSON"),
     "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "is called .jsonl, and holds no JSON"),
-    "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "of no known kind; name a CSV"),
+    "no text and of no kind": (
+        load("a.dat", b"\x01\x02\x00\x09"),
+        "the file format is not recognized; name a CSV",
+    ),
     "an old workbook": (load("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1"), "an old Excel file; save it"),
     "an OpenDocument table": (load("a.ods", zipped("mimetype")), "an OpenDocument table; save it"),
     "a zip archive": (load("a.zip", zipped("a.csv")[:40]), "it is a zip archive; unpack it"),
@@ -139,11 +142,17 @@ MISTAKES = {
     "a portable SPSS file": (load("a.por", "ASCII SPSS PORT FILE"), "portable SPSS file; save it"),
     "a pickle": (load("a.pkl", b"\x80\x04\x95\x00"), "a Python pickle, which can run programs"),
     "an empty file": (load("a.csv", ""), "it is empty; name a CSV"),
-    "a compressed SPSS file": (load("a.sav.gz", gzip.compress(SAV)), "it is compressed, and no"),
-    "half an SPSS file": (load("a.sav", SAV), "it is no whole SPSS file; save it again"),
+    "a compressed SPSS file": (
+        load("a.sav.gz", gzip.compress(SAV)),
+        "only text files may be compressed",
+    ),
+    "half an SPSS file": (
+        load("a.sav", SAV),
+        "the SPSS file is damaged or incomplete; save it again",
+    ),
     "half a workbook": (
         load("a.xlsx", zipped("[Content_Types].xml")),
-        "it is no whole Excel file; save it again",
+        "the Excel file is damaged or incomplete; save it again",
     ),
     "a sheet with another spelling": (
         lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),
@@ -160,11 +169,17 @@ MISTAKES = {
     "no format": (load("a.csv", "a\nyes\n", format="docx"), "format: got 'docx'; use one of csv"),
     "a line that is no JSON": (
         load("a.jsonl", '{"a": "yes"}\n{"a": \n'),
-        "line 2 is no JSON; should be an object with a key for each question",
+        "line 2 is not JSON; should be an object with a key for each question",
     ),
-    "a line that is no object": (load("a.jsonl", '{"a": 1}\n[3]\n'), "line 2 is no object; should"),
-    "a list that is no list": (load("a.json", '[{"a": 1}'), "the list is no JSON; should be"),
-    "an entry that is no object": (load("a.json", '[{"a": 1}, 2]'), "entry 2 is no object; should"),
+    "a line that is no object": (
+        load("a.jsonl", '{"a": 1}\n[3]\n'),
+        "line 2 is not an object; should",
+    ),
+    "a list that is no list": (load("a.json", '[{"a": 1}'), "the list is not JSON; should be"),
+    "an entry that is no object": (
+        load("a.json", '[{"a": 1}, 2]'),
+        "entry 2 is not an object; should",
+    ),
     "SPSS without the extra": (without("pyreadstat", "a.sav", SAV), 'install "incrowd[stats]"'),
     "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or hand over a data frame"),
     "a number as answers": (of(3), "got a int; name a file, or hand over a data frame"),

@@ -37,6 +37,7 @@ def verify(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of
+    from incrowd.presentation import verified
 
     paths = reports or []
     check_reports(*paths)
@@ -47,7 +48,7 @@ def verify(
             received = receipts_of(made, paths, files=True)
             parts = chain.from_iterable(each) if paths else None
             found = incrowd.verify(made, parts, received=received)
-    show.verification(made, found, received, json)
+    show.result(verified.view(made, found, received), json)
     if not found.holds:
         raise typer.Exit(1)
 

@@ -78,7 +78,7 @@ def run(
     from incrowd.collection.machine import protect, system
 
     parts = _parts()
-    places, settings = Places(folder), parts.load_settings(folder)
+    places, settings = Places(folder), parts.load_collector_settings(folder)
     made = keep_bundle(places, bundle)
     if is_complete(places, made, system()) and not places.private.exists():
         say("everything is opened, and the private key is destroyed: nothing is left to do")
@@ -105,14 +105,14 @@ def check(folder: Folder, json: AsJson = False) -> None:
     Example:
       incrowd collector check collector
     """
-    from incrowd.collection.collector import checks
+    from incrowd.collection.collector import keeper
     from incrowd.collection.collector.keeper import keep_bundle
     from incrowd.collection.collector.places import Places
     from incrowd.collection.machine import system
 
     places = Places(folder)
-    _parts().load_settings(folder)
-    print_findings(checks.check(places, keep_bundle(places, None), system()), json)
+    _parts().load_collector_settings(folder)
+    print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)
 
 
 def _parts() -> Any:

@@ -276,6 +276,7 @@ def postprocess(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
+    from incrowd.presentation import postprocessed
 
     check_reports(*reports)
     made = certified(plan, merge)
@@ -291,7 +292,7 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.postprocessed(found, made.survey, json)
+    show.result(postprocessed.view(found, made.survey), json)
     show.receipts(received, releases)
 
 
@@ -325,6 +326,7 @@ def compare(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
+    from incrowd.presentation import comparisons
 
     check_reports(reports)
     made = certified(plan, merge)
@@ -338,13 +340,13 @@ def compare(
     with counting(reports) as parts:
         if shares:
             apart = incrowd.compare_shares(made, parts, *shares, positive=positive, **common)
-            show.share_difference(apart, json)
+            show.result(comparisons.share_view(apart), json)
         else:
             known = incrowd.load_margins(margins) if margins else None
             found = incrowd.compare(
                 made, parts, first, second, reference=reference, margins=known, **common
             )
-            show.comparison(found, json)
+            show.result(comparisons.view(found), json)
     show.receipts(received, releases)
 
 

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 def print_findings(findings: Sequence[Finding], json: bool) -> None:
     """What was looked at on a service's machine. Exit code 1 if something should be otherwise."""
     if json:
-        print_json([finding._asdict() for finding in findings])
+        print_json(
+            [
+                {"subject": finding.subject, "good": finding.good, "said": finding.text}
+                for finding in findings
+            ]
+        )
     else:
         for finding in findings:
-            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.said}")
+            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.text}")
     if not all(finding.good for finding in findings):
         raise typer.Exit(1)

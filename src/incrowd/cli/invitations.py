@@ -41,7 +41,7 @@ def invitations(
     if number < 1:
         raise UsageError.of("number", number, "should be at least 1")
     page_address, parts = _checked(survey_page), _parts()
-    store = parts.open_store(parts.load_settings(shuffler))
+    store = parts.open_store(parts.load_shuffler_settings(shuffler))
     made = parts.new_invitations(store, number, page_address)
     with replaced(output, mode=PRIVATE) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:

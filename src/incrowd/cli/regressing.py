@@ -10,7 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import all_parts, printed_as_json, say, working
+from incrowd.cli.console import all_parts, say, working
 from incrowd.cli.naming import naming
 from incrowd.cli.options import (
     AcceptSmaller,
@@ -270,14 +270,10 @@ def _numbers(option: str, text: str) -> list[float]:
 
 def _show(found: incrowd.Regression, json: bool) -> None:
     """A table, or JSON."""
-    from incrowd.cli import show_plans
+    from incrowd.cli import show
     from incrowd.presentation import regressions
-    from incrowd.presentation.sentences import guarantee_sentence
 
-    if printed_as_json(json, regressions.facts(found), found.seed):
-        return
-    say(guarantee_sentence(found.guarantee))
-    show_plans.regression(found)
+    show.result(regressions.view(found), json)
 
 
 # The command `correlate`.
@@ -318,6 +314,7 @@ def correlate(
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
+    from incrowd.presentation import correlations
 
     check_reports(*reports)
     made = certified(plan, merge)
@@ -332,5 +329,5 @@ def correlate(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.correlations(found, json)
+    show.result(correlations.view(found), json)
     show.receipts(received, releases_in(reports))

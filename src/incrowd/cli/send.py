@@ -100,7 +100,7 @@ def send(
 
     where = _read(link, short)
     _check_use(answers, show or withdraw)
-    connection = Connection(patience=Patience(whole=patience), told=say)
+    connection = Connection(patience=Patience(whole=patience), notify=say)
     with working("fetching the bundle, certifying its plan"):
         device = Device.of(where, memory or _home(), connection=connection)
     _show(device, quiet=json or withdraw)

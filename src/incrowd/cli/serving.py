@@ -2,12 +2,12 @@
 
 from incrowd.collection.machine import protect
 from incrowd.collection.mixer.app import application
-from incrowd.collection.mixer.config import load_settings
 from incrowd.collection.mixer.init import Terms, issue, make_bundle, new_invitations
 from incrowd.collection.mixer.setup import check, install, open_store
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.collection.service import listening, log_discreetly, serve
+from incrowd.collection.settings import load_shuffler_settings
 
 __all__ = [
     "Link",
@@ -17,7 +17,7 @@ __all__ = [
     "install",
     "issue",
     "listening",
-    "load_settings",
+    "load_shuffler_settings",
     "log_discreetly",
     "make_bundle",
     "new_invitations",

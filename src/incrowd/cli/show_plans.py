@@ -32,11 +32,11 @@ from incrowd.presentation.terminal_tables import (
     alternatives_table,
     assumed_words,
     beyond_budget,
-    coefficient_table,
     forecast_table,
     ledger_lines,
     mean_error,
     message_table,
+    numbers_table,
     open_table_lines,
     sent_each,
     spent_line,
@@ -88,7 +88,7 @@ def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         if table.mean_error is not None:
             say(mean_error(made.survey, table.questions[0], table.mean_error))
     for model in models:
-        regression(model)
+        _regression(model)
     if others:
         out.print(alternatives_table(made, effective, ways))
 
@@ -114,14 +114,12 @@ def _expectations(table: TableForecast) -> Expected:
     )
 
 
-def regression(found: Regression) -> None:
-    """The coefficients of a model, if there are any, and what is to be said of them."""
-    if found.estimable:
-        out.print(coefficient_table(found))
-    elif found.expected:
-        say(regressions.title(found))
-    for note in regressions.notes(found):
-        say(note)
+def _regression(model: Regression) -> None:
+    view = regressions.view(model)
+    for numbers in view.tables:
+        out.print(numbers_table(numbers))
+    for text in view.notes:
+        say(text)
 
 
 def ledger(known: Ledger, json: bool) -> None:

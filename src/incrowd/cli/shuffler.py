@@ -55,7 +55,7 @@ def init(
     )
 
     parts = _parts()
-    terms, settings = parts.Terms.load(collection), parts.load_settings(folder)
+    terms, settings = parts.Terms.load(collection), parts.load_shuffler_settings(folder)
     made = parts.make_bundle(certified(plan), terms)
     parts.install(settings, made.bundle, made.private)
     bundle, found = made.bundle, made.guarantee
@@ -95,7 +95,7 @@ def run(folder: Folder) -> None:
       incrowd shuffler run shuffler
     """
     parts = _parts()
-    settings = parts.load_settings(folder)
+    settings = parts.load_shuffler_settings(folder)
     parts.protect()
     parts.log_discreetly()
     store = parts.open_store(settings)
@@ -117,7 +117,7 @@ def check(folder: Folder, json: AsJson = False) -> None:
       incrowd shuffler check shuffler
     """
     parts = _parts()
-    settings = parts.load_settings(folder)
+    settings = parts.load_shuffler_settings(folder)
     print_findings(parts.check(settings, parts.open_store(settings)), json)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import incrowd
-from incrowd.cli.console import out, printed_as_json, progress, say
+from incrowd.cli.console import progress, say
 from incrowd.cli.later import needing_collect
 from incrowd.cli.options import (
     AnswersFile,
@@ -30,10 +29,8 @@ from incrowd.errors import InWords, UsageError
 from incrowd.files import write_text
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
-    from incrowd.estimation.quality import TableQuality
 
 DEVICES = 2000
 MINUTES = 10.0
@@ -67,10 +64,8 @@ def simulate(
     Example:
       incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
     """
-    from incrowd.guarantees import guarantee_of
-    from incrowd.presentation.data import guarantee_facts
-    from incrowd.presentation.number_text import finite
-    from incrowd.presentation.terminal_tables import simulation_legend, simulation_table
+    from incrowd.cli import show
+    from incrowd.presentation import simulated
 
     check_answers(answers)
     read = incrowd.Survey.load(survey)
@@ -84,57 +79,8 @@ def simulate(
     }
     with progress("simulating", trials) as advance:
         result = incrowd.simulate(read, table, **asked, seed=seed, progress=advance)
-    qualities = [_quality(quality) for quality in result.tables]
-    guarantee = guarantee_facts(guarantee_of(result.plan, seed=result.seed))
-    facts = asked | {"plan": result.plan.digest, "guarantee": guarantee, "tables": qualities}
-    if printed_as_json(json, finite(facts), result.seed):
-        return
-    for line in read.legend(*(question.id for question in read.questions)):
-        say(line)
-    out.print(simulation_table(_title(asked), qualities))
-    say(simulation_legend(result.trials, simultaneous))
-
-
-def _title(asked: Mapping[str, Any]) -> str:
-    """What was simulated."""
-    from incrowd.estimation.weighting.margins import listed
-
-    people = "people fixed" if asked["fixed_people"] else "people drawn"
-    weights = f", weighted to {listed(asked['weight_to'])}" if asked["weight_to"] else ""
-    whose = ", of those who answered" if asked["of_those_who_answered"] else ""
-    return f"{asked['trials']:,} trials, {people}{weights}{whose}, nominal coverage 95%"
-
-
-def _quality(quality: TableQuality) -> dict[str, Any]:
-    """Means over the cells (errors: root mean square), and every cell."""
-    import numpy as np
-    import scipy
-
-    cells = quality.bias.size
-    limit = float(scipy.special.ndtri(1 - 0.025 / cells)) * quality.bias_error
-    spreads = ("mean_standard_error", "empirical_standard_error", "theoretical_error")
-    arrays = ("coverage", "bias", "bias_error", *spreads)
-    return {
-        "questions": list(quality.questions),
-        "coverage": float(quality.coverage.mean()),
-        "worst_coverage": float(quality.coverage.min()),
-        "joint_coverage": quality.joint_coverage,
-        "simultaneous_coverage": quality.simultaneous_coverage,
-        "max_abs_bias": float(np.abs(quality.bias).max()),
-        "bias_limit": float(limit.max()),
-        "unbiased": bool((np.abs(quality.bias) <= limit).all()),
-        "mean_standard_error": _rms(quality.mean_standard_error),
-        "empirical_standard_error": _rms(quality.empirical_standard_error),
-        "theoretical_standard_error": _rms(quality.theoretical_error),
-        "efficiency": quality.efficiency,
-        "cells": {name: getattr(quality, name).ravel().tolist() for name in arrays},
-    }
-
-
-def _rms(values: np.ndarray) -> float:
-    import numpy as np
-
-    return float(np.sqrt(np.mean(values**2)))
+    del asked["trials"], asked["fixed_people"]
+    show.result(simulated.view(result, **asked), json)
 
 
 def demo(

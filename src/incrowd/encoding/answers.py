@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from incrowd.encoding.formats.reader import Asked, Data, Pieces, check_names, check_once, reader
+from incrowd.encoding.formats.reader import Data, Pieces, Request, check_names, check_once, reader
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.sources import Source, readable, source_of
 from incrowd.errors import AnswersError, InWords
@@ -54,13 +54,13 @@ def read(source: Source, survey: Survey, id: str | None = None, rows: int = 1 <<
     Beside a piece stands how much was read up to its end: bytes of CSV, rows of anything else.
     CSV and Parquet are read as they are needed, the others whole.
     """
-    return reader(source.kind).pieces(source, Asked(survey, id), rows, PIECE_BYTES)
+    return reader(source.kind).pieces(source, Request(survey, id), rows, PIECE_BYTES)
 
 
 def column_names(source: Source, survey: Survey, id: str | None = None) -> list[str]:
     """The names of all columns of a file, in order. Raises AnswersError if it cannot be read."""
     with readable(source.name):
-        return reader(source.kind).columns(source, Asked(survey, id))
+        return reader(source.kind).columns(source, Request(survey, id))
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:

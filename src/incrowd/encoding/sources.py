@@ -118,7 +118,7 @@ def _check_text(name: str, head: bytes, encoding: str | None) -> None:
         allowed = "it is text in UTF-16; save it as UTF-8, or use encoding='utf-16'"
         raise AnswersError.of("answers", name, allowed)
     if encoding is None and not _is_text(head):
-        raise AnswersError.of("answers", name, f"it is no text, and of no known kind; {name_one()}")
+        raise AnswersError.of("answers", name, f"the file format is not recognized; {name_one()}")
 
 
 def _text_kind(name: str, head: bytes, said: str | None, format: str | None) -> str:
@@ -205,7 +205,7 @@ def source_of(
         raise refused(name, f"it cannot be read: it is empty; {name_one()}")
     kind = kind_of(name, head, format, encoding)
     if compression and not FORMATS[kind].compressed:
-        allowed = "it is compressed, and no text; decompress it, and name what comes out"
+        allowed = "only text files may be compressed; decompress it, and name the result"
         raise AnswersError.of("answers", name, allowed)
     if sheet is not None and not FORMATS[kind].sheets:
         raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")

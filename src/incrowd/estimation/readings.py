@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,10 +37,11 @@ from incrowd.estimation.tables import (
 from incrowd.plans import JointReport, Message, Plan
 from incrowd.plans.slots import slots
 from incrowd.plans.strata import told_apart
-from incrowd.reports.consistency import smallest
-from incrowd.reports.tally import Tally
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
+
+if TYPE_CHECKING:
+    from incrowd.reports.tally import Tally
 
 Ids = tuple[str, ...]
 
@@ -269,6 +270,9 @@ def table(
     An open question is an axis without noise; several are one axis, as "faculty / year".
     """
     closed = plan.survey.closed(ids)
+
+    # Here, so that a plan is forecast without loading what reads reports.
+    from incrowd.reports.consistency import smallest
 
     def of(part: Tally, people: int) -> TableEstimate:
         if not closed:

@@ -20,7 +20,7 @@ from pydantic import (
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.accountant.channels.registry import made
+from incrowd.accountant.channels.registry import channel_of
 from incrowd.accountant.schema import Domain
 from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
 from incrowd.survey import AnyQuestion, Group
@@ -282,7 +282,7 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
     if randomizer is None:
         return None
     try:
-        channel = made(randomizer.kind, randomizer.numbers, len(question.recorded))
+        channel = channel_of(randomizer.kind, randomizer.numbers, len(question.recorded))
         channel.inverse  # noqa: B018  a device that cannot be inverted is an error now
         if channel.epsilon == math.inf:
             raise PrivacyError.of("channel", InWords(channel), _TELLS)

@@ -83,7 +83,7 @@ def test_a_lost_receipt_does_not_raise_the_promise(alone, alone_bundle, tmp_path
     assert before > plan.guarantee.epsilon == 3
     lost(alone, "receipt.json", "bundle.json")
     assert found_epsilon(plan, alone) == before
-    with pytest.raises(ReportsError, match=r"receipt: is missing of release .* put receipt.json"):
+    with pytest.raises(ReportsError, match=r"receipt: is missing for release .* put receipt.json"):
         receipts_of(plan, [alone], files=True)
     tally = incrowd.count(plan, incrowd.stream_reports(alone))
     save_tally(tally, tmp_path / "tally.json")

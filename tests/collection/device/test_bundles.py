@@ -13,7 +13,7 @@ from incrowd.accountant.certificates import redrawn
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.page.files import Asked, page_files, shipped
+from incrowd.collection.page.files import PageContent, page_files, shipped
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
 from incrowd.collection.protocol.sealed import KeyConfiguration
@@ -220,9 +220,9 @@ def test_the_example_is_nobodys(home, answers):
 
 # --- links of survey pages -----------------------------------------------------------------------
 
-PAGE = page_files(Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped())[
-    "index.html"
-]
+PAGE = page_files(
+    PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+)["index.html"]
 
 
 def hosting(page, fallback):

@@ -109,9 +109,9 @@ def test_kept_uploads_go_when_their_collection_closes(home, answers):
     one = device(Shuffler(OPEN), home)
     one.send(answers, keep=True)
     one.memory.tidy(datetime(2026, 11, 30, 23, 59, 58, tzinfo=UTC))
-    assert one.memory.kept(OPEN)
+    assert one.memory.stored(OPEN)
     one.memory.tidy(as_time(OPEN.closes))
-    assert one.memory.kept(OPEN) is None and one.memory.has(OPEN)
+    assert one.memory.stored(OPEN) is None and one.memory.has(OPEN)
 
 
 def test_nobody_answers_one_bundle_twice_on_a_device(home, answers):

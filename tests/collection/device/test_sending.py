@@ -101,7 +101,7 @@ def test_who_may_be_counted_is_told_so(home, answers, name):
     shuffler = Shuffler(INVITED)
     one = device(shuffler, home, code=CODE)
     shuffler.faults.append(said(name))
-    with pytest.raises(ProtocolError, match="yours may already be counted"):
+    with pytest.raises(ProtocolError, match="your upload may already be counted"):
         one.send(answers)
     assert not list(home.glob("*.upload"))
     with pytest.raises(UsageError, match="may already be counted, and is never drawn again"):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
+from incrowd.collection.settings import ShufflerSettings
 from incrowd.plans.slots import slots
 from tests.conftest import local_plan
 from tests.oracles import make_vectors
@@ -21,7 +21,7 @@ import json, sys
 from pathlib import Path
 from incrowd.cli import shuffler
 parts = shuffler._parts()
-settings = parts.load_settings(Path(sys.argv[1]))
+settings = parts.load_shuffler_settings(Path(sys.argv[1]))
 store = parts.open_store(settings)
 parts.application(store, store.bundle, settings)
 json.dump(sorted(sys.modules), sys.stdout)
@@ -29,7 +29,7 @@ json.dump(sorted(sys.modules), sys.stdout)
 
 
 def loaded(folder, bundle):
-    setup.install(Settings(folder=folder), bundle, SHUFFLER)
+    setup.install(ShufflerSettings(folder=folder), bundle, SHUFFLER)
     done = subprocess.run([sys.executable, "-c", START, folder], capture_output=True, check=True)
     return set(json.loads(done.stdout))
 

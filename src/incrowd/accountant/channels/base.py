@@ -41,8 +41,8 @@ def _rounded(value: float, significant: int, rounding: str, whole: bool = False)
         return f"{value:g}"
     exact = Decimal(repr(value))
     place = exact.adjusted() - significant + 1
-    kept = exact.quantize(Decimal(1).scaleb(min(place, 0) if whole else place), rounding)
-    return f"{kept:,f}" if whole else f"{float(kept):.{significant}g}"
+    digits = exact.quantize(Decimal(1).scaleb(min(place, 0) if whole else place), rounding)
+    return f"{digits:,f}" if whole else f"{float(digits):.{significant}g}"
 
 
 Matrix = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ def parameters() -> dict[str, Range]:
     return dict(chain.from_iterable(each.parameters.items() for each in CHANNELS.values()))
 
 
-def made(kind: str, numbers: dict[str, float], options: int) -> Channel:
+def channel_of(kind: str, numbers: dict[str, float], options: int) -> Channel:
     """The channel of that kind with some numbers, for a question with so many answers.
 
     Raises KeyError for an unknown kind or another set of numbers, PrivacyError for numbers that
