@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.collector import keeper
 from incrowd.collection.collector.app import application
-from incrowd.collection.collector.places import new_key
+from incrowd.collection.collector.places import load_private, new_key
 from incrowd.collection.collector.receipt import load_receipt
 from incrowd.collection.collector.taking import acknowledgement
 from incrowd.collection.protocol.bundle import as_time
@@ -204,11 +204,9 @@ def test_keys_are_made_once_and_are_for_nobody_else(places):
     with pytest.raises(UsageError, match="each bundle needs its own key"):
         new_key(places, 7)
     bundle = make_vectors.bundle(key_configuration=made.encoded.hex())
-    assert (
-        places.load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
-    )
+    assert load_private(places.private, bundle).public_key().public_bytes_raw() == made.public
     with pytest.raises(UsageError, match="does not match the public key"):
-        places.load_private(places.private, INVITED)
+        load_private(places.private, INVITED)
 
 
 def test_a_folder_is_for_one_bundle(keyed, tmp_path):
