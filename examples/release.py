@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 
 import incrowd
-from incrowd.presentation.sentences import assumption_text
 
 HERE = Path(__file__).parent
 JOINT = ("physical_limitation", "self_rated_health")
@@ -71,7 +70,8 @@ def compare(found: dict[str, incrowd.Estimates], true: np.ndarray) -> None:
     for analysis, estimates in found.items():
         promise, noise = estimates.guarantee, estimates.plan.messages[0].noise
         print(f"\n{analysis}: each bit flipped with probability {noise.q:.4f}")
-        print(f"  epsilon {promise.epsilon:g}, delta {promise.delta:g}: {assumption_text(promise)}")
+        rests_on = incrowd.assumption_text(promise)
+        print(f"  epsilon {promise.epsilon:g}, delta {promise.delta:g}: {rests_on}")
         print(f"  with names on the records: epsilon {promise.local_epsilon:.2f}, delta 0")
         print(f"  {' x '.join(JOINT)}, in percent (in truth):")
         table = next(table for table in estimates.tables if table.questions == JOINT)

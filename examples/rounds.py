@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 
 import incrowd
-from incrowd.presentation.sentences import assumption_text
 
 PEOPLE = 20_000
 PANEL = 2_000  # people whose devices remember
@@ -125,7 +124,7 @@ def panel(folder: Path) -> tuple[float, float]:
         table = incrowd.estimate(plan, reports).tables[0]
         shares.append(float(table.estimate[1]))
         print(f"drinks_daily in {month}: {yes(table)}")
-    print(f"  {assumption_text(plan.guarantee)}")
+    print(f"  {incrowd.assumption_text(plan.guarantee)}")
     return shares[0], shares[1]
 
 

@@ -21,6 +21,8 @@ import typer
 import incrowd
 from incrowd.cli.app import app
 from incrowd.cli.later import Later
+from incrowd.survey.questions import TYPES
+from incrowd.survey.randomizers import fields
 
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
@@ -169,9 +171,11 @@ def test_every_option_of_the_manual_exists():
 
 def test_every_key_of_a_survey_is_in_the_manual():
     text = (ROOT / "docs" / "files.md").read_text()
-    schema = incrowd.Survey.model_json_schema()
-    models = [schema, *schema["$defs"].values()]
+    written = (incrowd.Survey, *TYPES.values(), fields())
+    schemas = [model.model_json_schema() for model in written]
+    models = [*schemas, *(each for schema in schemas for each in schema.get("$defs", {}).values())]
     keys = {key for model in models for key in model.get("properties", {})}
+    assert {"at_most", "edges", "cohorts", "spinner", "epsilon"} <= keys
     assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
 
 

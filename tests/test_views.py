@@ -12,7 +12,7 @@ import pytest
 
 import incrowd
 from incrowd.errors import UsageError
-from incrowd.presentation.comparisons import crosstab
+from incrowd.presentation.comparisons import view
 from incrowd.presentation.data import as_table
 from incrowd.presentation.page import page
 from incrowd.presentation.sentences import guarantee_sentence
@@ -126,7 +126,8 @@ def test_a_notebook_shows_every_figure_of_a_comparison_and_the_warning(made):
     html = page_in(found)
     named = {figure.name for figure in found.figures} - {share.name for share in found.shares}
     assert named and all(f'<th scope="row">{name}</th>' in html for name in named)
-    headings, lines = crosstab(found)
+    crosstab = view(found).tables[0]
+    headings, lines = crosstab.headings, crosstab.lines
     assert all(f">{text}<" in html for text in (*headings, *chain.from_iterable(lines)))
     assert "known seed 5" in html
     assert guarantee_sentence(found.guarantee) in html

@@ -44,6 +44,7 @@ _PUBLIC = {
     "planner.rounds": "new_ledger note",
     "plans": "Plan",
     "plans.ledger": "Ledger",
+    "presentation.sentences": "assumption_text guarantee_sentence",
     "presentation.write": "save_estimates",
     "reports.collection": "Collection",
     "reports.folder": "load_reports save_reports stream_reports",

@@ -189,6 +189,7 @@ KINDS = {"yesno", "choice", "multi", "number", "text"}
 DEVICES = {"planned", "bit flip", "warner", "simmons", "rappor", "bit", "k-ary"}
 
 
+@pytest.mark.slow
 def test_some_random_plans():
     found, _ = compare(QUICK, first=0)
     assert not any(found[variant] for variant in RIGHT), found

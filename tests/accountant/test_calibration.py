@@ -43,6 +43,7 @@ def mixed(reference):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("analysis", ["blanket", "local", *slowly("outlier")])
 def test_messages_scaled_together(analysis):
     """The noise holds; half a per cent less does not."""
@@ -111,6 +112,7 @@ def test_a_promise_out_of_reach_without_fixed_randomisers():
     assert "fixed" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_noise_for_eta_of_several_messages():
     family = lambda f: everything((free(f.q, 2), 2), (free(f.q), 1))  # noqa: E731
     found = smallest_noise_for_eta("blanket", family, 10**4, 1.0, 1e-4)

@@ -25,7 +25,7 @@ def wrong_uses(made, folder):
         "a plan for answers": (
             ("init", plan),
             2,
-            "line 1 is no JSON; should be an object with a key",
+            "line 1 is not JSON; should be an object with a key",
         ),
         "survey is no TOML": (("plan", plan), 2, "is not TOML, as a survey is; name another"),
         "plan is no plan": (("estimate", SURVEY, reports), 2, "is not a plan"),
@@ -46,7 +46,7 @@ def wrong_uses(made, folder):
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
-            "name what `incrowd randomize` wrote",
+            "name a file that `incrowd randomize` wrote",
         ),
         "no folder": (
             ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
@@ -135,7 +135,7 @@ def wide_uses(made, folder):
         (("card", plan, "-o", plan), 2, "should end in"),
         (("send", "nolink", "--show"), 2, "link: is 'nolink'; should end with #"),
         (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
-        (accountant, 2, "--epsilon: is missing; give it, or a --survey that says it"),
+        (accountant, 2, "--epsilon: is missing; give it, or a --survey that states it"),
         ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; give one"),
         ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; give one of them"),
         (("privacy", "noise", *accountant[4:], "--epsilon", "1", "--eta", "0"), 2, "--eta: got 0"),

@@ -45,6 +45,7 @@ def ran(tmp_path_factory):
     return made, known, rehearsal.rehearse(made, people, folder, advance=lambda _: None), folder
 
 
+@pytest.mark.slow
 def test_every_large_stratum_is_a_release_and_the_small_one_is_gone(ran):
     _made, _, found, _ = ran
     assert [receipt.strata for receipt in found.receipts] == [["law"], ["arts"]]

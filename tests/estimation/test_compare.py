@@ -14,12 +14,11 @@ import incrowd
 from incrowd.errors import TableError
 from incrowd.estimation.quotients import Comparison
 from incrowd.presentation.comparisons import (
-    crosstab,
     independence_words,
     interval_words,
     notes,
     row,
-    said_below,
+    view,
 )
 from tests.conftest import run
 
@@ -123,7 +122,8 @@ def test_the_test_and_the_crosstab_come_first_and_impossible_ends_are_marked(tmp
     first = text.index("independence"), text.index("smokes among each sex"), text.index("Cramer")
     assert list(first) == sorted(first)
     found = incrowd.compare(made, reports, "sex", "smokes")
-    headings, lines = crosstab(found)
+    told = view(found)
+    headings, lines = told.tables[0].headings, told.tables[0].lines
     assert headings == ("sex", "no", "yes") and [line[0] for line in lines] == ["f", "m", "x"]
     cells = [cell for line in lines for cell in line[1:]]
     for item, cell in zip(found.shares, cells, strict=True):
@@ -131,7 +131,7 @@ def test_the_test_and_the_crosstab_come_first_and_impossible_ends_are_marked(tmp
         assert cell.count("*") == len(ends)
     impossible = [d for d in found.differences if math.isfinite(d.low) and d.low < -1]
     assert any("*" in cell for cell in cells) or impossible
-    assert any(note.startswith("* beyond") for note in said_below(found))
+    assert any(note.startswith("* beyond") for note in told.notes)
     page = html.unescape(found._repr_html_())
     assert page.index(f">{cells[0]}<") < page.index("Cramer")
 

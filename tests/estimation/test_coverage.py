@@ -124,6 +124,7 @@ def compared():
     return setting.joints(setting.collections(13), margin=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [odds_ratio, *slowly(difference)])
 def test_comparisons_cover_for_mixed_channels(figure):
     """Wrong: as if the four reports of a person were of four people."""

@@ -251,6 +251,7 @@ def simulated_bias(copies, people, trials=4000):
     return fits.mean(axis=0) - SMALL, fits.std(axis=0) / np.sqrt(trials), fits.std(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_bootstrap_finds_the_bias(copies):
     channels = channels_of(FOUR[:2], NOISY)
@@ -261,6 +262,7 @@ def test_bootstrap_finds_the_bias(copies):
     assert np.allclose(found.spread, spread, rtol=0.12)
 
 
+@pytest.mark.slow
 def test_bootstrap_knows_that_copies_are_not_people():
     """Spread of the raw estimate under little noise: docs/mathematics.md#estimates, explicitly."""
     little, people, copies = BitFlip.at_least(0.1), 300, 4

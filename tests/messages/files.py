@@ -116,17 +116,17 @@ def twice(folder):
 
 # The name of a mistake -> what makes it, and a part of what is said.
 MISTAKES = {
-    "SPSS called CSV": (load("a.csv", SAV), "is called .csv, and holds SPSS data; rename it"),
-    "Parquet called CSV": (load("a.csv", parquet()), "is called .csv, and holds Parquet data"),
+    "SPSS called CSV": (load("a.csv", SAV), "ends in .csv, but contains SPSS data; rename it"),
+    "Parquet called CSV": (load("a.csv", parquet()), "ends in .csv, but contains Parquet data"),
     "Parquet without an ending is no SPSS": (
         load("answers", parquet(), format="sav"),
-        "is to be SPSS, and holds Parquet data; leave out the format",
+        "is declared as SPSS, but contains Parquet data; leave out the format",
     ),
-    "text called Parquet": (load("a.parquet", "a\nyes\n"), "is called .parquet, and holds text"),
-    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "holds other bytes"),
-    "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "is called .csv, and holds JSON"),
-    "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "is called .jsonl, and holds no JSON"),
-    "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "of no known kind; name a CSV"),
+    "text called Parquet": (load("a.parquet", "a\nyes\n"), "ends in .parquet, but contains text"),
+    "bytes called SPSS": (load("a.sav", b"\x01\x02\x00\x09"), "contains binary data"),
+    "JSON called CSV": (load("a.csv", '{"a": "yes"}\n'), "ends in .csv, but contains JSON"),
+    "CSV called JSON": (load("a.jsonl", "a\nyes\n"), "ends in .jsonl, but contains other text"),
+    "no text and of no kind": (load("a.dat", b"\x01\x02\x00\x09"), "is not recognized; name a CSV"),
     "an old workbook": (load("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1"), "an old Excel file; save it"),
     "an OpenDocument table": (load("a.ods", zipped("mimetype")), "an OpenDocument table; save it"),
     "a zip archive": (load("a.zip", zipped("a.csv")[:40]), "it is a zip archive; unpack it"),
@@ -139,11 +139,17 @@ MISTAKES = {
     "a portable SPSS file": (load("a.por", "ASCII SPSS PORT FILE"), "portable SPSS file; save it"),
     "a pickle": (load("a.pkl", b"\x80\x04\x95\x00"), "a Python pickle, which can run programs"),
     "an empty file": (load("a.csv", ""), "it is empty; name a CSV"),
-    "a compressed SPSS file": (load("a.sav.gz", gzip.compress(SAV)), "it is compressed, and no"),
-    "half an SPSS file": (load("a.sav", SAV), "it is no whole SPSS file; save it again"),
+    "a compressed SPSS file": (
+        load("a.sav.gz", gzip.compress(SAV)),
+        "only text files may be compressed",
+    ),
+    "half an SPSS file": (
+        load("a.sav", SAV),
+        "the SPSS file is damaged or incomplete; save it again",
+    ),
     "half a workbook": (
         load("a.xlsx", zipped("[Content_Types].xml")),
-        "it is no whole Excel file; save it again",
+        "the Excel file is damaged or incomplete; save it again",
     ),
     "a sheet with another spelling": (
         lambda folder: incrowd.load_answers(book(folder), survey(), sheet="wave 2"),
@@ -160,14 +166,20 @@ MISTAKES = {
     "no format": (load("a.csv", "a\nyes\n", format="docx"), "format: got 'docx'; use one of csv"),
     "a line that is no JSON": (
         load("a.jsonl", '{"a": "yes"}\n{"a": \n'),
-        "line 2 is no JSON; should be an object with a key for each question",
+        "line 2 is not JSON; should be an object with a key for each question",
     ),
-    "a line that is no object": (load("a.jsonl", '{"a": 1}\n[3]\n'), "line 2 is no object; should"),
-    "a list that is no list": (load("a.json", '[{"a": 1}'), "the list is no JSON; should be"),
-    "an entry that is no object": (load("a.json", '[{"a": 1}, 2]'), "entry 2 is no object; should"),
+    "a line that is no object": (
+        load("a.jsonl", '{"a": 1}\n[3]\n'),
+        "line 2 is not an object; should",
+    ),
+    "a list that is no list": (load("a.json", '[{"a": 1}'), "the list is not JSON; should be"),
+    "an entry that is no object": (
+        load("a.json", '[{"a": 1}, 2]'),
+        "entry 2 is not an object; should",
+    ),
     "SPSS without the extra": (without("pyreadstat", "a.sav", SAV), 'install "incrowd[stats]"'),
-    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or hand over a data frame"),
-    "a number as answers": (of(3), "got a int; name a file, or hand over a data frame"),
+    "a dictionary": (of({"a": ["yes"]}), "got a dict; name a file, or pass a data frame"),
+    "a number as answers": (of(3), "got a int; name a file, or pass a data frame"),
     "a frame with two columns of a name": (
         of(pandas.DataFrame([["yes", "no"]], columns=["a", "a"])),
         "2 columns 'a'; there should be exactly one; rename the others",
@@ -255,15 +267,15 @@ MISTAKES = {
     ),
     "columns of a file of which many are not there": (
         load("a.csv", "z\nyes\n", *(YESNO | {"id": f"q{n}"} for n in range(8))),
-        "3 more columns are not there, or twice; there should be exactly one of each; the columns",
+        "3 more columns are missing or duplicated; there should be exactly one of each; the",
     ),
     "a row with a cell too many": (
         load("a.csv", "sep=;\na;b\nyes;1\nno;2;3\n"),
-        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, that of the header 2; put quotation",
+        "a.csv, row 2: got 'no;2;3'; its number of cells is 3, but the header has 2; put quotation",
     ),
     "a row with a cell too few": (
         load("a.csv", "a,b\n" + 'yes,"1\n2"\n' * 3 + "no\n"),
-        "a.csv, row 4: got 'no'; its number of cells is 1, that of the header 2; write those",
+        "a.csv, row 4: got 'no'; its number of cells is 1, but the header has 2; add the",
     ),
     "a draft of ids": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "a\nsame\nsame\n")),
@@ -272,7 +284,7 @@ MISTAKES = {
 }
 # The same, typed at the command line.
 TYPED = {
-    "a draft over a survey": (twice, "it is there already; name another file, or add --force"),
+    "a draft over a survey": (twice, "it exists already; name another file, or add --force"),
     "a log of another level": (
         lambda _: command("--log", "loud", "plan", "x"),
         "--log: got 'loud'; use one of debug, info, warning",

@@ -50,14 +50,15 @@ def bit_chances(question, noise):
     if kind == "warner":
         return [(1 - device["spinner"], device["spinner"])]
     if kind == "simmons":
-        yes = device["unrelated"] * (0.5 if device["prevalence"] is None else device["prevalence"])
+        yes = device["unrelated"] * device.get("prevalence", 0.5)
         return [(yes, yes + 1 - device["unrelated"])]
     if kind == "bit":
         return [(device["one_if_zero"], device["one_if_one"])]
     assert kind == "rappor"
     first = (device["f"] / 2, 1 - device["f"] / 2)
-    second = device["one_if_zero"], device["one_if_one"]
-    return [first] if second == (None, None) else [first, second]
+    if "one_if_zero" not in device:
+        return [first]
+    return [first, (device["one_if_zero"], device["one_if_one"])]
 
 
 def sent_bits(record, stage):

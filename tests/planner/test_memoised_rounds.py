@@ -118,7 +118,7 @@ def test_a_plan_that_was_edited_to_send_copies_of_it_is_refused():
     plan = incrowd.plan(asked(JOINT, by="local", reports_per_person=9))
     content = plan.content
     content["messages"][0]["copies"] = 2
-    with pytest.raises(ValueError, match="in copies, which would be the same"):
+    with pytest.raises(ValueError, match="in copies, which would all be equal"):
         incrowd.Plan.model_validate(content)
 
 

@@ -102,7 +102,7 @@ def shared(one, other):
     return len(first & second)
 
 
-def said_by(ids):
+def answers_of_releases(ids):
     """A tenth of the crowd is enough to see whether reports can be linked."""
     said = dict.fromkeys(ids, [True] * 200) | {"m": WIDE * 5}
     return pa.table(said | {"id": [str(i) for i in range(200)]})
@@ -116,7 +116,7 @@ def test_messages_that_a_permanent_response_links_are_counted_as_one():
         plan = incrowd.plan(linked_survey([*FIRST, *SECOND], message=groups))
     except IncrowdError:
         return
-    table = said_by([*FIRST, *SECOND])
+    table = answers_of_releases([*FIRST, *SECOND])
     sent = incrowd.randomize(plan, table, id="id", device_key=SECRET)
     linked = shared(*sent) > 100
     assert not linked or plan.guarantee.certified_delta >= exact_if_linked()
@@ -130,7 +130,7 @@ def test_plans_that_a_permanent_response_links_are_counted_as_one():
     except IncrowdError:
         return
     sent = [
-        incrowd.randomize(plan, said_by(ids), id="id", device_key=SECRET)[0]
+        incrowd.randomize(plan, answers_of_releases(ids), id="id", device_key=SECRET)[0]
         for plan, ids in ((first, FIRST), (second, SECOND))
     ]
     linked = shared(*sent) > 100

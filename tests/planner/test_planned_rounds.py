@@ -166,7 +166,7 @@ def test_fewer_people_leave_fewer_rounds(weekly):
     check_left(known, weekly)
     gone = noted(weekly, 300)
     assert spent(gone).epsilon > 1.0 and spent(gone).left == 0
-    with pytest.raises(PlanError, match="after 1 of 4 rounds nothing is left"):
+    with pytest.raises(PlanError, match="after 1 of 4 rounds its guarantee covers no further"):
         check_left(gone, weekly)
 
 

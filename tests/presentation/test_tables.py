@@ -9,14 +9,16 @@ import pytest
 from rich.console import Console
 
 import incrowd
-from incrowd.estimation.postprocess import BootstrapBias
+from incrowd.estimation.postprocess import BootstrapBias, Postprocessed
+from incrowd.presentation import postprocessed
 from incrowd.presentation.terminal_tables import (
     alternatives_table,
     assumed_words,
     forecast_table,
-    postprocessed_table,
+    numbers_table,
     table,
 )
+from incrowd.survey import Survey
 
 COMMANDS = sorted((Path(incrowd.__file__).parent / "cli").glob("*.py"))
 
@@ -116,11 +118,27 @@ def test_a_forecast_says_what_it_assumes():
     assert all.endswith("with the stated shares of the answers")
 
 
+ASKED = {"id": "a", "type": "yesno"}
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_the_bias_stands_beside_if_it_is_known(known):
     found, error = np.array([-0.5, 0.25]), np.array([0.1, 0.2])
     bias = BootstrapBias(found, error, error, 2, 0, "") if known else None
-    arrays = np.array([0.5, 0.5]), np.array([1.25, -0.25])
-    text = printed(postprocessed_table("t", [("no", "yes")], *arrays, bias))
+    survey = Survey.of(
+        {"name": "s", "crowd": 100, "privacy": {"epsilon": 1.0}, "question": [ASKED]}
+    )
+    item = Postprocessed(
+        questions=("a",),
+        answers=(("no", "yes"),),
+        method="m",
+        statement="s",
+        estimate=np.array([0.5, 0.5]),
+        raw=np.array([1.25, -0.25]),
+        guarantee=incrowd.plan(survey).guarantee,
+        bias=bias,
+    )
+    (numbers,) = postprocessed.view([item], survey).tables
+    text = printed(numbers_table(numbers))
     assert ("-50.00 (10.00)" in text) == known
     assert "-25.00%" in text and "125.00%" in text

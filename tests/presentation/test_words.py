@@ -9,6 +9,7 @@ from rich.console import Console
 
 import incrowd
 from incrowd.cli import show_plans
+from incrowd.presentation import comparisons
 from incrowd.presentation.card import certified_card, html, markdown
 from incrowd.presentation.charts import MOST_LETTERS, shortened
 from incrowd.presentation.data import as_json
@@ -105,6 +106,7 @@ class TestEstimates:
     def test_a_comparison_names_questions_and_answers(self, plan, reports):
         found = incrowd.compare(plan, reports, "limit", "health")
         assert found.wording[0] == "limit: Are you <limited>? (Not at all or In part)"
+        assert comparisons.view(found).legend == found.wording
         assert "&lt;limited&gt;" in unescape(found._repr_html_())
 
 

@@ -85,6 +85,6 @@ def test_permanent_responses_need_a_key_and_ids(tmp_path):
     table = drinking(3).select(["id", "drinks"])
     with pytest.raises(UsageError, match=r"device_key.*permanent response to .drinks. needs one"):
         incrowd.randomize(plan, table, id="id")
-    with pytest.raises(UsageError, match=r"id: is missing.*several rows are several devices"):
+    with pytest.raises(UsageError, match=r"id: is missing.*several rows mean several devices"):
         incrowd.randomize(plan, table, device_key=KEY)
     assert len(incrowd.randomize(plan, table.slice(0, 1), device_key=KEY)[0]) == 1

@@ -206,7 +206,7 @@ def test_the_progress_bars_know_their_totals(plans, small_batches, answers_file,
         size, unit = ROWS, "rows"
     reports = sum(len(part) for part in incrowd.load_reports(tmp_path / "out"))
     assert shown == [
-        (f"randomising, {unit}", size, size),
+        (f"randomizing, {unit}", size, size),
         ("shuffling, reports", reports, reports),
     ]
 

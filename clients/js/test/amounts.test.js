@@ -13,7 +13,7 @@ import { drawFrom, vectors } from "./vectors.js"
 const { right, no_edges } = vectors("devices").amounts
 const HOURS = { id: "q", type: "amount", edges: [0, 20, 40, 80], optional: false, randomizer: null }
 const planOf = (...question) => ({
-  format: "incrowd plan 2",
+  format: "incrowd plan 1",
   survey: { name: "Hours", crowd: 500, question },
   messages: question.map(({ id }) => ({ questions: [id], cells: false, copies: 1, noise_numerator: 1 })),
 })

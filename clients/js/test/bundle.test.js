@@ -64,8 +64,8 @@ const withQuestion = (id, change) =>
 
 for (const [why, text] of Object.entries({
   "no plan": withPlan(() => null),
-  "a plan that is none": withPlan(() => ({ format: "incrowd plan 2" })),
-  "an old plan": withPlan((plan) => ({ ...plan, format: "incrowd plan 1" })),
+  "a plan that is none": withPlan(() => ({ format: "incrowd plan 1" })),
+  "an old plan": withPlan((plan) => ({ ...plan, format: "incrowd plan 0" })),
   "a question of another type": withQuestion("smokes", { type: "rank" }),
   "another randomizer": withQuestion("smokes", { randomizer: { kind: "dice", sides: 6 } }),
   "a randomizer that gives answers away": withQuestion("smokes", { randomizer: { kind: "bit", one_if_zero: 0, one_if_one: 0.5 } }),

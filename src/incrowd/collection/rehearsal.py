@@ -268,7 +268,8 @@ def _collector(folder: Path, door: socket.socket) -> None:
     places = Places(folder)
     bundle = keep_bundle(places, None)
     private = load_private(places.private, bundle)
-    token = read_toml(folder / COLLECTOR_FILE, "settings")["token"]
+    file = folder / COLLECTOR_FILE
+    token = read_toml(file, "settings")["token"] if file.exists() else None
     settings = CollectorSettings(workers=1, token=token)
     clock = _clock(folder.parent / "shuffler", bundle)
     _serve(collecting.application(folder, bundle, private, settings, clock), door)

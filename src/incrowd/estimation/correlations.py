@@ -36,7 +36,7 @@ class Correlation:
 
 
 @dataclass(frozen=True)
-class Correlations(views.Tabular):
+class Correlations(views.Notebook, views.Tabular):
     """The correlations of all pairs of some questions.
 
     pairs: in the order of the questions. people: whose answers these are. errors: of the noise

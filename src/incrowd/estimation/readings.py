@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,11 +36,12 @@ from incrowd.estimation.tables import (
 )
 from incrowd.plans import JointReport, Message, Plan
 from incrowd.plans.slots import slots
-from incrowd.plans.strata import told_apart
-from incrowd.reports.consistency import smallest
-from incrowd.reports.tally import Tally
+from incrowd.plans.strata import releases_by_answer
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.open import SEPARATOR
+
+if TYPE_CHECKING:
+    from incrowd.reports.tally import Tally
 
 Ids = tuple[str, ...]
 
@@ -270,6 +271,9 @@ def table(
     """
     closed = plan.survey.closed(ids)
 
+    # Here, so that a plan is forecast without loading what reads reports.
+    from incrowd.reports.consistency import smallest
+
     def of(part: Tally, people: int) -> TableEstimate:
         if not closed:
             return everybody(people, noise_only, plan.survey.rows_per_person, covariance=covariance)
@@ -280,7 +284,7 @@ def table(
 
     if closed == ids:
         return of(counted, 0)
-    answers = told_apart(plan.survey, open_of(plan.survey, ids), list(counted.strata))
+    answers = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(counted.strata))
     tallies = [counted.only(releases) for releases in answers.values()]
     people = tuple(smallest(plan, part.messages) for part in tallies)
     parts = [of(part, number) for part, number in zip(tallies, people, strict=True)]

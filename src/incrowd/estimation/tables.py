@@ -194,13 +194,15 @@ class TableEstimate(Intervals, views.Tabular):
 
     @property
     def joint_covariance(self) -> np.ndarray:
-        """The covariance of all cells. Raises ValueError for a table that was made without."""
-        return _there(self.covariance)
+        """The covariance of all cells, of a table that was made with it."""
+        assert self.covariance is not None
+        return self.covariance
 
     @property
     def joint_noise(self) -> np.ndarray:
-        """The covariance of all cells by the noise alone. Raises as `joint_covariance`."""
-        return _there(self.noise_covariance)
+        """The same by the noise alone."""
+        assert self.noise_covariance is not None
+        return self.noise_covariance
 
     @property
     def both(self) -> np.ndarray:
@@ -262,12 +264,6 @@ class TableEstimate(Intervals, views.Tabular):
             constant_noise=False,
             **axes,
         )
-
-
-def _there(covariance: np.ndarray | None) -> np.ndarray:
-    if covariance is None:
-        raise ValueError("this table was made without a covariance")
-    return covariance
 
 
 def errors_of(covariance: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from incrowd.estimation.weighting.margins import weights_words
-from incrowd.presentation.number_text import digits, percent
+from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.number_text import digits, finite, percent
+from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.view import Numbers, View
 
 if TYPE_CHECKING:
     from incrowd.estimation.association import IndependenceTest
     from incrowd.estimation.quotients import Comparison
+    from incrowd.estimation.shares_apart import ShareDifference
     from incrowd.estimation.two_way import TwoWay
 
 HEADINGS = ("figure", "estimate", "95% interval")
@@ -26,9 +31,39 @@ IMPOSSIBLE = (
 )
 
 
-def title(questions: tuple[str, str]) -> str:
-    """What stands above the figures."""
-    return f"{questions[1]} by {questions[0]}, 95% intervals"
+def view(found: TwoWay) -> View:
+    """What two questions have to do with each other.
+
+    JSON has no infinity: it is null, and `unbounded` says on which side there is no limit.
+    """
+    facts = finite(asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)}
+    facts |= weights_facts(facts.pop("weighted_to"), facts.pop("error_ratio"))
+    if not found.wording:
+        del facts["wording"]
+    first, second = found.questions
+    return View(
+        title=f"{second} by {first}, 95% intervals",
+        facts=facts,
+        seed=found.seed,
+        legend=found.wording,
+        promise=guarantee_sentence(found.guarantee),
+        lines=(independence_words(found.independence),),
+        tables=(_crosstab(found), _figures(found)),
+        notes=tuple(_said_below(found)),
+    )
+
+
+def share_view(found: ShareDifference) -> View:
+    """How far apart two shares are."""
+    name, estimate, interval = row(found.figure, "difference")
+    return View(
+        title=name,
+        facts=finite(asdict(found)) | {"guarantee": guarantee_facts(found.guarantee)},
+        seed=found.seed,
+        promise=guarantee_sentence(found.guarantee),
+        lines=(f"{name}: {estimate}, 95% interval {interval}",),
+        notes=tuple(filter(None, (found.figure.reason, POINTS))),
+    )
 
 
 def independence_words(test: IndependenceTest) -> str:
@@ -44,27 +79,32 @@ def independence_words(test: IndependenceTest) -> str:
     return f"independence: {chi}, p = {test.p_value:.3g}{without}"
 
 
-def crosstab(found: TwoWay) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows of the shares of answers within each group, with their intervals."""
-    reasons = _reasons(found.figures)
-    cells = [f"{row(item, 'share')[1]} ({_words(item, 'share')}){_mark(item, reasons)}"
-             for item in found.shares]  # fmt: skip
-    number = len(found.answers)
-    lines = [
+def _crosstab(found: TwoWay) -> Numbers:
+    """The shares of answers within each group, with their intervals."""
+    reasons, number = _reasons(found.figures), len(found.answers)
+    cells = [
+        f"{row(item, 'share')[1]} ({_words(item, 'share')}){_mark(item, reasons)}"
+        for item in found.shares
+    ]
+    lines = tuple(
         (group, *cells[place * number : (place + 1) * number])
         for place, group in enumerate(found.groups)
-    ]
-    return (found.questions[0], *found.answers), lines
+    )
+    first, second = found.questions
+    title = f"{second} among each {first}, 95% intervals"
+    return Numbers(title, (first, *found.answers), lines)
 
 
-def rows(found: TwoWay) -> list[tuple[str, str, str]]:
+def _figures(found: TwoWay) -> Numbers:
     """The name, the estimate and the interval of each figure but those of the crosstab.
 
     A number in brackets names a note. Differences are in percentage points.
     """
     reasons = _reasons(found.figures)
     kinds = [(kind, item) for kind, item in found.kinds() if kind != "share"]
-    return [row(item, kind, _mark(item, reasons)) for kind, item in kinds]
+    lines = tuple(row(item, kind, _mark(item, reasons)) for kind, item in kinds)
+    first, second = found.questions
+    return Numbers(f"{second} by {first}, 95% intervals", HEADINGS, lines)
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
@@ -98,7 +138,7 @@ def _mark(item: Comparison, reasons: Sequence[str]) -> str:
     return f" ({reasons.index(item.reason) + 1})" if item.reason else ""
 
 
-def said_below(found: TwoWay) -> list[str]:
+def _said_below(found: TwoWay) -> list[str]:
     """To what the table is weighted, if it is, and the notes on its figures."""
     marked = any(CUT in _words(item, kind) for kind, item in found.kinds())
     weights = list(filter(None, [weights_words(found.weighted_to, found.error_ratio)]))

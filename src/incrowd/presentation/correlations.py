@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.estimation.correlations import Correlation, Correlations
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
+from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.view import Numbers, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,14 +19,18 @@ if TYPE_CHECKING:
 HEADINGS = ("questions", "correlation", "error", "95% interval")
 
 
-def title(found: Correlations) -> str:
-    """What stands above the pairs."""
-    return f"correlations of {len(found.questions)} questions, {found.people:,} people"
-
-
-def rows(found: Correlations) -> list[tuple[str, str, str, str]]:
-    """A line for each pair."""
-    return [_row(pair) for pair in found.pairs]
+def view(found: Correlations) -> View:
+    """All pairs, and whether they form a correlation matrix."""
+    title = f"correlations of {len(found.questions)} questions, {found.people:,} people"
+    lines = tuple(map(_row, found.pairs))
+    return View(
+        title=title,
+        facts=_facts(found),
+        seed=found.seed,
+        promise=guarantee_sentence(found.guarantee),
+        tables=(Numbers(title, HEADINGS, lines),),
+        notes=tuple(_notes(found)),
+    )
 
 
 def _row(pair: Correlation) -> tuple[str, str, str, str]:
@@ -35,7 +41,7 @@ def _row(pair: Correlation) -> tuple[str, str, str, str]:
     return names, f"{pair.estimate:.3f}", f"{pair.standard_error:.3f}", between
 
 
-def notes(found: Correlations) -> Iterator[str]:
+def _notes(found: Correlations) -> Iterator[str]:
     """What has to be said below."""
     yield f"standard errors: {found.errors}"
     least = found.smallest_eigenvalue
@@ -49,7 +55,7 @@ def notes(found: Correlations) -> Iterator[str]:
         )
 
 
-def facts(found: Correlations) -> dict[str, Any]:
+def _facts(found: Correlations) -> dict[str, Any]:
     """JSON-ready; null for what is missing."""
     least = found.smallest_eigenvalue
     return {

@@ -17,6 +17,7 @@ from incrowd.presentation.data import as_table
 from incrowd.presentation.plan_text import message_texts, wording
 from incrowd.presentation.receipts import marked_table, simulation_warning
 from incrowd.presentation.shell import rendered
+from incrowd.presentation.view import View
 from incrowd.survey import AnyQuestion, Survey
 
 LOW, HIGH = "28em", "40em"  # of the frame
@@ -85,23 +86,19 @@ views.as_arrow.register(Estimates, as_table)  # the table that .csv and .parquet
 @views.as_html.register
 def two_way_html(found: TwoWay) -> str:
     """What the terminal shows of two questions."""
-    warned = [] if found.seed is None else [simulation_warning(found.seed)]
-    independence = comparisons.independence_words(found.independence)
-    shown = rendered(
-        "comparison.html",
-        title=comparisons.title(found.questions),
-        said=[
-            *warned,
-            *found.wording,
-            sentences.guarantee_sentence(found.guarantee),
-            independence,
-        ],
-        crosstab=comparisons.crosstab(found),
-        headings=comparisons.HEADINGS,
-        rows=comparisons.rows(found),
-        notes=comparisons.said_below(found),
-    )
-    return _framed(shown, LOW)
+    return _view_html(comparisons.view(found))
+
+
+@views.as_html.register
+def correlations_html(found: Correlations) -> str:
+    """What the terminal shows of pairs of questions."""
+    return _view_html(correlations.view(found))
+
+
+def _view_html(view: View) -> str:
+    warned = [] if view.seed is None else [simulation_warning(view.seed)]
+    said = [*warned, *view.legend, view.promise, *view.lines]
+    return _framed(rendered("view.html", title=view.title, said=said, view=view), LOW)
 
 
 @views.as_arrow.register

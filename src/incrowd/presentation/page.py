@@ -12,19 +12,18 @@ from incrowd.estimation.words import WordEstimates
 from incrowd.presentation import amounts, receipts, sentences
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.number_text import digits, percent
-from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.shown import (
     Cell,
     Shown,
+    about,
     changes,
     present_note,
     present_rows,
     quality,
     shown,
     shown_of,
-    strata_words,
 )
 
 # In units of one cell's share of the page: they keep it under 2 MB, and drawing under a minute.
@@ -49,8 +48,9 @@ def page(estimates: Estimates) -> str:
         estimates=estimates,
         sentences=sentences,
         receipts=receipts,
-        noise=message_texts(estimates.plan),
-        strata=list(strata_words(estimates, "at the end of this page")),
+        about=[  # who counts as a person is in the guide
+            fact for fact in about(estimates, "at the end of this page") if fact.name != "People"
+        ],
         of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,

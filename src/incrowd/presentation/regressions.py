@@ -12,6 +12,8 @@ from incrowd.estimation.weighting.margins import listed, weights_facts, weights_
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.number_text import finite
 from incrowd.presentation.receipts import marked_table
+from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.view import Numbers, View
 from incrowd.survey.formulas import Penalty
 from incrowd.survey.question import MERGED
 
@@ -41,6 +43,21 @@ UNEVEN = (
     "as common as the one before)"
 )
 OTHERS_ALIKE = "all other answers are taken to be equally common, and nothing to depend on anything"
+
+
+def view(found: Regression) -> View:
+    """The coefficients of a model, if there are any, and what is to be said of them."""
+    named = title(found)
+    numbers = Numbers(named, headings(found), tuple(rows(found)), spaces=2)
+    above = [named] if found.expected and not found.estimable else []
+    return View(
+        title=named,
+        facts=facts(found),
+        seed=found.seed,
+        promise=guarantee_sentence(found.guarantee),
+        tables=(numbers,) if found.estimable else (),
+        notes=(*above, *notes(found)),
+    )
 
 
 def title(found: Regression) -> str:

@@ -12,6 +12,9 @@ import numpy as np
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.estimation.weighting.margins import listed as with_and
 from incrowd.estimation.weighting.margins import weights_words
+from incrowd.presentation.plan_text import message_texts
+from incrowd.presentation.receipts import UPLOADS, receipt_sentences, without_receipt
+from incrowd.presentation.sentences import persons_sentence
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
@@ -216,7 +219,37 @@ def of_stratum(estimates: Estimates, stratum: StratumEstimates) -> Iterator[Show
         yield Shown(table, _cells(table, None, _is_long(estimates, table)))
 
 
-def strata_words(estimates: Estimates, where: str) -> Iterator[str]:
+class Fact(NamedTuple):
+    """What is to be known of estimates before their tables. doubt: whether it is a warning."""
+
+    name: str
+    lines: tuple[str, ...]
+    doubt: bool = False
+
+
+def about(estimates: Estimates, where: str) -> Iterator[Fact]:
+    """Who took part, what came, with which noise, and what is not there.
+
+    where: what has the tables of each stratum.
+    """
+    survey, smallest = estimates.plan.survey, " in the smallest stratum" * bool(estimates.strata)
+    yield Fact("Crowd", (f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned",))
+    if strata := tuple(_strata_words(estimates, where)):
+        yield Fact("Strata", strata)
+    rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
+    yield Fact("Reports", (f"{estimates.reports:,}{rejected}",))
+    yield Fact("Noise", tuple(message_texts(estimates.plan)))
+    for received in estimates.received:
+        yield Fact("Receipt", tuple(receipt_sentences(received)))
+    if missing := tuple(without_receipt(estimates.releases, estimates.received)):
+        yield Fact("Receipt", missing, doubt=True)
+    if estimates.not_made:
+        yield Fact("Left out", tuple(each.sentence for each in estimates.not_made))
+    persons = persons_sentence(estimates.persons, survey.rows_per_person)
+    yield Fact("People", (UPLOADS if estimates.releases else persons,))
+
+
+def _strata_words(estimates: Estimates, where: str) -> Iterator[str]:
     """Which strata were released with how many people, and which not; nothing without strata.
 
     where: what has the tables of each.

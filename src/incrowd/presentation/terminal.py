@@ -17,23 +17,20 @@ from incrowd.estimation.words import WordEstimates
 from incrowd.presentation import sentences
 from incrowd.presentation.amounts import HEADINGS, amount_rows, amounts_of, note
 from incrowd.presentation.number_text import digits, percent
-from incrowd.presentation.plan_text import message_texts
 from incrowd.presentation.receipts import (
-    UPLOADS,
-    receipt_sentences,
     simulation_warning,
-    without_receipt,
 )
 from incrowd.presentation.shown import (
     Cell,
+    Fact,
     Shown,
     Word,
+    about,
     changes,
     present_note,
     present_rows,
     quality,
     shown,
-    strata_words,
     titled,
 )
 from incrowd.presentation.terminal_tables import LIGHT, table
@@ -68,8 +65,8 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
 
 
 def _header(estimates: Estimates) -> Iterator[RenderableType]:
-    guarantee, survey = estimates.guarantee, estimates.plan.survey
-    yield Text(survey.name, style="bold")
+    guarantee = estimates.guarantee
+    yield Text(estimates.plan.survey.name, style="bold")
     if estimates.seed is not None:
         yield Text(simulation_warning(estimates.seed), style="bold yellow")
     facts = Table.grid(padding=(0, 2))
@@ -78,25 +75,11 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     sentence = Text(sentences.guarantee_sentence(guarantee))
     facts.add_row(sentences.guarantee_heading(guarantee), sentence)
     facts.add_row("", Text(sentences.guarantee_symbols(guarantee), style="dim"))
-    smallest = " in the smallest stratum" if estimates.strata else ""
-    facts.add_row("Crowd", f"{estimates.crowd:,} people{smallest}; {survey.crowd:,} planned")
-    for number, text in enumerate(strata_words(estimates, "-o PAGE.html, .csv or .json")):
-        facts.add_row("" if number else "Strata", Text(text))
-    rejected = f"; {estimates.rejected:,} rejected" if estimates.rejected else ""
-    facts.add_row("Reports", f"{estimates.reports:,}{rejected}")
-    for text in message_texts(estimates.plan):
-        facts.add_row("Noise", text)
-    for text in sentences.warnings(guarantee):
-        facts.add_row("Warning", Text(text, style="yellow"))
-    for received in estimates.received:
-        for text in receipt_sentences(received):
-            facts.add_row("Receipt", Text(text))
-    for text in without_receipt(estimates.releases, estimates.received):
-        facts.add_row("Receipt", Text(text, style="yellow"))
-    for number, each in enumerate(estimates.not_made):
-        facts.add_row("" if number else "Left out", Text(each.sentence))
-    persons = sentences.persons_sentence(estimates.persons, survey.rows_per_person)
-    facts.add_row("People", UPLOADS if estimates.releases else persons)
+    doubts = Fact("Warning", tuple(sentences.warnings(guarantee)), doubt=True)
+    for fact in (doubts, *about(estimates, "-o PAGE.html, .csv or .json")):
+        for number, text in enumerate(fact.lines):
+            style = "yellow" if fact.doubt else ""
+            facts.add_row("" if number else fact.name, Text(text, style=style))
     yield facts
 
 

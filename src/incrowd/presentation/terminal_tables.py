@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from incrowd.plans import Asked, Plan
 from incrowd.plans.ledger import Ledger, Spent, repeated, rounds_before
-from incrowd.presentation import correlations, number_text, regressions
+from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
-from incrowd.presentation.comparisons import HEADINGS, crosstab, rows, title
 from incrowd.presentation.number_text import bound, short_percent
+from incrowd.presentation.view import Numbers
 from incrowd.survey import Survey
-
-if TYPE_CHECKING:
-    from incrowd.estimation.correlations import Correlations
-    from incrowd.estimation.postprocess import BootstrapBias
-    from incrowd.estimation.regression.results import Regression
-    from incrowd.estimation.two_way import TwoWay
 
 # Questions, standard errors if answers are even and if they are uneven, detectable share, effective
 # samples if they are even and uneven.
 Expected = tuple[Sequence[str], float, float, float, float, float]
 
 LIGHT: dict[str, Any] = {"box": None, "header_style": "dim"}  # no lines, a quiet head
-FIGURES = ("mean", "worst", "joint", "bias", "limit", "stated", "found", "theory", "eff.")
-SPREADS = ("mean_standard_error", "empirical_standard_error", "theoretical_standard_error")
 EVEN_OR_NOT = (
     "if all answers are equally common, and if they are uneven (one yes in ten; otherwise each "
     "answer half as common as the one before)"
@@ -54,6 +43,15 @@ def table(title: str | Text | None, *names: str, whole: Sequence[str] = (), **lo
         justify: Any = "right" if number else "left"
         made.add_column(name, justify=justify, overflow="fold", no_wrap=name in whole)
     return made
+
+
+def numbers_table(numbers: Numbers) -> Table:
+    """The figures of a view."""
+    look: dict[str, Any] = {"padding": (0, numbers.spaces, 0, 0), **LIGHT} if numbers.spaces else {}
+    shown = table(numbers.title, *numbers.headings, whole=numbers.whole, **look)
+    for line in numbers.lines:
+        shown.add_row(*map(Text, line))
+    return shown
 
 
 def beside(title: str, text: str) -> Table:
@@ -140,15 +138,6 @@ def assumed_words(survey: Survey) -> str:
     return f"standard error: of the least precise cell, {EVEN_OR_NOT}{as_stated}"
 
 
-def coefficient_table(found: Regression) -> Table:
-    """A line for each coefficient."""
-    look = {"padding": (0, 2, 0, 0), **LIGHT}
-    shown = table(regressions.title(found), *regressions.headings(found), **look)
-    for row in regressions.rows(found):
-        shown.add_row(*map(Text, row))
-    return shown
-
-
 def open_table_lines(survey: Survey) -> Iterator[str]:
     """Where the forecast of a wanted table stands that names an open question."""
     for ids in survey.wanted:
@@ -229,88 +218,3 @@ def _came(asked: Asked) -> str:
     if collected.bundle:
         said += f", over a network, bundle {collected.bundle}"
     return f"{said}, without a shuffler: charged as if with names" if asked.linked else said
-
-
-def postprocessed_table(
-    title: str,
-    answers: Sequence[Sequence[str]],
-    estimate: np.ndarray,
-    raw: np.ndarray,
-    bias: BootstrapBias | None,
-) -> Table:
-    """Biased shares beside the unbiased ones, and by how much they are biased if that is known."""
-    shown = table(
-        title,
-        "answer",
-        "post-processed",
-        "unbiased",
-        *(["bias in pp (std. error)"] if bias else []),
-    )
-    for place, answer in enumerate(product(*answers)):
-        cells = [f"{estimate.flat[place]:.2%}", f"{raw.flat[place]:.2%}"]
-        if bias:
-            found, error = bias.bias.flat[place], bias.standard_error.flat[place]
-            cells.append(f"{100 * found:+.2f} ({100 * error:.2f})")
-        shown.add_row(Text(" | ".join(answer)), *cells)
-    return shown
-
-
-def crosstab_table(found: TwoWay) -> Table:
-    """The shares of answers within each group, with their intervals."""
-    headings, lines = crosstab(found)
-    shown = table(f"{found.questions[1]} among each {found.questions[0]}, 95% intervals", *headings)
-    for group, *cells in lines:
-        shown.add_row(Text(group), *cells)
-    return shown
-
-
-def comparison_table(found: TwoWay) -> Table:
-    """A line for each figure but the shares, with its interval."""
-    shown = table(title(found.questions), *HEADINGS)
-    for name, *figures in rows(found):
-        shown.add_row(Text(name), *figures)
-    return shown
-
-
-def correlations_table(found: Correlations) -> Table:
-    """A line for each pair, with its interval."""
-    shown = table(correlations.title(found), *correlations.HEADINGS)
-    for name, *figures in correlations.rows(found):
-        shown.add_row(Text(name), *figures)
-    return shown
-
-
-def simulation_table(title: str, qualities: Iterable[Mapping[str, Any]]) -> Table:
-    """How good the estimates of each table were; their figures as in JSON."""
-    shown = table(title, "table", *FIGURES, whole=FIGURES, padding=(0, 1, 0, 0), **LIGHT)
-    for quality in qualities:
-        shown.add_row(Text("\n".join(quality["questions"])), *_line(quality))
-    return shown
-
-
-def _line(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a table, in percent but for the last; they fit 80 columns."""
-    at_once = facts["simultaneous_coverage"]
-    joint = facts["joint_coverage"] if at_once is None else at_once
-    for share in (facts["coverage"], facts["worst_coverage"], joint):
-        yield f"{100 * share:.1f}"
-    for name in ("max_abs_bias", "bias_limit", *SPREADS):
-        yield _or_dash(100 * facts[name], ".3g")
-    yield _or_dash(facts["efficiency"], ".2f")
-
-
-def _or_dash(value: float, form: str) -> str:
-    return "-" if math.isnan(value) else format(value, form)
-
-
-def simulation_legend(trials: int, simultaneous: str | None = None) -> str:
-    """What the figures of a simulation are. simultaneous: the method of intervals at once."""
-    accuracy = 100 * (0.95 * 0.05 / trials) ** 0.5
-    by = f" by the {simultaneous} intervals" if simultaneous else ""
-    return (
-        "All in percent. mean, worst, joint: coverage of the cells on average, of the worst cell, "
-        f"of all cells of a table at once{by}; one of them is known to ±{accuracy:.1f}. bias: the "
-        "largest of a cell; beyond its limit it would be real (5% false alarm a table). stated, "
-        "found, theory: standard errors, means over the cells. eff.: theoretical over found "
-        "variance."
-    )

@@ -14,6 +14,10 @@ from incrowd.survey.toml import Frozen
 KEYS = ("values", "missing")  # of a question, as they are written
 
 
+def _none(value: object) -> bool:
+    return not value
+
+
 class Codes(Frozen):
     """How a file of answers writes the answers to one question.
 
@@ -22,8 +26,8 @@ class Codes(Frozen):
     """
 
     question: str
-    values: dict[str, str] = Field(default_factory=dict, exclude_if=lambda found: not found)
-    missing: tuple[str, ...] = Field(default=(), exclude_if=lambda found: not found)
+    values: dict[str, str] = Field(default_factory=dict, exclude_if=_none)
+    missing: tuple[str, ...] = Field(default=(), exclude_if=_none)
 
     def __hash__(self) -> int:
         """Tables of codes have none of their own."""
@@ -56,15 +60,15 @@ def with_codes(raw: Mapping[str, Any]) -> dict[str, Any]:
     questions = raw.get("question")
     if not isinstance(questions, list | tuple):
         return dict(raw)
-    kept = [_without(question) for question in questions]
-    found = [
+    answered = [_without(question) for question in questions]
+    written = [
         {"question": question.get("id"), **{key: question[key] for key in KEYS if key in question}}
         for question in questions
         if isinstance(question, Mapping) and any(key in question for key in KEYS)
     ]
     codes = raw.get("codes", [])
-    lists = {"codes": [*codes, *found]} if found and isinstance(codes, list | tuple) else {}
-    return {**raw, "question": kept, **lists}
+    lists = {"codes": [*codes, *written]} if written and isinstance(codes, list | tuple) else {}
+    return {**raw, "question": answered, **lists}
 
 
 def _without(question: object) -> object:

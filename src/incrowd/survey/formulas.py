@@ -189,7 +189,7 @@ def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Prob
     elif found.answer is not None and found.answer not in found.question.answers:
         known = found.question.answers
         said = f"{likely(found.answer, known)}use {', '.join(known)}"
-        yield Problem(field, found.answer, f"it is no answer to {found.question.id}; {said}")
+        yield Problem(field, found.answer, f"it is not an answer to {found.question.id}; {said}")
 
 
 def _twice_problems(found: Meant, singles: Sequence[str]) -> Iterator[Problem]:

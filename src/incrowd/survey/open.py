@@ -25,9 +25,9 @@ def open_problems(
         yield Problem("question.open", True, allowed)
     ids = {question.id for question in asked}
     for field, names in messages:
-        if found := [name for name in names if name in ids]:
+        if in_clear := [name for name in names if name in ids]:
             allowed = "it is open: it travels in clear, outside of every report; leave it out"
-            yield Problem(f"{field}.questions", found[0], allowed)
+            yield Problem(f"{field}.questions", in_clear[0], allowed)
     answers = [question.answers for question in asked]
     if (number := math.prod(map(len, answers))) > MOST_STRATA:
         allowed = f"the open questions should make at most {MOST_STRATA:,} strata"

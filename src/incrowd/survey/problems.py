@@ -57,7 +57,7 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
         for each in error.errors()
         if each["loc"]
     }
-    kept: dict[str, Any] = {"name": "-", "crowd": MOST_PEOPLE, "privacy": {"epsilon": 1}}
+    right: dict[str, Any] = {"name": "-", "crowd": MOST_PEOPLE, "privacy": {"epsilon": 1}}
     numbers: dict[str, list[int]] = {}
     for key, value in raw.items():
         if (key,) in wrong:
@@ -66,9 +66,9 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
             places = [place for place in range(len(value)) if (key, place) not in wrong]
             numbers[key] = [place + 1 for place in places]
             value = [value[place] for place in places]
-        kept[key] = value
+        right[key] = value
     try:
-        survey = Written.model_validate(kept)
+        survey = Written.model_validate(right)
     except ValidationError:  # not one question is right
         return []
     questions = raw["question"]
@@ -170,11 +170,11 @@ def _memory_problems(
 ) -> Iterator[Problem]:
     """Memoised questions travel among themselves."""
     asked = [questions[name] for name in names if name in questions]
-    kept = [question.id for question in asked if question.memoised]
-    if kept and not all(question.memoised or question.open for question in asked):
+    memoised_ids = [question.id for question in asked if question.memoised]
+    if memoised_ids and not all(question.memoised or question.open for question in asked):
         allowed = "it is memoised, and would link reports of different rounds; "
         allowed += "put it only with other memoised questions"
-        yield Problem(field, kept[0], allowed)
+        yield Problem(field, memoised_ids[0], allowed)
 
 
 def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> Iterator[Problem]:
@@ -183,21 +183,24 @@ def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> It
     once = [question.id for question in survey.questions if question.asked_memoised]
     sent = [("", tuple(once), survey.copies)]
     sent += [(f"{field}.", group.questions, group.copies) for field, group in groups]
+    repeated = [
+        names for names, times in Counter(g.questions for _, g in groups).items() if times > 1
+    ]
     for field, names, copies in sent:
-        kept = [name for name in names if name in once]
-        if kept and copies != 1:
+        memoised_ids = [name for name in names if name in once]
+        if memoised_ids and copies != 1:
             allowed = (
-                f"{kept[0]!r} is memoised, and all its copies would be the same; leave copies out, "
-                "or give them only to a [[message]] of other questions"
+                f"{memoised_ids[0]!r} is memoised, and all its copies would be the same; leave "
+                "copies out, or give them only to a [[message]] of other questions"
             )
             yield Problem(f"{field}copies", copies, allowed)
-        if kept and field and [group.questions for _, group in groups].count(names) > 1:
+        if memoised_ids and field and names in repeated:
             allowed = "another message has the same, which is memoised; leave one of both out"
             yield Problem(f"{field}questions", list(names), allowed)
-    memoised = [question.id for question in survey.questions if question.memoised]
-    if memoised and survey.rows_per_person != 1:
+    every = [question.id for question in survey.questions if question.memoised]
+    if every and survey.rows_per_person != 1:
         allowed = (
-            f"{memoised[0]!r} is memoised, and the equal responses of one person's rows would tell "
+            f"{every[0]!r} is memoised, and the equal responses of one person's rows would tell "
             "which of her answers are equal; leave rows_per_person out, and name people by an id, "
             "of whom each counts once; or leave memoised out"
         )
@@ -262,10 +265,10 @@ def mistakes(
     parts: Mapping[str, type[Frozen]],
 ) -> list[Problem]:
     """What pydantic found in a raw survey, in our words; parts: the models below the survey."""
-    found: list[Any] = [
+    errors: list[Any] = [
         {**e, "loc": _as_written(e["loc"], raw)} for e in error.errors() if not _echo(e)
     ]
-    return [_problem(e, raw, survey, parts) for e in found]
+    return [_problem(e, raw, survey, parts) for e in errors]
 
 
 def _echo(error: Any) -> bool:

@@ -258,8 +258,8 @@ class AnyQuestion(Frozen):
     def _labels_fit(self) -> Self:
         for answer in self.labels or ():
             if answer not in self.answers:
-                known = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
-                raise Mistake("labels", answer, f"should name one of the answers: {known}")
+                answers = ", ".join(self.answers[:SHOWN]) or "no answers that could be named"
+                raise Mistake("labels", answer, f"should name one of the answers: {answers}")
         return self
 
     @property
@@ -289,8 +289,8 @@ class AnyQuestion(Frozen):
             return shares, "forecasts are of each stratum by itself; leave them out"
         for answer, share in shares.items():
             if answer not in self.answers:
-                known = ", ".join(self.answers[:SHOWN])
-                return answer, f"it is not one of the answers; use {known}"
+                answers = ", ".join(self.answers[:SHOWN])
+                return answer, f"it is not one of the answers; use {answers}"
             if not 0 <= share <= 1:
                 return share, f"the share of {answer!r} should be between 0 and 1"
         return self._wrong_sum(shares)

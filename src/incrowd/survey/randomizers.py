@@ -71,13 +71,13 @@ def fields() -> type[Frozen]:
 
 @lru_cache(maxsize=16)
 def _fields(kinds: tuple[str, ...], numbers: tuple[tuple[str, Range], ...]) -> type[Frozen]:
-    known: Mapping[str, Any] = {name: (float | None, _field(range)) for name, range in numbers}
+    optional: Mapping[str, Any] = {name: (float | None, _field(range)) for name, range in numbers}
     return create_model(
         "Randomizer",
         __base__=Frozen,
         kind=(Literal[kinds], ...),  # type: ignore[arg-type, unused-ignore]
         memoised=(bool, Field(default=False, strict=True)),
-        **known,
+        **optional,
     )
 
 

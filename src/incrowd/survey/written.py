@@ -23,6 +23,10 @@ MOST_ROUNDS = 1000
 MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
+def _none(value: object) -> bool:
+    return not value
+
+
 class Privacy(Frozen):
     """The wanted guarantee. `delta` is not used by the analysis `local`.
 
@@ -115,11 +119,9 @@ class Written(Frozen):
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     joint_tables: tuple[Table, ...] = Field(alias="table", default=())
-    regressions: tuple[Formula, ...] = Field(
-        alias="regression", default=(), exclude_if=lambda found: not found
-    )
+    regressions: tuple[Formula, ...] = Field(alias="regression", default=(), exclude_if=_none)
     messages: tuple[Group, ...] = Field(alias="message", default=())
-    codes: tuple[Codes, ...] = Field(default=(), exclude_if=lambda found: not found)
+    codes: tuple[Codes, ...] = Field(default=(), exclude_if=_none)
 
     def question(self, id: str) -> AnyQuestion:
         """The question of that id. Raises KeyError."""
@@ -165,9 +167,9 @@ class Written(Frozen):
     @property
     def regressed(self) -> tuple[tuple[str, ...], ...]:
         """The randomized questions of each wanted regression, its outcome first."""
-        known = {question.id: question for question in self.questions}
-        found = (meant(formula, known).questions for formula in self.regressions)
-        return tuple(self.closed(question.id for question in asked) for asked in found)
+        by_id = {question.id: question for question in self.questions}
+        regressed = (meant(formula, by_id).questions for formula in self.regressions)
+        return tuple(self.closed(question.id for question in asked) for asked in regressed)
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
@@ -215,11 +217,11 @@ class Written(Frozen):
     def not_held(self, groups: Sequence[Group]) -> Iterator[tuple[str, ...]]:
         """What is to be held and lies in no group. A linear regression can be read from the cells
         of all pairs of its questions as well."""
-        known = {question.id: question for question in self.questions}
+        by_id = {question.id: question for question in self.questions}
         linear = {
             self.crossed(ids): list(combinations(ids, 2))
             for ids, formula in zip(self.regressed, self.regressions, strict=True)
-            if meant(formula, known).family == "linear"
+            if meant(formula, by_id).family == "linear"
         }
         for ids in self.held:
             pairs = linear.get(ids, ())

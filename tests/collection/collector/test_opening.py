@@ -274,6 +274,7 @@ def test_two_releases_are_said_by_the_receipt(opened, sealed):
     assert "it cheats" in " ".join(receipt_sentences(found))
 
 
+@pytest.mark.slow
 def test_a_lost_process_leaves_nothing_and_it_opens_again(opened, sealed, tmp_path, monkeypatch):
     """A worker is killed while it opens."""
     monkeypatch.setattr(collections, "PIECE_REPORTS", 1)

@@ -100,7 +100,7 @@ class AnswerChannel(Channel):
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
+        """The largest log-likelihood ratio of two answers, and 0: nothing else is revealed."""
         return max(self.log_ratios), 0.0
 
     @property

@@ -110,24 +110,24 @@ class KAry(AnswerChannel):
 
         answers: some of 0, 1 and so on, up to their number.
         """
-        own, other = self.weights
+        same, other = self.weights
         named = min(self.options, len(answers))
         ways = np.array([*[1] * named, self.options - named][: self.options], np.int64)
         reports = range(len(ways))
-        rows = [[own if report == answer else other for answer in answers] for report in reports]
+        rows = [[same if report == answer else other for answer in answers] for report in reports]
         return Laws(np.array(rows, object), np.array([other] * len(ways), object), ways)
 
     @property
     def losses(self) -> tuple[float, float]:
         """The largest log-likelihood ratio of two answers, and 0: nothing else is told."""
-        own, other = self.weights
-        return math.log1p((own - other) / other), 0.0
+        same, other = self.weights
+        return math.log1p((same - other) / other), 0.0
 
     @property
     def log_phis(self) -> tuple[float, float]:
         """ln E[P(s|x) / P(s|x')] of two answers, and 0."""
-        own, other = self.weights
-        excess = (own - other) ** 2 * (own + other) / (own * other * self.denominator)
+        same, other = self.weights
+        excess = (same - other) ** 2 * (same + other) / (same * other * self.denominator)
         return math.log1p(excess), 0.0
 
     @property
@@ -138,9 +138,9 @@ class KAry(AnswerChannel):
     @property
     def sentence(self) -> str:
         """What happens to an answer, for people."""
-        own, other = (float(chance) for chance in self.matrix[0, :2])
-        kept, others = rounded_up(own), rounded_down(other)
-        return f"the answer is sent with probability {kept}, each other one with {others}"
+        same, other = (float(chance) for chance in self.matrix[0, :2])
+        sent, others = rounded_up(same), rounded_down(other)
+        return f"the answer is sent with probability {sent}, each other one with {others}"
 
     def chosen(self, answers: Codes, coins: Coins) -> Codes:
         """The answer, or a step to another one: 1 to options - 1 places on, all equally likely.
@@ -148,16 +148,16 @@ class KAry(AnswerChannel):
         Raises AnswersError if a number is not that of an option.
         """
         self.check_answers(answers)
-        kept = coins.heads(self.keep, answers.size).reshape(answers.shape)
+        stays = coins.heads(self.keep, answers.size).reshape(answers.shape)
         steps = 1 + coins.below(self.options - 1, answers.size).reshape(answers.shape)
-        return np.where(kept, answers, (answers + steps) % self.options)
+        return np.where(stays, answers, (answers + steps) % self.options)
 
     @property
     def numerators(self) -> Integers:
         """P(report r | answer x) times `denominator`, shape (options, options)."""
-        own, other = self.weights
+        same, other = self.weights
         result = np.full((self.options, self.options), other, dtype=object)
-        np.fill_diagonal(result, own)
+        np.fill_diagonal(result, same)
         return result
 
     @property
@@ -171,11 +171,11 @@ class KAry(AnswerChannel):
 
         Raises PrivacyError if all options are equally likely whatever the answer.
         """
-        own, other = self.weights
-        if own == other:
+        same, other = self.weights
+        if same == other:
             raise self.not_invertible()
-        result = np.full((self.options, self.options), -other / (own - other))
-        np.fill_diagonal(result, (self.denominator - other) / (own - other))
+        result = np.full((self.options, self.options), -other / (same - other))
+        np.fill_diagonal(result, (self.denominator - other) / (same - other))
         return result
 
 

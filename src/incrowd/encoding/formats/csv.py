@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from incrowd.encoding.formats.reader import Asked, Pieces, Reader, check_names
+from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
 from incrowd.encoding.sources import ROW_BYTES, Source
 from incrowd.errors import AnswersError
 
@@ -44,8 +44,8 @@ def layout(source: Source, wanted: Sequence[str] = ()) -> Layout:
     if first.startswith(EXCEL_SAYS) and first[len(EXCEL_SAYS) :].strip("\r"):
         separator = first[len(EXCEL_SAYS)]
         return Layout(separator, 1, _header(rest, separator))
-    found = [Layout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
-    best = max(found, key=lambda each: (len({*wanted} & {*each.columns}), len(each.columns)))
+    layouts = [Layout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
+    best = max(layouts, key=lambda each: (len({*wanted} & {*each.columns}), len(each.columns)))
     _log.debug("%s: CSV with %r between the cells", source.name, best.separator)
     return best
 
@@ -58,7 +58,7 @@ def _header(text: str, separator: str) -> list[str]:
 
 
 def pieces(
-    source: Source, found: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
+    source: Source, laid_out: Layout, wanted: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The wanted columns, or all, piece by piece, each with how many bytes were read so far.
 
@@ -67,8 +67,8 @@ def pieces(
     block = pa.csv.ReadOptions(
         block_size=ROW_BYTES,
         encoding=source.encoding or "utf8",
-        skip_rows=found.skipped,
-        use_threads=False,  # otherwise nobody knows the number of a row
+        skip_rows=laid_out.skipped,
+        use_threads=False,  # otherwise the number of a row is not known
     )
     ragged: list[Any] = []
 
@@ -76,15 +76,15 @@ def pieces(
         ragged.append(row)
         return "error"
 
-    parsing = pa.csv.ParseOptions(delimiter=found.separator, invalid_row_handler=noted)
-    decimals: dict[str, bool] = dict.fromkeys(numbers if found.separator == ";" else (), False)
-    with source.open() as file, _naming(source, found, ragged):
+    parsing = pa.csv.ParseOptions(delimiter=laid_out.separator, invalid_row_handler=noted)
+    decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
+    with source.open() as file, _naming(source, laid_out, ragged):
         cells = pa.input_stream(file, compression=source.compression)
         for batch in pa.csv.open_csv(
             cells,
             read_options=block,
             parse_options=parsing,
-            convert_options=_as_text(found, wanted),
+            convert_options=_as_text(laid_out, wanted),
         ):
             yield _with_points(batch, decimals) if decimals else batch, file.tell()
 
@@ -96,9 +96,9 @@ def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordB
     """
     names, columns = batch.schema.names, dict(zip(batch.schema.names, batch.columns, strict=True))
     for name in decimals.keys() & columns.keys():
-        found = pointed(columns[name], sure=decimals[name])
-        decimals[name] |= found is not columns[name]
-        columns[name] = found
+        cells = pointed(columns[name], sure=decimals[name])
+        decimals[name] |= cells is not columns[name]
+        columns[name] = cells
     return pa.RecordBatch.from_arrays(list(columns.values()), names=names)
 
 
@@ -127,7 +127,7 @@ def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
 
 
 @contextmanager
-def _naming(source: Source, found: Layout, ragged: Sequence[Any]) -> Iterator[None]:
+def _naming(source: Source, laid_out: Layout, ragged: Sequence[Any]) -> Iterator[None]:
     """Raises AnswersError about the row that has too many cells, or too few, if one has."""
     try:
         yield
@@ -135,19 +135,19 @@ def _naming(source: Source, found: Layout, ragged: Sequence[Any]) -> Iterator[No
         if not ragged:
             raise
         row = ragged[0]  # its number counts the header, and lines before it
-        number = row.number - 1 - found.skipped
-        cells, named = row.actual_columns, len(found.columns)
-        quote = f"put quotation marks around a cell that holds {found.separator!r}"
-        works = quote if cells > named else "write those that are missing"
-        said = f"its number of cells is {cells}, that of the header {named}; {works}"
-        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, said) from None
+        number = row.number - 1 - laid_out.skipped
+        cells, named = row.actual_columns, len(laid_out.columns)
+        quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
+        works = quote if cells > named else "add the missing cells"
+        wrong = f"its number of cells is {cells}, but the header has {named}; {works}"
+        raise AnswersError.of(f"{source.name}, row {number:,}", row.text, wrong) from None
 
 
-def _as_text(found: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
+def _as_text(laid_out: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
     """Every cell as the text that it is: nobody guesses what it means."""
     return pa.csv.ConvertOptions(
         include_columns=list(wanted),
-        column_types=dict.fromkeys(wanted or found.columns, pa.string()),
+        column_types=dict.fromkeys(wanted or laid_out.columns, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
@@ -157,21 +157,21 @@ def _as_text(found: Layout, wanted: Sequence[str]) -> pa.csv.ConvertOptions:
 class _Csv(Reader):
     def table(self, source: Source) -> pa.Table:
         """All columns; decimals after a comma where semicolons separate the cells."""
-        found = layout(source)
-        read = [piece for piece, _ in pieces(source, found)]
-        empty = pa.schema([(name, pa.string()) for name in found.columns])
+        laid_out = layout(source)
+        read = [piece for piece, _ in pieces(source, laid_out)]
+        empty = pa.schema([(name, pa.string()) for name in laid_out.columns])
         table = pa.Table.from_batches(read, None if read else empty)
-        return with_points(table) if found.separator == ";" else table
+        return with_points(table) if laid_out.separator == ";" else table
 
-    def columns(self, source: Source, asked: Asked) -> list[str]:
+    def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns."""
-        return layout(source, asked.columns).columns
+        return layout(source, request.columns).columns
 
-    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
         """The wanted columns, read as they are needed."""
-        found = layout(source, asked.columns)
-        names = check_names(found.columns, asked.survey, asked.id)
-        return pieces(source, found, names, asked.numbers)
+        laid_out = layout(source, request.columns)
+        names = check_names(laid_out.columns, request.survey, request.id)
+        return pieces(source, laid_out, names, request.numbers)
 
     def size(self, source: Source) -> tuple[int, str]:
         """How many bytes it has."""

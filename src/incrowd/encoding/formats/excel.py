@@ -19,13 +19,13 @@ Sheet = list[tuple[Any, ...]]
 
 def _sheet(source: Source) -> Sheet:
     """The sheet that is named, or the first. Raises UsageError if there is none of that name."""
-    found = sheets(source)
+    every = sheets(source)
     if source.sheet is None:
-        return next(iter(found.values()), [])
-    if source.sheet not in found:
-        known = f"{likely(source.sheet, found)}use one of {', '.join(found)}"
-        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {known}")
-    return found[source.sheet]
+        return next(iter(every.values()), [])
+    if source.sheet not in every:
+        listed = f"{likely(source.sheet, every)}use one of {', '.join(every)}"
+        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {listed}")
+    return every[source.sheet]
 
 
 def sheets(source: Source) -> dict[str, Sheet]:
@@ -36,7 +36,9 @@ def sheets(source: Source) -> dict[str, Sheet]:
         book = load_workbook(io.BytesIO(source.whole()), read_only=True, data_only=True)
         return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
     except Exception:  # openpyxl and what it builds on raise a dozen kinds
-        raise refused(source.name, "it is no whole Excel file; save it again") from None
+        raise refused(
+            source.name, "the Excel file is damaged or incomplete; save it again"
+        ) from None
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:

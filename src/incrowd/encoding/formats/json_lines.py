@@ -33,14 +33,14 @@ def _parsed(source: Source, text: str, place: str) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
-        allowed = f"{place} is no JSON; should be an object with a key for each question"
+        allowed = f"{place} is not JSON; should be an object with a key for each question"
         raise refused(source.name, allowed) from None
 
 
 def _checked(source: Source, row: object, place: str) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
-    allowed = f"{place} is no object; should be one with a key for each question"
+    allowed = f"{place} is not an object; should be one with a key for each question"
     raise refused(source.name, allowed)
 
 
@@ -52,9 +52,9 @@ class _JsonLines(Reader):
         """
         text = source.whole().decode(source.encoding or "utf-8-sig")
         rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
-        found = list(rows)
-        keys = dict.fromkeys(key for row in found for key in row)
-        return pa.table({key: text_column([row.get(key) for row in found]) for key in keys})
+        objects = list(rows)
+        keys = dict.fromkeys(key for row in objects for key in row)
+        return pa.table({key: text_column([row.get(key) for row in objects]) for key in keys})
 
 
 READER = _JsonLines()

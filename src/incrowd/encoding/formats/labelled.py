@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from incrowd.encoding.cells import as_text, text_column
 from incrowd.encoding.formats.extra import needing_stats
-from incrowd.encoding.formats.reader import Asked, Data, Reader, check_names
+from incrowd.encoding.formats.reader import Data, Reader, Request, check_names
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import Source, refused
 from incrowd.survey import AnyQuestion, Codes
@@ -84,7 +84,7 @@ def _read(source: Source, **options: Any) -> tuple[Any, Mapping[str, list[Any]]]
     try:
         values, about = read(file, output_format="dict", encoding=source.encoding, **options)
     except Exception:  # pyreadstat raises errors of its own, and some of Python's
-        allowed = f"it is no whole {FORMATS[source.kind].spoken} file; save it again"
+        allowed = f"the {FORMATS[source.kind].spoken} file is damaged or incomplete; save it again"
         raise refused(source.name, allowed) from None
     return about, values
 
@@ -120,14 +120,14 @@ class _Labelled(Reader):
         """All columns, as codes."""
         return pa.table(labelled(source).columns)
 
-    def columns(self, source: Source, asked: Asked) -> list[str]:
+    def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns."""
         return list(labelled(source, ()).names)
 
-    def wanted(self, source: Source, asked: Asked) -> pa.Table:
+    def wanted(self, source: Source, request: Request) -> pa.Table:
         """The wanted columns, codes replaced by their labels."""
-        survey, read = asked.survey, labelled(source, asked.columns)
-        names = check_names(read.names, survey, asked.id)
+        survey, read = request.survey, labelled(source, request.columns)
+        names = check_names(read.names, survey, request.id)
         questions = {question.id: question for question in survey.questions}
         columns = {
             name: answers(

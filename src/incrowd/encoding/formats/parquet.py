@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet
 
-from incrowd.encoding.formats.reader import Asked, Pieces, Reader, check_names
+from incrowd.encoding.formats.reader import Pieces, Reader, Request, check_names
 from incrowd.encoding.sources import Source, refused
 
 CELL_BYTES = 8  # of a cell beside what is in it
@@ -77,13 +77,13 @@ class _Parquet(Reader):
         with source.open() as file:
             return pa.parquet.read_table(file)
 
-    def columns(self, source: Source, asked: Asked) -> list[str]:
+    def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns."""
         return columns(source)
 
-    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
         """The wanted columns, read as they are needed."""
-        names = check_names(columns(source), asked.survey, asked.id)
+        names = check_names(columns(source), request.survey, request.id)
         return pieces(source, names, rows, piece_bytes)
 
     def size(self, source: Source) -> tuple[int, str]:

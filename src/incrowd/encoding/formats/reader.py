@@ -21,7 +21,7 @@ SHOWN = 5  # columns that are missing; the rest is counted
 Pieces = Iterator[tuple[pa.RecordBatch, int]]  # and how much was read up to there
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What is wanted of a file. id: of the column that says whose row it is."""
 
     survey: Survey
@@ -58,20 +58,20 @@ class Reader(ABC):
     def table(self, source: Source) -> pa.Table:
         """All columns of a file. Raises AnswersError if it cannot be read."""
 
-    def columns(self, source: Source, asked: Asked) -> list[str]:
+    def columns(self, source: Source, request: Request) -> list[str]:
         """The names of all columns, in order."""
         return list(self.table(source).column_names)
 
-    def wanted(self, source: Source, asked: Asked) -> pa.Table:
+    def wanted(self, source: Source, request: Request) -> pa.Table:
         """The wanted columns. Raises AnswersError if one is missing."""
         table = self.table(source)
-        return table.select(check_names(table.column_names, asked.survey, asked.id))
+        return table.select(check_names(table.column_names, request.survey, request.id))
 
-    def pieces(self, source: Source, asked: Asked, rows: int, piece_bytes: int) -> Pieces:
+    def pieces(self, source: Source, request: Request, rows: int, piece_bytes: int) -> Pieces:
         """The wanted columns piece by piece, at most so many rows, and about so many bytes, in
         each; with how much was read up to its end."""
         done = 0
-        for batch in self.wanted(source, asked).to_batches(max_chunksize=rows):
+        for batch in self.wanted(source, request).to_batches(max_chunksize=rows):
             done += batch.num_rows
             yield batch, done
 
@@ -86,8 +86,8 @@ class Reader(ABC):
 
 def reader(kind: str) -> Reader:
     """What reads files of that kind."""
-    found: Reader = import_module(FORMATS[kind].module).READER
-    return found
+    reads: Reader = import_module(FORMATS[kind].module).READER
+    return reads
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
@@ -101,7 +101,7 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
 
     Raises AnswersError about all that are missing or stand twice.
     """
-    return check_once("answers", Asked(survey, id).columns, columns)
+    return check_once("answers", Request(survey, id).columns, columns)
 
 
 def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
@@ -113,13 +113,13 @@ def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str
 
 def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
     """The first few names that are not those of one column; the last says which columns are."""
-    known = f"the columns are {', '.join(columns) or 'none'}"
+    listed = f"the columns are {', '.join(columns) or 'none'}"
     for name in wrong[:SHOWN]:
         times = list(columns).count(name)
-        found = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
-        meant = "" if times else likely(name, columns)
+        shown = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
+        close = "" if times else likely(name, columns)
         last = name == wrong[-1]
-        yield Problem(field, found, f"{ONCE}; {meant}{known}" if last else f"{meant}{ONCE}")
+        yield Problem(field, shown, f"{ONCE}; {close}{listed}" if last else f"{close}{ONCE}")
     if (more := len(wrong) - SHOWN) > 0:
-        found = InWords(f"{more:,} more columns are not there, or twice")
-        yield Problem(field, found, f"{ONCE} of each; {known}")
+        shown = InWords(f"{more:,} more columns are missing or duplicated")
+        yield Problem(field, shown, f"{ONCE} of each; {listed}")

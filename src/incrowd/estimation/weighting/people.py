@@ -15,7 +15,7 @@ from incrowd.estimation.tables import MOST_CELLS, OpenAxis, TableEstimate, acros
 from incrowd.estimation.weighting.known_margins import BETWEEN, Known
 from incrowd.estimation.weighting.margins import Layout, Margin, additive, weighted
 from incrowd.plans import Plan
-from incrowd.plans.strata import Names, label, said_by, told_apart
+from incrowd.plans.strata import Names, answers_of_releases, label, releases_by_answer
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
 from incrowd.survey import NO_ANSWER
@@ -59,7 +59,7 @@ class People:
         cells, name, apart = Cells(self, inner), RELEASE, groups or {}
         if clear:
             name = open_axis(self.plan.survey, ids, (), ()).question
-            apart = told_apart(self.plan.survey, clear, self.releases)
+            apart = releases_by_answer(self.plan.survey, clear, self.releases)
         openly = {name: cells.by_release(apart)} if apart else {}
         order = list(dict.fromkeys(name if id in clear else id for id in ids))
         axes = openly | {id: cells.of(id) for id in inner}
@@ -153,13 +153,17 @@ class Cells:
         of strata that were not released."""
         survey, clear = self.survey, open_of(self.survey, known.ids)
         closed = [id for id in known.ids if id not in clear]
-        groups = told_apart(survey, clear, self.releases) if clear else {}
+        groups = releases_by_answer(survey, clear, self.releases) if clear else {}
         released = [self.by_release(groups)] if clear else []
         axes = [*released, *map(self.of, closed)]
         answers_of = list(product(*(answers for answers, _ in axes)))
         kept = [not (known.answered and NO_ANSWER in each[len(released) :]) for each in answers_of]
         categories = [BETWEEN.join(each) for each in compress(answers_of, kept)]
-        said = {a: name for name, found in groups.items() for a in said_by(survey, clear, found)}
+        said = {
+            a: name
+            for name, found in groups.items()
+            for a in answers_of_releases(survey, clear, found)
+        }
         shares = dict.fromkeys(categories, 0.0)
         for answers, share in known.shares.items():
             given = dict(zip(known.ids, answers, strict=True))

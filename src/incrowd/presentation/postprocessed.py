@@ -1,0 +1,61 @@
+"""Biased shares beside the unbiased ones, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import product
+from typing import TYPE_CHECKING
+
+from incrowd.presentation.data import guarantee_facts
+from incrowd.presentation.number_text import finite
+from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.shown import said_each, titled
+from incrowd.presentation.view import Numbers, View
+from incrowd.survey import Survey
+
+if TYPE_CHECKING:
+    from incrowd.estimation.postprocess import Postprocessed
+
+
+def view(found: Sequence[Postprocessed], survey: Survey) -> View:
+    """All tables that were changed by one method."""
+    facts = [
+        finite(asdict(item)) | {"guarantee": guarantee_facts(item.guarantee)} for item in found
+    ]
+    return View(
+        title=found[0].method,
+        facts={"tables": facts},
+        seed=found[0].seed,
+        promise=guarantee_sentence(found[0].guarantee),
+        tables=tuple(_numbers(item, survey) for item in found),
+        notes=(found[0].statement,),
+    )
+
+
+def _numbers(item: Postprocessed, survey: Survey) -> Numbers:
+    """One table, and by how much it is biased if that is known."""
+    read = titled([survey.text_of(id) for id in item.questions], item.questions)
+    answers = [said_each(survey, *pair) for pair in zip(item.questions, item.answers, strict=True)]
+    bias = item.bias
+    lines = []
+    for place, answer in enumerate(product(*answers)):
+        line = [
+            " | ".join(answer),
+            f"{item.estimate.flat[place]:.2%}",
+            f"{item.raw.flat[place]:.2%}",
+        ]
+        if bias:
+            mean, error = bias.bias.flat[place], bias.standard_error.flat[place]
+            line.append(f"{100 * mean:+.2f} ({100 * error:.2f})")
+        lines.append(tuple(line))
+    of_bias = ("bias in pp (std. error)",) if bias else ()
+    headings = ("answer", "post-processed", "unbiased", *of_bias)
+    return Numbers(f"{read}: {item.method}", headings, tuple(lines), notes=tuple(_notes(item)))
+
+
+def _notes(item: Postprocessed) -> Iterator[str]:
+    if item.log_likelihood:
+        steps, last = len(item.log_likelihood) - 1, item.log_likelihood[-1]
+        yield f"EM: {steps:,} steps, log-likelihood {last:,.3f}"
+    yield from filter(None, (item.warning, item.bias.statement if item.bias else ""))
