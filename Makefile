@@ -10,7 +10,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	@echo "== incrowd demo: the RAND health survey, planned, randomised, estimated"
+	@echo "== incrowd demo: the RAND health survey, planned, randomized, estimated"
 	@rm -rf demo/reports
 	@$(BIN)/incrowd demo --output demo
 	@echo "== open demo/report.html in a browser"

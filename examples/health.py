@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def main(folder: Path) -> incrowd.Estimates:
-    """Plan, randomise, estimate, compare and post-process; write plan, reports and page."""
+    """Plan, randomize, estimate, compare and post-process; write plan, reports and page."""
     survey = incrowd.Survey.load(HERE / "health.toml")
     answers = incrowd.load_answers(HERE / "rand_hie.csv", survey)
     plan = incrowd.plan(survey)

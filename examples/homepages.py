@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 def main(folder: Path, people: int = PEOPLE) -> Found:
-    """Plan, randomise, estimate; write the plan, the reports and all estimates."""
+    """Plan, randomize, estimate; write the plan, the reports and all estimates."""
     survey = incrowd.Survey.of(
         {
             "name": "Home pages",

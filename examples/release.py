@@ -1,14 +1,14 @@
-"""Releasing a table of records: flip every record once, shuffle, publish; anyone may analyse.
+"""Releasing a table of records: flip every record once, shuffle, publish; anyone may analyze.
 
 A data owner holds 20,190 records and wants others to be able to ask any question of them. Each
-record is randomised once, and the randomised records are published, in random order, with the
+record is randomized once, and the randomized records are published, in random order, with the
 plan. From then on nobody has to ask the owner anything, and no question costs more privacy.
 
 What is promised depends on who may link a published record to a person:
 
 - nobody can (the owner shuffles, and keeps no order): the records hide each other, and little
   noise does ("blanket");
-- anybody can (the order is known, or a record is recognised): each record has to hide by itself
+- anybody can (the order is known, or a record is recognized): each record has to hide by itself
   ("local"). For the same epsilon that takes so much noise that hardly anything is left to see.
 
     python examples/release.py FOLDER
@@ -39,7 +39,7 @@ def main(folder: Path) -> dict[str, incrowd.Estimates]:
         (folder / analysis / "plan.json").write_text(plan.dumps(), encoding="utf-8")
         published = incrowd.randomize(plan, records)
         incrowd.save_reports(published, folder / analysis / "records.parquet")
-        found[analysis] = analyse(folder / analysis)
+        found[analysis] = analyze(folder / analysis)
     compare(found, incrowd.truth(plan, records, tables=[JOINT])[0])
     return found
 
@@ -54,7 +54,7 @@ def release(survey: incrowd.Survey, analysis: str, records: int) -> incrowd.Surv
     return incrowd.Survey.of(raw | {"crowd": records, "privacy": privacy, "tables": "any"})
 
 
-def analyse(folder: Path) -> incrowd.Estimates:
+def analyze(folder: Path) -> incrowd.Estimates:
     """A stranger: check what is promised, then estimate the joint table of every two questions."""
     plan = incrowd.Plan.load(folder / "plan.json")
     records = incrowd.load_reports(folder / "records.parquet")

@@ -37,7 +37,7 @@ DRINKS = {
         "f": 0.5,
         "one_if_zero": 0.25,
         "one_if_one": 0.75,
-        "memoised": True,
+        "memoized": True,
     },
 }
 
@@ -95,7 +95,7 @@ def round_two(folder: Path, people: pa.Table) -> incrowd.Plan:
 
 
 def carry_out(plan: incrowd.Plan, people: pa.Table, when: str) -> tuple[incrowd.Collection, ...]:
-    """Randomise on the devices, estimate; the reports that arrived."""
+    """Randomize on the devices, estimate; the reports that arrived."""
     reports = incrowd.randomize(plan, people)
     table = incrowd.estimate(plan, reports).tables[0]
     promise = plan.guarantee

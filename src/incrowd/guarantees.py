@@ -16,7 +16,7 @@ from incrowd.accountant.certificates import Certificate, certify, redrawn, small
 from incrowd.accountant.codes import AssumptionCode
 from incrowd.accountant.schema import AnySent
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
-from incrowd.plans import Asked, Guarantee, Message, Plan
+from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
 from incrowd.plans.claims import Claims, Release
 from incrowd.plans.ledger import (
     Ledger,
@@ -41,7 +41,7 @@ HIGHEST = 699.0  # an epsilon that numbers can still hold
 
 
 def planned(
-    survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
 ) -> Guarantee:
     """What some messages promise by the analysis of their survey, certified.
 
@@ -225,7 +225,7 @@ def _only_local(
     # Nobody signs that the same people were invited, so that who took part in which rounds can be
     # matched with responses that stay the same. Releases of several bundles are several rounds.
     several = len({each.bundle for each in claims}) > 1
-    if repeated or (claims and (repeats(plan) or (several and plan.memoised))):
+    if repeated or (claims and (repeats(plan) or (several and plan.memoized))):
         yield "permanent-responses"
     if contradicted:
         yield "contradicted"
@@ -284,7 +284,7 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
     if survey.rounds > 1:
         yield Assumption(code="rounds", number=survey.rounds)
     hidden, exposed = repeated(plans)
-    if any(question.memoised for question in survey.questions):
+    if any(question.memoized for question in survey.questions):
         yield _permanent(survey, bool(_repeats(plans[-1:], exposed)))
     if asked := _repeats(plans[:-1], hidden):
         yield Assumption(code="earlier-permanent-same-people", asked=asked)
@@ -298,7 +298,7 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
 
 
 def _permanent(survey: Survey, exposed: bool) -> Assumption:
-    """What is assumed of memoised responses. exposed: whether releases can show single ones."""
+    """What is assumed of memoized responses. exposed: whether releases can show single ones."""
     if not analysis(survey.privacy.analysis).shuffled:
         return Assumption(code="permanent-same-answers", number=survey.rounds)
     if exposed:
@@ -367,7 +367,7 @@ def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
         return local
 
 
-def _left(ledger: Ledger, last: Asked, crowd: int) -> int:
+def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
     """How many more rounds keep the promise, if as many people come as in the smallest so far.
 
     All that were planned, unless a round of its own was not as the promise has it: fewer or other

@@ -1,4 +1,4 @@
-"""How good the estimates of a plan are: many collections drawn, randomised and estimated."""
+"""How good the estimates of a plan are: many collections drawn, randomized and estimated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
 from incrowd.estimation.decoders import decoder, merging
-from incrowd.estimation.estimate import Asked, count, figures
+from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
@@ -180,7 +180,7 @@ def simulate(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Plan once; in each trial draw people, randomise, estimate; compare with the true shares.
+    """Plan once; in each trial draw people, randomize, estimate; compare with the true shares.
 
     Each trial draws `crowd` people from the answers with replacement and uses the errors of noise
     plus sampling; `fixed_people` draws them once, rounds their amounts once, keeps both, and uses
@@ -303,7 +303,9 @@ class Trial:
         change: Change | None,
     ) -> None:
         self.plan, self.people, self.fixed_people = plan, known.people, fixed_people
-        self.asked = Asked(fixed_people, 0, {}, simultaneous, covariance=False, change=change)
+        self.asked = TableOptions(
+            fixed_people, 0, {}, simultaneous, covariance=False, change=change
+        )
         self.strata = list(known.releases) or [()]
         self.number = self.people.number if plan.survey.open else plan.survey.crowd
         self.release = np.zeros(self.people.number, np.int64)

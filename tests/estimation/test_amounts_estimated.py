@@ -187,7 +187,7 @@ def test_amounts_between_the_edges_are_not_spoken_of():
 
 def test_fewer_people_than_the_crowd_are_told(tmp_path, monkeypatch):
     plan = planned()
-    few = "1,999 people are randomised, and the plan's promise counts on 2,000: collect more"
+    few = "1,999 people are randomized, and the plan's promise counts on 2,000: collect more"
     answers(1999).to_csv(tmp_path / "a.csv", index=False)
     with pytest.warns(IncrowdWarning, match=few):
         incrowd.randomize(plan, answers(1999))
@@ -197,4 +197,4 @@ def test_fewer_people_than_the_crowd_are_told(tmp_path, monkeypatch):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         incrowd.randomize(plan, answers(2000))
-    assert not [each for each in caught if "people are randomised" in str(each.message)]
+    assert not [each for each in caught if "people are randomized" in str(each.message)]

@@ -340,7 +340,7 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SURVEY)
     (tmp_path / "plan.json").write_text(first.dumps())
-    with pytest.warns(IncrowdWarning, match="300 people are randomised"):
+    with pytest.warns(IncrowdWarning, match="300 people are randomized"):
         incrowd.save_reports(of_people(first, 300), tmp_path / "r.parquet")
 
     def said(*arguments, code):

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 import incrowd
 from incrowd.collection.mixer.closing import due
-from incrowd.collection.mixer.store.store import Stratum
+from incrowd.collection.mixer.store.store import StratumState
 from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.encoding.records import People
 from incrowd.errors import PlanError
@@ -114,7 +114,7 @@ def test_files_and_the_network_release_the_same_strata(counts, rule):
     bundle = SimpleNamespace(
         closes=CLOSES, wanted=None, least_people=asked.crowd, small_strata=asked.small_strata
     )
-    stored = [Stratum(number, OPEN, None, people) for number, people in enumerate(counts)]
+    stored = [StratumState(number, OPEN, None, people) for number, people in enumerate(counts)]
     assert grouped(asked, numbers) == due(stored, datetime.fromisoformat(CLOSES), bundle)
 
 

@@ -58,7 +58,7 @@ def test_a_damaged_end_of_the_file(plans, small_batches, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
-@pytest.mark.parametrize("label", ["randomising", "shuffling"])
+@pytest.mark.parametrize("label", ["randomizing", "shuffling"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "disk full")])
 def test_interrupted_in_either_pass(plans, small_batches, answers_file, tmp_path, label, error):
     """Nothing is left, and a file that was there before stays as it was."""

@@ -3,7 +3,7 @@
 RAPPOR's encoding (Erlingsson, Pihur and Korolova 2014, section 2), but every hash function has a
 block of bits to itself and sets exactly one of them: a text is `hashes` exclusive choices of
 `block` options. A report also shows its cohort c, one of C, which the device draws uniformly and
-independently of the word x; the cohort is not randomised and says nothing of the word.
+independently of the word x; the cohort is not randomized and says nothing of the word.
 
 No two words leak more than the farthest two answers to those choices, with the whole crowd N:
 docs/mathematics.md#cohorts-and-blocks.

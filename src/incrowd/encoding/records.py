@@ -433,7 +433,7 @@ def _listed(options: Sequence[str], most: int = 12) -> str:
     return shown if len(options) <= most else f"{shown}, ... ({len(options)} options)"
 
 
-# The answers of people, encoded: what is randomised for each message.
+# The answers of people, encoded: what is randomized for each message.
 
 
 PEOPLE_SHOWN = 5

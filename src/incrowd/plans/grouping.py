@@ -23,7 +23,7 @@ def default_groups(survey: Survey) -> tuple[Group, ...]:
     """One joint report of all questions, in the survey's copies.
 
     Except for those with too many answers, each of which is sent as cells, and for those with
-    memoised responses, which share one: repeated in every round, they would link a person's other
+    memoized responses, which share one: repeated in every round, they would link a person's other
     answers.
     """
     joint = [Group(questions=ids, copies=survey.copies) for ids in joint_groups(survey)]
@@ -32,17 +32,17 @@ def default_groups(survey: Survey) -> tuple[Group, ...]:
 
 def joint_groups(survey: Survey) -> tuple[Ids, ...]:
     """The questions that may travel together, in as few groups as there can be."""
-    return tuple(ids for ids in (together(survey), memoised(survey)) if ids)
+    return tuple(ids for ids in (together(survey), memoized(survey)) if ids)
 
 
 def together(survey: Survey) -> Ids:
     """The questions that may travel with each other."""
-    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoised)
+    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoized)
 
 
-def memoised(survey: Survey) -> Ids:
-    """The questions with memoised responses that travel among themselves."""
-    return tuple(q.id for q in survey.randomized if q.memoised and not q.wide)
+def memoized(survey: Survey) -> Ids:
+    """The questions with memoized responses that travel among themselves."""
+    return tuple(q.id for q in survey.randomized if q.memoized and not q.wide)
 
 
 def wide(survey: Survey) -> Ids:
@@ -62,9 +62,9 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
         yield f"no message holds the table {', '.join(ids)}"
     for id in (id for group in groups for id in untold(group, groups)):
         yield f"no message of cells tells {id} by itself, which parities need"
-    remembered = {q.id for q in survey.randomized if q.memoised}
+    remembered = {q.id for q in survey.randomized if q.memoized}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
-        yield "a memoised question stands with another one"
-    once = {q.id for q in survey.randomized if q.asked_memoised}
+        yield "a memoized question stands with another one"
+    once = {q.id for q in survey.randomized if q.asked_memoized}
     if any(once & set(group.questions) and group.copies > 1 for group in groups):
-        yield "a memoised question is sent in copies, which would be the same"
+        yield "a memoized question is sent in copies, which would be the same"

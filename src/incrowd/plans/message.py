@@ -92,14 +92,14 @@ class _Message(BaseModel):
         return dict(zip(self.ids, map(slice, [0, *ends], ends), strict=False))
 
     @property
-    def memoised(self) -> bool:
+    def memoized(self) -> bool:
         """Whether all of its responses are drawn once, and repeated."""
-        return all(question.memoised for question in self.questions)
+        return all(question.memoized for question in self.questions)
 
     @property
     def independent_copies(self) -> int:
         """How many of a person's copies have noise of their own: permanent noise is in all."""
-        return 1 if self.memoised else self.copies
+        return 1 if self.memoized else self.copies
 
     @property
     def record_bits(self) -> int:
@@ -133,7 +133,7 @@ class JointReport(_Message):
     def repeats(self) -> int:
         """Of how many independent reports of `parts` a person's are made up.
 
-        Memoised responses are the same in all copies and rounds, so that their permanent bits
+        Memoized responses are the same in all copies and rounds, so that their permanent bits
         once tell at least as much.
         """
         return self.independent_copies
@@ -294,6 +294,6 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
 
 
 def crowd_channel(question: AnyQuestion) -> Channel | None:
-    """The noise that a crowd may count on: of memoised responses the permanent stage alone."""
+    """The noise that a crowd may count on: of memoized responses the permanent stage alone."""
     channel = fixed_channel(question)
-    return channel.permanent_stage if channel and question.memoised else channel
+    return channel.permanent_stage if channel and question.memoized else channel

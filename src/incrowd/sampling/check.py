@@ -122,7 +122,7 @@ def _refused(problems: Iterable[Problem]) -> list[Finding]:
 def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[Finding]:
     """Columns that are missing or stand twice; a device that remembers needs one of ids."""
     findings = []
-    if id is None and any(question.memoised for question in survey.questions):
+    if id is None and any(question.memoized for question in survey.questions):
         allowed = "permanent responses need a column that says whose row it is; name it"
         findings.append(Finding("id", MISSING, allowed, refused=True))
     try:

@@ -1,4 +1,4 @@
-"""Permanent responses: the same device and answer give the same randomised bits in every round."""
+"""Permanent responses: the same device and answer give the same randomized bits in every round."""
 
 from __future__ import annotations
 
@@ -224,10 +224,10 @@ def remembering(
     rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
     UsageError if they are needed and no key is given, or the rows cannot be told apart.
     """
-    if not plan.memoised:
+    if not plan.memoized:
         return None
     if key is None:
-        allowed = f"the permanent response to {plan.memoised[0]!r} needs one; give one, and keep it"
+        allowed = f"the permanent response to {plan.memoized[0]!r} needs one; give one, and keep it"
         raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
         if rows == 1:
@@ -244,7 +244,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
-    for id in (question.id for question in message.questions if question.memoised):
+    for id in (question.id for question in message.questions if question.memoized):
         place, noise = message.layout[id], message.channels[id].permanent_stage
         assert is_flip(noise)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)

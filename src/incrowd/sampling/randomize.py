@@ -110,7 +110,7 @@ def randomize(
     id: str | None = None,
     device_key: DeviceKey | None = None,
 ) -> tuple[Collection, ...]:
-    """Encode, randomise and shuffle the answers: one collection for each message of the plan.
+    """Encode, randomize and shuffle the answers: one collection for each message of the plan.
 
     Where questions are open, one for each stratum and message: strata with fewer people than the
     survey's crowd are merged or left out, as its `small_strata` says, which is told by an
@@ -132,7 +132,7 @@ def randomize(
         answers = one_row_each(answers, plan.survey, id)
     people = people_of_file(plan.survey, answers)
     tell_fewer(plan, people.number)
-    devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
+    devices = texts(answers, id).to_pylist() if id is not None and plan.memoized else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
     people = rounded(people, keystream)
@@ -164,7 +164,7 @@ def randomize_message(
     """
     if message.cells:
         cells = set_cells(message.crossing.blocks, message.questions, people.encoded, people.number)
-        if memory is not None and message.memoised:
+        if memory is not None and message.memoized:
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions
@@ -191,7 +191,7 @@ def randomize_files(
     encoding: str | None = None,
     progress: Progress = no_bar,
 ) -> Written:
-    """Encode, randomise and shuffle a file of answers of any size, in bounded memory.
+    """Encode, randomize and shuffle a file of answers of any size, in bounded memory.
 
     The collections have the law of `randomize`: each is one uniform permutation of all its
     reports. A file that is one batch gives the very bytes that `randomize` gives. On disk the
@@ -225,7 +225,7 @@ def randomize_files(
         )
         return _told(plan, written, beyond)
     table, _ = first[0]
-    with progress("randomising, rows", table.num_rows) as done:
+    with progress("randomizing, rows", table.num_rows) as done:
         made = randomize(plan, table, simulation_seed=simulation_seed, id=id, device_key=device_key)
         done(table.num_rows)
     return _saved(made, output, table.num_rows, simulation_seed)

@@ -73,9 +73,9 @@ def spread(packed: Packed, buckets: int, keystream: Keystream) -> list[Packed]:
     return np.split(ordered, ends[:-1])
 
 
-# The two passes that randomise and shuffle more answers than fit in memory.
+# The two passes that randomize and shuffle more answers than fit in memory.
 #
-# First every batch of answers is randomised and its reports are spread over secretly random
+# First every batch of answers is randomized and its reports are spread over secretly random
 # buckets; then every bucket is shuffled. Why this gives one uniform permutation of all reports is
 # proved in `incrowd.sampling.shuffle`.
 

@@ -71,9 +71,9 @@ def release_lines(
 
 
 def tell_fewer(plan: Plan, people: int) -> None:
-    """Say by an IncrowdWarning if fewer people than the crowd were randomised, and none is open."""
+    """Say by an IncrowdWarning if fewer people than the crowd were randomized, and none is open."""
     if people < plan.survey.crowd and not plan.survey.open:
-        said = f"{people:,} people are randomised, and the plan's promise counts on "
+        said = f"{people:,} people are randomized, and the plan's promise counts on "
         warnings.warn(f"{said}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
 
 

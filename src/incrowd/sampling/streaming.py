@@ -19,7 +19,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import Disk, Draw, Tables, shuffled, spread_answers
 
 BATCH_ROWS = 1 << 17
-BATCH_BYTES = 1 << 26  # of a batch while it is randomised: a byte for each bit
+BATCH_BYTES = 1 << 26  # of a batch while it is randomized: a byte for each bit
 NUMBER_BYTES = 32  # of the number of a cell while it is drawn
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -52,7 +52,7 @@ def in_two_passes(
     bar: Progress,
     people: Mapping[Names, int] | None = None,
 ) -> Written:
-    """Randomise and shuffle tables of answers into the files of `new_files`.
+    """Randomize and shuffle tables of answers into the files of `new_files`.
 
     draw: makes the reports of each message from a table, where questions are open those of each
     release. size, unit: how much there is to read. people: how many are in each release.
@@ -63,7 +63,7 @@ def in_two_passes(
         ExitStack() as open_files,
     ):
         disk = Disk(next(iter(files.values())).parent, open_files)
-        with bar(f"randomising, {unit}", size) as done:
+        with bar(f"randomizing, {unit}", size) as done:
             widths = [packed_width(message.bits) for message in plan.messages] * (
                 len(heads) // len(plan.messages)
             )
@@ -84,7 +84,7 @@ def no_bar(_: str, __: int) -> AbstractContextManager[Callable[[int], None]]:
 
 
 def batch_rows(plan: Plan) -> int:
-    """How many people are randomised at a time, so that a batch takes bounded memory."""
+    """How many people are randomized at a time, so that a batch takes bounded memory."""
     most = max(_bytes_each(message) for message in plan.messages)
     return int(min(BATCH_ROWS, max(1, BATCH_BYTES // most)))
 

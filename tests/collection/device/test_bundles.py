@@ -13,7 +13,7 @@ from incrowd.accountant.certificates import redrawn
 from incrowd.collection.device.memory import Memory
 from incrowd.collection.device.promising import promised, terms
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.page.files import Asked, page_files, shipped
+from incrowd.collection.page.files import PageContent, page_files, shipped
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.bundle import MOST_BYTES, Bundle
 from incrowd.collection.protocol.sealed import KeyConfiguration
@@ -22,7 +22,7 @@ from incrowd.plans.digests import canonical
 from incrowd.plans.slots import slots, tail
 from tests.conftest import cells_survey, second_round, with_less_noise
 from tests.oracles import make_vectors, wire
-from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, travelling
+from tests.oracles.shuffler import INVITED, OPEN, Shuffler, connection, device, link, traveling
 
 
 def bundle_of(plan, **changes):
@@ -163,7 +163,7 @@ def test_one_party_promises_the_local_guarantee_alone():
 @pytest.fixture(scope="module")
 def weekly():
     """Two rounds with permanent responses, and one with fresh noise after the first."""
-    remembered = {"kind": "rappor", "f": 0.5, "memoised": True}
+    remembered = {"kind": "rappor", "f": 0.5, "memoized": True}
     question = {"id": "a", "type": "yesno", "randomizer": remembered}
     raw = {"name": "weekly", "crowd": 500, "privacy": {"epsilon": 0.9, "delta": 0.2}}
     survey = incrowd.Survey.of(raw | {"question": [question]})
@@ -220,14 +220,14 @@ def test_the_example_is_nobodys(home, answers):
 
 # --- links of survey pages -----------------------------------------------------------------------
 
-PAGE = page_files(Asked(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped())[
-    "index.html"
-]
+PAGE = page_files(
+    PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
+)["index.html"]
 
 
 def hosting(page, fallback):
     """A web server with a page at its root; fallback: or at every address."""
-    return lambda request: travelling(
+    return lambda request: traveling(
         httpx.Response(200, content=page)
         if fallback or request.url.path == "/survey/"
         else httpx.Response(404, content=b"<h1>Not found</h1>")
@@ -264,4 +264,4 @@ def test_a_page_can_name_no_address_that_a_link_cannot_have(address):
 def test_a_page_that_is_not_there_is_no_other_error():
     for answer in (httpx.Response(404), httpx.Response(200, content=b"<html>")):
         with pytest.raises(ProtocolError):
-            fetch(link(INVITED), connection(lambda _, answer=answer: travelling(answer)))
+            fetch(link(INVITED), connection(lambda _, answer=answer: traveling(answer)))

@@ -31,7 +31,7 @@ UNCERTAIN = frozenset({"closed", "code-used", "not-found"})  # it may be counted
 
 
 @dataclass(frozen=True)
-class Sent:
+class UploadResult:
     """What became of an upload. outcome: "stored", or "repeated" if it was there already.
 
     resumed: whether it was kept from before, so that no answers were looked at. sealed_reports: in
@@ -100,8 +100,8 @@ class Device:
         code: str = "",
         device_key: DeviceKey | None = None,
         keep: bool = False,
-    ) -> Sent:
-        """Randomise one person's answers and send all of it in one upload.
+    ) -> UploadResult:
+        """Randomize one person's answers and send all of it in one upload.
 
         answers: one row, as a table or as a value for each question. stratum: its name, if there
         are several. code: of the invitation, unless the link has it. device_key: for permanent
@@ -125,7 +125,7 @@ class Device:
             raise
         if not keep:
             self.memory.drop(self.bundle)
-        return Sent(outcome, kept is not None, self.bundle.places, len(upload))
+        return UploadResult(outcome, kept is not None, self.bundle.places, len(upload))
 
     def withdraw(self) -> None:
         """Take back what was sent and kept, before the collection closes.

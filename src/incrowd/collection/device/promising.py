@@ -65,7 +65,7 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Who may send", _senders(bundle)
     if bundle.local_only:
         yield "Who mixes", _ONE_PARTY
-    if bundle.plan.memoised:
+    if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)

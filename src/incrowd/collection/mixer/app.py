@@ -27,7 +27,7 @@ from incrowd.collection.mixer.config import Settings
 from incrowd.collection.mixer.keeper import Courier, Keeper, courier
 from incrowd.collection.mixer.store.grouping import Grouped
 from incrowd.collection.mixer.store.keys import BusyError, FullError, StoreError
-from incrowd.collection.mixer.store.store import Store, Stratum
+from incrowd.collection.mixer.store.store import Store, StratumState
 from incrowd.collection.mixer.store.writing import Outcome
 from incrowd.collection.protocol import problem
 from incrowd.collection.protocol.bundle import Bundle, as_time
@@ -50,9 +50,9 @@ class Counted:
         self.store, self.clock = store, clock
         self._asking = Lock()
         self._hour: datetime | None = None
-        self._strata: tuple[Stratum, ...] = ()
+        self._strata: tuple[StratumState, ...] = ()
 
-    def strata(self) -> tuple[Stratum, ...]:
+    def strata(self) -> tuple[StratumState, ...]:
         """Read at most once an hour, by the clock of the wall."""
         hour = self.clock().replace(minute=0, second=0, microsecond=0)
         with self._asking:

@@ -32,7 +32,7 @@ _HERE = files(__package__)
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageContent:
     """What a page asks, and what it promises.
 
     digest: of the bundle, in hexadecimal, if it is known; else empty, and the promise is that of a
@@ -47,7 +47,7 @@ class Asked:
     language: str = ""
 
 
-def asked_in(path: Path, shuffler: str | None) -> Asked:
+def asked_in(path: Path, shuffler: str | None) -> PageContent:
     """What a file asks: a bundle, or a plan with the address of its shuffler.
 
     Raises UsageError for an address that is missing, is none, or is not the bundle's.
@@ -58,14 +58,14 @@ def asked_in(path: Path, shuffler: str | None) -> Asked:
         if shuffler not in (None, own):
             raise UsageError.of("shuffler", shuffler, f"should be the bundle's, {own}, or left out")
         about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
-        return Asked(bundle.plan, own, *about)
+        return PageContent(bundle.plan, own, *about)
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
     except ValueError as error:
         raise UsageError.of("shuffler", shuffler or "", str(error)) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
-    return Asked(plan, address, promise, "", plan.survey.name, plan.survey.language)
+    return PageContent(plan, address, promise, "", plan.survey.name, plan.survey.language)
 
 
 def is_bundle(path: Path) -> bool:
@@ -116,7 +116,7 @@ def _no_strings(path: Path, why: str) -> IncrowdError:
     return UsageError.of("strings", str(path), f"{why}; name a JSON file such as fr.json")
 
 
-def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
+def page_files(asked: PageContent, strings: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
     """Every file of a page by its name. strings: the texts of the page by language."""
     static = {
         file.name: file.read_bytes() for file in (_HERE / "static").iterdir() if file.is_file()
@@ -145,7 +145,7 @@ def page_files(asked: Asked, strings: Mapping[str, Mapping[str, str]]) -> dict[s
 HOSTS = ("_headers", "nginx.conf", "Caddyfile")
 
 
-def _config(asked: Asked) -> dict[str, Any]:
+def _config(asked: PageContent) -> dict[str, Any]:
     """What the page knows of its survey before it asks anybody."""
     plan, promise = asked.plan, asked.guarantee
     repeated = promise.reduced_by == ("permanent-responses",)
@@ -157,7 +157,7 @@ def _config(asked: Asked) -> dict[str, Any]:
         "crowd": promise.crowd,
         "local_only": not mixed and not repeated,
         "repeated": repeated,
-        "permanent": bool(plan.memoised) and not repeated,
+        "permanent": bool(plan.memoized) and not repeated,
     }
     return {
         "shuffler": asked.shuffler,

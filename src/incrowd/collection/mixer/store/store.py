@@ -29,7 +29,7 @@ TRIES = 100  # of a group in which reports collide; each needs another process i
 
 
 @dataclass(frozen=True)
-class Stratum:
+class StratumState:
     """How far a stratum is. release: the first stratum of its release; people: its uploads."""
 
     number: int
@@ -138,12 +138,14 @@ class Store:
 
     # --- closing ---------------------------------------------------------------------------------
 
-    def strata(self) -> tuple[Stratum, ...]:
+    def strata(self) -> tuple[StratumState, ...]:
         """Every stratum, in the order of their numbers."""
         s, c = tables.strata.c, tables.counts.c
         wanted = select(s.number, s.state, s.release, c.people).where(s.number == c.stratum)
         with self._reading() as connection:
-            return tuple(Stratum(*row) for row in connection.execute(wanted.order_by(s.number)))
+            return tuple(
+                StratumState(*row) for row in connection.execute(wanted.order_by(s.number))
+            )
 
     def close(self, numbers: Sequence[int], least: int) -> bool:
         """Shut out uploads in flight, if the strata are open and enough people are there.

@@ -124,7 +124,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Known:
+class StoreState:
     """What the database says about a group.
 
     states: of its strata. codes: whether an invitation is used, for those that exist. present:
@@ -138,7 +138,7 @@ class Known:
     withdrawn: Mapping[bytes, bytes]
 
 
-def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
+def decide(uploads: Iterable[Prepared], known: StoreState) -> list[Outcome]:
     """The outcome of each upload, given those before it in the group."""
     used, present = dict(known.codes), dict(known.present)
     found = []
@@ -155,7 +155,7 @@ def decide(uploads: Iterable[Prepared], known: Known) -> list[Outcome]:
 
 def _of_one(
     upload: Prepared,
-    known: Known,
+    known: StoreState,
     used: Mapping[bytes, bool],
     present: Mapping[bytes, bytes],
 ) -> Outcome:
@@ -182,7 +182,7 @@ def store(
     thorough: look for every report, not only for the first of each upload, which shows repeats.
     None if that was not enough: then it has to be rolled back.
     """
-    known = Known(
+    known = StoreState(
         states_of(connection, {upload.stratum for upload in uploads}),
         _codes(connection, {upload.code for upload in uploads if upload.code is not None}),
         _present_of(connection, uploads, thorough),
@@ -208,7 +208,7 @@ def withdraw(connection: Connection, upload: Prepared) -> bool:
         return False
     used = _codes(connection, {upload.code} if upload.code is not None else set())
     present = _present(connection, upload.rows)
-    is_there = decide([upload], Known(states, used, present, {})) == [Outcome.REPEATED]
+    is_there = decide([upload], StoreState(states, used, present, {})) == [Outcome.REPEATED]
     if is_there:
         these = reports.c.tag.in_(TAGS[connection.dialect.name])
         connection.execute(delete(reports).where(these), as_tags(tag for tag, *_ in upload.rows))
