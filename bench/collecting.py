@@ -98,7 +98,7 @@ def opening(bundle, private):
         ours, theirs = medians([lambda: _open(pieces, bundle, private), alone], runs=3)
     rate, bare = (f"{OPENED / each:,.0f} a second" for each in (ours, theirs))
     what = f"{OPENED:,} reports opened, {cores()} processes: {rate}"
-    return Row(what, ours, f"HPKE alone in as many: {bare}", theirs, "at least .80")
+    return Row(what, ours, f"HPKE alone in as many processes: {bare}", theirs, "at least .80")
 
 
 def _open(pieces, bundle, private):

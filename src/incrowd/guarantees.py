@@ -16,7 +16,7 @@ from incrowd.accountant.certificates import Certificate, certify, redrawn, small
 from incrowd.accountant.codes import AssumptionCode
 from incrowd.accountant.schema import AnySent
 from incrowd.errors import PlanError, PlanFileError, PrivacyError
-from incrowd.plans import Asked, Guarantee, Message, Plan
+from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
 from incrowd.plans.claims import Claims, Release
 from incrowd.plans.ledger import (
     Ledger,
@@ -41,7 +41,7 @@ HIGHEST = 699.0  # the largest epsilon whose exponential is finite
 
 
 def planned(
-    survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
 ) -> Guarantee:
     """Return the certified guarantee of some messages, by the analysis of their survey.
 
@@ -225,7 +225,7 @@ def _only_local(
     # No signature says that the same people were invited, so participation in rounds could be
     # matched with responses that stay the same. Releases of several bundles are several rounds.
     several = len({each.bundle for each in claims}) > 1
-    if repeated or (claims and (repeats(plan) or (several and plan.memoised))):
+    if repeated or (claims and (repeats(plan) or (several and plan.memoized))):
         yield "permanent-responses"
     if contradicted:
         yield "contradicted"
@@ -283,7 +283,7 @@ def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:
     if survey.rounds > 1:
         yield Assumption(code="rounds", number=survey.rounds)
     hidden, exposed = repeated(plans)
-    if any(question.memoised for question in survey.questions):
+    if any(question.memoized for question in survey.questions):
         yield _permanent(survey, bool(_repeats(plans[-1:], exposed)))
     if asked := _repeats(plans[:-1], hidden):
         yield Assumption(code="earlier-permanent-same-people", asked=asked)
@@ -368,7 +368,7 @@ def _epsilon(by: str, everything: AnySent, crowd: int, delta: float) -> float:
         return local
 
 
-def _left(ledger: Ledger, last: Asked, crowd: int) -> int:
+def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
     """Return how many more rounds the guarantee covers, with as many people as in the smallest
     round.
 

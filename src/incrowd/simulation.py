@@ -14,7 +14,7 @@ from incrowd.encoding.answers import load_answers
 from incrowd.encoding.records import People, pack
 from incrowd.errors import UsageError
 from incrowd.estimation.decoders import decoder, merging
-from incrowd.estimation.estimate import Asked, count, figures
+from incrowd.estimation.estimate import TableOptions, count, figures
 from incrowd.estimation.precision import theoretical_error
 from incrowd.estimation.quality import TableQuality, quality
 from incrowd.estimation.readings import Ids, check_tables, open_axis, open_of, sources, table
@@ -309,7 +309,9 @@ class Trial:
         change: Change | None,
     ) -> None:
         self.plan, self.people, self.fixed_people = plan, population.people, fixed_people
-        self.asked = Asked(fixed_people, 0, {}, simultaneous, covariance=False, change=change)
+        self.asked = TableOptions(
+            fixed_people, 0, {}, simultaneous, covariance=False, change=change
+        )
         self.strata = list(population.releases) or [()]
         self.number = self.people.number if plan.survey.open else plan.survey.crowd
         self.release = np.zeros(self.people.number, np.int64)

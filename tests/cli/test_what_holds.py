@@ -69,15 +69,15 @@ def local(plan):
     """Both bits differ: the odds of each, in all copies, rounds and rows; once if its noise is
     permanent."""
     (message,) = plan.messages
-    noise = (each.permanent_stage if plan.memoised else each for each in message.channels.values())
-    times = 1 if plan.memoised else plan.survey.rounds * plan.survey.rows_per_person
+    noise = (each.permanent_stage if plan.memoized else each for each in message.channels.values())
+    times = 1 if plan.memoized else plan.survey.rounds * plan.survey.rows_per_person
     once = sum(math.log((1 - each.q) / each.q) for each in noise)
     return times * message.independent_copies * once
 
 
 def cases():
     plan = planned()
-    kept = {"randomizer": {"kind": "rappor", "f": 0.35, "memoised": True}}
+    kept = {"randomizer": {"kind": "rappor", "f": 0.35, "memoized": True}}
     weekly = planned(ill=kept, old=kept, rounds=2)
     two, one, again = bundle_of(plan), bundle_of(plan, local_only=True), bundle_of(weekly)
     copied, monthly, rows = planned(copies=2), planned(rounds=2), planned(rows_per_person=2)

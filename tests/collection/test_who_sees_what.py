@@ -171,6 +171,7 @@ def test_no_log_of_the_chain_tells_anything(tmp_path):
     assert found == {name: set() for name in logs}
 
 
+@pytest.mark.slow
 def test_the_settings_that_servers_come_with_are_found(tmp_path):
     def stock(text):
         text = text.replace("error_log /dev/null emerg;", NGINX_STOCK)

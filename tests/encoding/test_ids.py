@@ -19,7 +19,7 @@ from incrowd.sampling.randomize import randomize_files
 
 PROMISE = {"crowd": 1000, "privacy": {"epsilon": 8.0, "delta": 1e-3}}
 YESNO = {"id": "a", "type": "yesno"}
-KEPT = YESNO | {"randomizer": {"kind": "rappor", "f": 0.5, "memoised": True}}
+KEPT = YESNO | {"randomizer": {"kind": "rappor", "f": 0.5, "memoized": True}}
 IDS = ["007", "7", "1.10", "1.1", "1e3", "1000", "true", "True", " 7", "7 ", "12:00", "12:00:00"]
 IDS += ["12345678901234567890123", "12345678901234567890124", "12345678901234567890125", "nan"]
 IDS += ["NULL", "NA", "-0", "0", "2020-01-01", "é", "e\u0301", "0x7", "1,000"]

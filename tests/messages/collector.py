@@ -6,7 +6,6 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
-from incrowd.cli.open import _read
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector import app, collections, keeper, on_spark, places, receipt
 from incrowd.collection.collector.keeper import keep_bundle
@@ -19,11 +18,12 @@ from incrowd.collection.protocol.release import Signed, sign
 from incrowd.collection.settings import CollectorSettings, load_collector_settings
 from incrowd.files import write_private
 from incrowd.reports.collection import Collection, write_reports
-from tests.messages.shared import file, made, reports_file, with_variable
+from tests.messages.shared import command, file, made, reports_file, with_variable
 from tests.messages.wire import BODY, HEADER, RELEASES
 from tests.oracles.make_vectors import INVITED, OPEN, RECEIVER, SHUFFLER
 
 START = bytes.fromhex(RELEASES["right"]["start"])
+TYPED_OPEN = ("open", "none.release", "--key", "none.key", "-o", "opened")
 
 
 def folder_of(folder, bundle=INVITED):
@@ -157,7 +157,7 @@ CASES = {
     "bundle: none": lambda folder: keep_bundle(Places(folder), None),
     "bundle: another": another_bundle,
     "folder: in use": two_at_once,
-    "bundle: not there": lambda folder: _read("bundle", folder / "none"),
+    "bundle: not there": lambda folder: command(*TYPED_OPEN, "--bundle", folder / "none"),
     "release: none": lambda folder: read_start(folder / "none"),
     "release: contradiction": contradicted,
     "release: opened twice": opened_twice,

@@ -24,7 +24,7 @@ from tests.oracles.shuffler import (
     connection,
     link,
     said,
-    travelling,
+    traveling,
 )
 from tests.oracles.shuffler import device as made
 
@@ -53,7 +53,7 @@ def at_page(_):
     page = page_files(
         PageContent(INVITED.plan, "https://mix.example", INVITED.plan.guarantee), shipped()
     )["index.html"]
-    return fetch(link(INVITED), connection(lambda _: travelling(httpx.Response(200, content=page))))
+    return fetch(link(INVITED), connection(lambda _: traveling(httpx.Response(200, content=page))))
 
 
 def remembered(name, content):
@@ -81,7 +81,7 @@ def with_a_folder(folder):
 
 
 def kept_in_a_folder(folder):
-    with_a_folder(folder).kept(OPEN)
+    with_a_folder(folder).stored(OPEN)
 
 
 def keep_over_a_folder(folder):

@@ -58,7 +58,7 @@ def parquet():
     return made.getvalue()
 
 
-def labelled(folder):
+def labeled(folder):
     """A file whose labels the question does not know."""
     path, frame = folder / "a.sav", pandas.DataFrame({"a": [1.0, 2.0]})
     pyreadstat.write_sav(frame, path, variable_value_labels={"a": {1: "Ja", 2: "Nein"}})
@@ -212,7 +212,7 @@ MISTAKES = {
         of(pa.table({"d": ["3,5"]}), NUMBER),
         "got '3,5'; use a number from 0 up, with a point before the decimals",
     ),
-    "labels that the question does not know": (labelled, "got 'Ja'; use yes or no"),
+    "labels that the question does not know": (labeled, "got 'Ja'; use yes or no"),
     "codes that are no table": (asked(values=["yes"]), "question[1].values of a: got a list of 'y"),
     "missing codes that are no list": (asked(missing="NA"), 'be a list of codes, such as ["NA"'),
     "a code for another answer": (asked(values={"1": "maybe"}), "1 stands for 'maybe'; a code sho"),
@@ -284,7 +284,7 @@ MISTAKES = {
 }
 # The same, typed at the command line.
 TYPED = {
-    "a draft over a survey": (twice, "it is there already; name another file, or add --force"),
+    "a draft over a survey": (twice, "it exists already; name another file, or add --force"),
     "a log of another level": (
         lambda _: command("--log", "loud", "plan", "x"),
         "--log: got 'loud'; use one of debug, info, warning",

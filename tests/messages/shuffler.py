@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import Terms, make_bundle, new_invitations
 from incrowd.collection.mixer.keeper import Keeper
-from incrowd.collection.mixer.store.keys import Secrets, load_secret, told
+from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.tables import opened
 from incrowd.collection.protocol.bundle import as_time
@@ -84,7 +84,7 @@ def changed_release(folder):
 def full(_):
     cause = sqlite3.OperationalError("full")
     cause.sqlite_errorname = "SQLITE_FULL"
-    with told():
+    with database_errors():
         raise OperationalError("INSERT", None, cause)
 
 

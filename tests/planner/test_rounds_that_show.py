@@ -29,9 +29,9 @@ from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
-ILL = {"id": "ill", "type": "yesno", "memoised": True}
-RAPPOR = ILL | {"memoised": False, "randomizer": {"kind": "rappor", "f": 0.4, "memoised": True}}
-BITS = {"id": "ill", "type": "choice", "options": list("abc"), "cells": True, "memoised": True}
+ILL = {"id": "ill", "type": "yesno", "memoized": True}
+RAPPOR = ILL | {"memoized": False, "randomizer": {"kind": "rappor", "f": 0.4, "memoized": True}}
+BITS = {"id": "ill", "type": "choice", "options": list("abc"), "cells": True, "memoized": True}
 MOOD = {"id": "mood", "type": "yesno"}
 NAMED = "as if they carried names"
 
@@ -167,7 +167,7 @@ def test_rows_under_one_key_are_refused():
     laws = [dict(enumerate(np.convolve(others, own))) for own in (twice, apart)]
     assert excess(*laws, epsilon) == pytest.approx(0.52) and promised < 1e-3
     for question in (ILL, RAPPOR, BITS):
-        with pytest.raises(SurveyError, match="rows_per_person: got 2; 'ill' is memoised"):
+        with pytest.raises(SurveyError, match="rows_per_person: got 2; 'ill' is memoized"):
             asked(question, rows_per_person=2)
 
 

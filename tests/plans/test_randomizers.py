@@ -1,4 +1,4 @@
-"""Randomisers of the questions' own that cannot be used, and what is said of them."""
+"""Randomizers of the questions' own that cannot be used, and what is said of them."""
 
 import pytest
 
@@ -38,7 +38,7 @@ WRONG = {
         "takes the randomizer 'bit flip'",
     ),
     "memory without a permanent response": (
-        yes_no_toml('kind = "warner", spinner = 0.7, memoised = true'),
+        yes_no_toml('kind = "warner", spinner = 0.7, memoized = true'),
         "only the kind 'rappor'",
     ),
 }

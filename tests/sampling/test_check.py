@@ -153,7 +153,7 @@ def test_ids_that_are_given():
 
 
 def test_permanent_responses_need_ids():
-    asked = survey(YESNO | {"memoised": True}, crowd=50)
+    asked = survey(YESNO | {"memoized": True}, crowd=50)
     data = pandas.DataFrame({"a": ["yes", "no"] * 50, "id": [str(n) for n in range(100)]})
     (line,) = found(incrowd.check(asked, data), True)
     assert line.startswith("id: is missing; permanent responses need a column")

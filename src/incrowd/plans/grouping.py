@@ -31,17 +31,17 @@ def default_groups(survey: Survey) -> tuple[Group, ...]:
 
 def joint_groups(survey: Survey) -> tuple[Ids, ...]:
     """Return the questions that may travel together, in as few groups as possible."""
-    return tuple(ids for ids in (together(survey), memoised(survey)) if ids)
+    return tuple(ids for ids in (together(survey), memoized(survey)) if ids)
 
 
 def together(survey: Survey) -> Ids:
     """Return the questions that may share a joint report."""
-    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoised)
+    return tuple(q.id for q in survey.randomized if not q.wide and not q.memoized)
 
 
-def memoised(survey: Survey) -> Ids:
+def memoized(survey: Survey) -> Ids:
     """Return the questions with memoized responses, which share a report of their own."""
-    return tuple(q.id for q in survey.randomized if q.memoised and not q.wide)
+    return tuple(q.id for q in survey.randomized if q.memoized and not q.wide)
 
 
 def wide(survey: Survey) -> Ids:
@@ -61,9 +61,9 @@ def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
         yield f"no message contains the table {', '.join(ids)}"
     for id in (id for group in groups for id in untold(group, groups)):
         yield f"no message sends the cells of {id} alone, which parities need"
-    remembered = {q.id for q in survey.randomized if q.memoised}
+    remembered = {q.id for q in survey.randomized if q.memoized}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
         yield "a message combines memoized questions with others"
-    once = {q.id for q in survey.randomized if q.asked_memoised}
+    once = {q.id for q in survey.randomized if q.asked_memoized}
     if any(once & set(group.questions) and group.copies > 1 for group in groups):
         yield "a memoized question is sent in copies, which would all be equal"

@@ -22,7 +22,7 @@ from incrowd.errors import (
 )
 from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
 from incrowd.plans.message import Message, place
-from incrowd.plans.plan import AS_PLANNED, Asked, Collected, Plan
+from incrowd.plans.plan import AS_PLANNED, Collected, EarlierPlan, Plan
 from incrowd.survey import Survey
 
 FORMAT: Final = "incrowd ledger 1"
@@ -40,7 +40,7 @@ class Ledger(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["incrowd ledger 1"] = FORMAT
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[EarlierPlan, ...] = ()
     collections: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
 
     def with_plan(
@@ -86,7 +86,7 @@ class Ledger(BaseModel):
                 allowed = f"all its {rounds:,} rounds are in the ledger; make a new plan for more"
             raise PlanError.of("plan", plan.digest, allowed)
         others = [asked for asked in self.asked if asked.digest != plan.digest]
-        covered: dict[str, list[Asked]] = {}
+        covered: dict[str, list[EarlierPlan]] = {}
         for each in reversed(plan.earlier):
             covered.setdefault(each.digest, []).append(each)
         for asked in others:
@@ -122,7 +122,7 @@ class Ledger(BaseModel):
         return _FILES.load(path, cls.loads)
 
 
-def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
+def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) -> None:
     """Raises PlanError unless a plan covers a round, with a crowd no larger than it had."""
     name = asked.survey.name
     if covered is None:
@@ -140,7 +140,7 @@ def _check_covered(plan: Plan, asked: Asked, covered: Asked | None) -> None:
     raise _uncovered(plan, why)
 
 
-def _check_people(plan: Plan, others: Sequence[Asked]) -> None:
+def _check_people(plan: Plan, others: Sequence[EarlierPlan]) -> None:
     """Raises PlanError if a plan assumes that permanent responses are hidden which the rounds
     expose."""
     planned = rounds_planned(plan.survey, plan.messages)
@@ -200,7 +200,7 @@ class Release(NamedTuple):
 Rounds = Sequence[Release]  # of one plan, one at least
 
 
-def rounds_before(earlier: Iterable[Asked]) -> list[Rounds]:
+def rounds_before(earlier: Iterable[EarlierPlan]) -> list[Rounds]:
     """Return the rounds of each plan that was carried out."""
     rounds: dict[str, list[Release]] = {}
     for asked in earlier:
@@ -247,7 +247,7 @@ class Permanent(NamedTuple):
 def permanent(survey: Survey, message: Message) -> Iterator[Permanent]:
     """Yield the permanent responses in a message."""
     for question in message.questions:
-        if question.memoised:
+        if question.memoized:
             noise = message.channels[question.id].permanent_stage
             assert is_flip(noise)  # RAPPOR's, or the planner's
             yield Permanent(series(survey.name, message, noise), question.id, survey.name)
@@ -271,7 +271,7 @@ def repeated(plans: Iterable[Rounds]) -> Repeated:
     They are exposed if the people can differ from release to release: with strata (a person who
     moves, or is merged, is in one release and not in the other), if the number of people differs,
     over a network, where no signature says who took part; and if one release had no shuffler.
-    Proof: docs/mathematics.md#memoised-rounds.
+    Proof: docs/mathematics.md#memoized-rounds.
     """
     given: defaultdict[Permanent, list[tuple[Release, int]]] = defaultdict(list)
     for rounds in plans:

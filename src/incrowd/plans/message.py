@@ -93,15 +93,15 @@ class _Message(BaseModel):
         return dict(zip(self.ids, map(slice, [0, *ends], ends), strict=False))
 
     @property
-    def memoised(self) -> bool:
+    def memoized(self) -> bool:
         """Whether all its responses are drawn once and then repeated."""
-        return all(question.memoised for question in self.questions)
+        return all(question.memoized for question in self.questions)
 
     @property
     def independent_copies(self) -> int:
         """How many of a person's copies have independent noise; permanent noise is in all of
         them."""
-        return 1 if self.memoised else self.copies
+        return 1 if self.memoized else self.copies
 
     @property
     def record_bits(self) -> int:
@@ -300,4 +300,4 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
 def crowd_channel(question: AnyQuestion) -> Channel | None:
     """Return the noise a crowd can rely on: for memoized responses only the permanent stage."""
     channel = fixed_channel(question)
-    return channel.permanent_stage if channel and question.memoised else channel
+    return channel.permanent_stage if channel and question.memoized else channel

@@ -138,7 +138,7 @@ class Collected(_Frozen):
 AS_PLANNED = Collected()
 
 
-class Asked(_Frozen):
+class EarlierPlan(_Frozen):
     """A round that people took part in before, by the plan with that digest.
 
     crowd: honest people whose reports were accepted, at most as many as planned. collected: how the
@@ -152,7 +152,7 @@ class Asked(_Frozen):
     collected: Collected = Field(default=AS_PLANNED, exclude_if=AS_PLANNED.__eq__)
 
     @model_validator(mode="after")
-    def _fits_its_survey(self) -> Asked:
+    def _fits_its_survey(self) -> EarlierPlan:
         for problem in message_problems(self.survey, self.messages):
             raise ValueError(f"it does not follow from the survey: {problem}")
         if self.crowd > self.survey.honest:
@@ -169,7 +169,7 @@ class Asked(_Frozen):
         return self.collected.local_only
 
 
-def smallest_crowd(survey: Survey, earlier: Sequence[Asked]) -> int:
+def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     """Return the honest people of a survey, or of an earlier round with fewer people.
 
     Rounds without a shuffler do not count: there the crowd hides no one.
@@ -187,7 +187,7 @@ class Plan(views.Notebook, _Frozen):
     survey: Survey
     messages: Messages
     guarantee: Guarantee
-    earlier: tuple[Asked, ...] = ()
+    earlier: tuple[EarlierPlan, ...] = ()
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
@@ -219,9 +219,9 @@ class Plan(views.Notebook, _Frozen):
     __str__ = __repr__
 
     @property
-    def memoised(self) -> tuple[str, ...]:
+    def memoized(self) -> tuple[str, ...]:
         """The questions whose permanent responses need a device key."""
-        return tuple(question.id for question in self.survey.randomized if question.memoised)
+        return tuple(question.id for question in self.survey.randomized if question.memoized)
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
         """Whether only cells, and no joint report, contain the randomized ones of these
@@ -236,11 +236,11 @@ class Plan(views.Notebook, _Frozen):
         return bool(pairs) and all(any(m.holds(pair) for m in sent) for pair in pairs)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> EarlierPlan:
         """This plan as an earlier round, if as many people took part as planned."""
         return self.asked_of(self.survey.crowd)
 
-    def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> Asked:
+    def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> EarlierPlan:
         """Return this plan as an earlier round of so many people (rows, if one has several).
 
         The crowd is at most as large as planned, and at least the one person herself. collected:
@@ -248,7 +248,7 @@ class Plan(views.Notebook, _Frozen):
         """
         if not self.guarantee.delta:  # the plan does not use a shuffler
             collected = collected.model_copy(update={"local_only": True})
-        return Asked(
+        return EarlierPlan(
             digest=self.digest,
             crowd=max(min(self.survey.hidden(people), self.survey.honest), 1),
             survey=self.survey,

@@ -1,7 +1,7 @@
 """Everything one person sends by some messages, as the accountant counts it.
 
 Proof: docs/mathematics.md#cells, docs/mathematics.md#parities,
-docs/mathematics.md#memoised-rounds.
+docs/mathematics.md#memoized-rounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Set as Names
 from functools import reduce
 
 from incrowd.accountant.schema import Alternatives, AnySent, Part, Schema, Sent, alternatives
-from incrowd.plans import Asked, Message, Plan
+from incrowd.plans import EarlierPlan, Message, Plan
 from incrowd.plans.changes import MOST, Family, families
 from incrowd.plans.ledger import (
     Permanent,
@@ -31,7 +31,9 @@ def sent_by(plan: Plan) -> AnySent:
     return _sent(all_rounds(plan))
 
 
-def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] = ()) -> AnySent:
+def sent(
+    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
+) -> AnySent:
     """Return all that a person sends by some messages, in all rounds and for all rows she may have.
 
     earlier: earlier rounds with the same people, included.
@@ -39,7 +41,7 @@ def sent(survey: Survey, messages: Sequence[Message], earlier: Sequence[Asked] =
     return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
 
 
-def sent_before(earlier: Sequence[Asked]) -> AnySent:
+def sent_before(earlier: Sequence[EarlierPlan]) -> AnySent:
     """Return what a person sent in earlier rounds."""
     return _sent(rounds_before(earlier))
 
@@ -73,7 +75,7 @@ def _of_rounds(rounds: Rounds, exposed: Names[Permanent], ways: int) -> Iterator
     survey, messages, _ = rounds[0]
     linked, rows = sum(release.linked for release in rounds), survey.rows_per_person
     for family in families(messages):
-        if family.messages[0].memoised:
+        if family.messages[0].memoized:
             names = {name for message in family.messages for name in permanent(survey, message)}
             yield _of_family(family, rows, ways, linked=linked > 0 or not names.isdisjoint(exposed))
             continue

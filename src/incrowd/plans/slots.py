@@ -27,7 +27,7 @@ def pools(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
     A permanent set has separate slots, since it is drawn once and has to fit whatever else is
     drawn. All other messages share the first pool.
     """
-    sets = [number for number, message in enumerate(messages) if message.cells and message.memoised]
+    sets = [number for number, message in enumerate(messages) if message.cells and message.memoized]
     shared = tuple(number for number in range(len(messages)) if number not in sets)
     return tuple(pool for pool in (shared, *((number,) for number in sets)) if pool)
 

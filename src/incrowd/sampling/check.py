@@ -123,7 +123,7 @@ def _refused(problems: Iterable[Problem]) -> list[Finding]:
 def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[Finding]:
     """Return findings about missing and duplicate columns, and the column of ids."""
     findings = []
-    if id is None and any(question.memoised for question in survey.questions):
+    if id is None and any(question.memoized for question in survey.questions):
         allowed = "permanent responses need a column of ids; name it"
         findings.append(Finding("id", MISSING, allowed, refused=True))
     try:

@@ -224,10 +224,10 @@ def remembering(
     rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
     UsageError if keys are needed and no key is given, or several rows have no names.
     """
-    if not plan.memoised:
+    if not plan.memoized:
         return None
     if key is None:
-        first = plan.memoised[0]
+        first = plan.memoized[0]
         allowed = f"the permanent response to {first!r} needs a device key; pass one, and keep it"
         raise UsageError.of("device_key", MISSING, allowed)
     if names is None:
@@ -245,7 +245,7 @@ def remembered(plan: Plan, message: Message, records: np.ndarray, memory: Memory
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.
     """
     bits = np.unpackbits(records, axis=1, count=message.bits, bitorder="little")
-    for id in (question.id for question in message.questions if question.memoised):
+    for id in (question.id for question in message.questions if question.memoized):
         place, noise = message.layout[id], message.channels[id].permanent_stage
         assert is_flip(noise)  # RAPPOR's, or the planner's
         name = series(plan.survey.name, message, noise)

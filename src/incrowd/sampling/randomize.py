@@ -132,7 +132,7 @@ def randomize(
         answers = one_row_each(answers, plan.survey, id)
     people = people_of_file(plan.survey, answers)
     tell_fewer(plan, people.number)
-    devices = texts(answers, id).to_pylist() if id is not None and plan.memoised else None
+    devices = texts(answers, id).to_pylist() if id is not None and plan.memoized else None
     memory = remembering(plan, people.number, devices, device_key)
     keystream = Keystream.of(simulation_seed)
     people = rounded(people, keystream)
@@ -164,7 +164,7 @@ def randomize_message(
     """
     if message.cells:
         cells = set_cells(message.crossing.blocks, message.questions, people.encoded, people.number)
-        if memory is not None and message.memoised:
+        if memory is not None and message.memoized:
             return repeat_cells(*cells, plan, message, memory, most)
         return randomize_cells(*cells, people.number, message, keystream)
     questions = message.questions

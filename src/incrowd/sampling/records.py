@@ -158,7 +158,7 @@ def segments(message: Message, fresh: bool = True) -> list[Segment]:
     places, channels = message.layout.values(), message.channels.values()
     for question, place, channel in zip(message.questions, places, channels, strict=True):
         place = slice(place.start + question.cohort_bits, place.stop)
-        left = channel if fresh or not question.memoised else channel.instantaneous
+        left = channel if fresh or not question.memoized else channel.instantaneous
         if left:
             parts.append((place, left))
     return merged(parts)

@@ -90,19 +90,19 @@ def test_check_finds_who_can_read_the_key_what_waits_and_what_was_changed(keyed,
     taken(keyed, release(sealed))
     found = findings(keyed)
     assert not found["permissions of private.key"].good
-    assert not found["release 0"].good and "waits" in found["release 0"].text
-    assert found["left over"].good and found["disk"].good
+    assert not found["release 0"].good and "waiting" in found["release 0"].text
+    assert found["leftover files"].good and found["disk"].good
     keyed.private.chmod(0o600)
     (opened,) = open_waiting(keyed, INVITED, RECEIVER, 1)
     found = findings(keyed)
     assert found["permissions of private.key"].good
     assert f"{PEOPLE * INVITED.places} reports accepted" in found["release 0"].text
-    assert not found["left over"].good and "private.key" in found["left over"].text
+    assert not found["leftover files"].good and "private.key" in found["leftover files"].text
     keyed.private.unlink()
-    assert findings(keyed, as_time(INVITED.disposes) + GRACE)["left over"].good
+    assert findings(keyed, as_time(INVITED.disposes) + GRACE)["leftover files"].good
     with (opened / "message-1.parquet").open("ab") as file:
         file.write(b"x")
-    assert "not the file that was written" in findings(keyed)["release 0"].text
+    assert "the file was changed after" in findings(keyed)["release 0"].text
 
 
 def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
@@ -111,10 +111,10 @@ def test_what_a_killed_process_left_is_found_and_removed_by_the_next(keyed):
     (keyed.opened_ones / ".incrowd-x").mkdir(parents=True)
     (keyed.opened_ones / ".incrowd-x" / "bucket").write_bytes(b"opened")
     assert len(leftovers(keyed)) == 2
-    assert not findings(keyed)["left over"].good
+    assert not findings(keyed)["leftover files"].good
     with alone(keyed):
         assert leftovers(keyed) == []
-        with pytest.raises(UsageError, match="another collector runs"), alone(keyed):
+        with pytest.raises(UsageError, match="another collector is running"), alone(keyed):
             pass
 
 
@@ -190,6 +190,6 @@ def test_two_collectors_on_one_folder_are_one_too_many(keyed):
         first.stderr.readline()
         with process(keyed) as second:
             assert second.wait(30) == 2
-            assert "another collector runs in it" in second.stderr.read()
+            assert "another collector is running" in second.stderr.read()
         first.terminate()
         assert first.wait(30) == 0

@@ -69,7 +69,7 @@ class Tight:
 
 
 def weekly(**changes):
-    asked = {"type": "choice", "options": OPTIONS, "cells": True, "memoised": True}
+    asked = {"type": "choice", "options": OPTIONS, "cells": True, "memoized": True}
     raw = {
         "name": "w",
         "crowd": 200,

@@ -318,7 +318,7 @@ def test_it_is_not_ready_without_its_database(site, monkeypatch, caplog):
     monkeypatch.setattr(site.store.engine, "begin", away)
     answer = site.request("GET", "/ready")
     assert (answer.status_code, answer.text) == (503, "no\n")
-    assert "look whether it runs" in caplog.text and "secret" not in caplog.text
+    assert "check that it is running" in caplog.text and "secret" not in caplog.text
 
 
 def read_only(url):

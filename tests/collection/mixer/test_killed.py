@@ -197,10 +197,12 @@ def check(bundle, settings, heard, known):
     return accepted
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_loses_nobody(tmp_path):
     check(*run(tmp_path / "shuffler", kills=1, seed=1))
 
 
+@pytest.mark.slow
 def test_a_process_that_is_told_to_stop_under_load_loses_nobody(tmp_path):
     """SIGTERM while people send: exit code 0, and no line is written about anybody."""
     check(*run(tmp_path / "shuffler", kills=1, seed=2, how=signal.SIGTERM))

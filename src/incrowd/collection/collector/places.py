@@ -95,7 +95,7 @@ def load_private(path: Path, bundle: Bundle) -> X25519PrivateKey:
     try:
         content = path.read_bytes()
     except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; `incrowd collector init` makes one"
+        allowed = f"it cannot be read: {error.strerror}; make one with `incrowd collector init`"
         raise UsageError.of("key", str(path), allowed) from None
     if len(content) != KEY_BYTES:
         allowed = f"should have {KEY_BYTES}; use the file that `incrowd collector init` made"

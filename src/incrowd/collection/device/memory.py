@@ -126,7 +126,7 @@ class Memory:
     def has_round(self, bundle: Bundle) -> bool:
         """Return whether another bundle of this plan with permanent responses was answered."""
         plan, before = bundle.plan, self.answered() - {_line(bundle)}
-        return bool(plan.memoised) and plan.digest in {digest for _, digest in before}
+        return bool(plan.memoized) and plan.digest in {digest for _, digest in before}
 
     @property
     def _answered(self) -> Path:

@@ -46,7 +46,7 @@ def promised(bundle: Bundle, repeated: bool = False) -> Promise:
     """
     plan = bundle.plan
     if not verify(plan).plan_holds:
-        allowed = "its noise is too small for its promise; do not send anything"
+        allowed = "its noise is too small for its promise; nothing should be sent"
         raise PlanError.of("plan", InWords("does not keep its promise"), allowed)
     return Promise(bundle_guarantee(bundle, repeated=repeated), tail(plan, bundle.slots))
 
@@ -65,7 +65,7 @@ def terms(bundle: Bundle, promise: Promise) -> Iterator[Line]:
     yield "Who may send", _senders(bundle)
     if bundle.local_only:
         yield "Who mixes", _ONE_PARTY
-    if bundle.plan.memoised:
+    if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
     if survey := bundle.plan.survey.open:
         named = " and ".join(question.id for question in survey)

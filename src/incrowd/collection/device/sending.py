@@ -61,16 +61,16 @@ def plaintexts(
 _COUNTED = "your answers may already be counted"
 # By problem type. The text of the peer is not shown: it may contain anything.
 _MEANT = {
-    "closed": "nothing more can be sent",
+    "closed": "nothing more should be sent",
     "withdrawn": "it is not counted; give your answers again",
     "code-used": "if you have not sent anything, ask the person who invited you",
     "code-unknown": "check each character of the code on your invitation",
     "not-open": "try again after it opens",
-    "not-found": f"{_COUNTED}; an upload can be withdrawn only until the collection closes",
+    "not-found": f"{_COUNTED}; it should be withdrawn before the collection closes",
 }
 _FINAL = "nothing was stored; ask the people who run this collection"
 _LATER = "try again later; the same upload is sent"
-_ELSEWHERE = "redirections are not followed; ask the person who invited you for the right link"
+_ELSEWHERE = "nothing is sent to another address; ask the person who invited you for the right link"
 
 
 def refused(reply: Reply) -> Exception:

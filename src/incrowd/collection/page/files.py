@@ -159,7 +159,7 @@ def _config(content: PageContent) -> dict[str, Any]:
         "crowd": promise.crowd,
         "local_only": not mixed and not repeated,
         "repeated": repeated,
-        "permanent": bool(plan.memoised) and not repeated,
+        "permanent": bool(plan.memoized) and not repeated,
     }
     return {
         "shuffler": content.shuffler,

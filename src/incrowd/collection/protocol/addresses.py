@@ -59,7 +59,7 @@ def checked_address(address: str) -> str:
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
         raise ValueError("should begin with https:// (http:// is allowed only on this machine)")
     if re.search(r"[\x00-\x20\x7f]", address) or address.endswith("/"):
-        raise ValueError("should not contain spaces or end with /")
+        raise ValueError("should not contain spaces or a / at the end")
     return address
 
 

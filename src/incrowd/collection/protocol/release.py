@@ -165,5 +165,5 @@ def _listed(strata: tuple[int, ...]) -> str:
 
 
 def _short(length: int) -> Exception:
-    allowed = "its header is incomplete; send it again"
+    allowed = "should contain a complete header; send it again"
     return ProtocolError.of("release", InWords(f"has {length:,} bytes"), allowed)
