@@ -10,7 +10,7 @@ import pytest
 import incrowd
 from incrowd import IncrowdError, Plan, PlanError, PrivacyError, Survey, certify, plan, verify
 from incrowd.accountant.analyses import ANALYSES, Analysis, analysis, plannable
-from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import Bounds
 from incrowd.accountant.schema import FREE_BIT, Schema, Sent
@@ -43,10 +43,10 @@ class Twice(Analysis):
     name = "twice"
     assumption = "whole-crowd"
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
         delta, worst, _ = ANALYSES["blanket"].certificate(sent, crowd, epsilon)
         bounds = (delta.lower, delta.estimate, delta.upper)
-        return Found(
+        return Result(
             Bounds(*(min(2 * value, 1.0) for value in bounds)),
             tuple(pair.named("twice") for pair in worst),
         )

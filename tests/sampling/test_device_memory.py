@@ -83,7 +83,9 @@ def test_rounds_repeat_the_permanent_bits_and_only_those(tmp_path):
 def test_permanent_responses_need_a_key_and_ids(tmp_path):
     plan = incrowd.plan(load_survey(tmp_path, survey_toml(choice_toml(MEMOIZED), crowd=2)))
     table = drinking(3).select(["id", "drinks"])
-    with pytest.raises(UsageError, match=r"device_key.*permanent response to .drinks. needs one"):
+    with pytest.raises(
+        UsageError, match=r"device_key.*permanent response to .drinks. needs a device key"
+    ):
         incrowd.randomize(plan, table, id="id")
     with pytest.raises(UsageError, match=r"id: is missing.*several rows mean several devices"):
         incrowd.randomize(plan, table, device_key=KEY)

@@ -310,7 +310,7 @@ def test_a_stratum_stands_in_one_release(merging, known):
         released = incrowd.randomize(merging, known)
     both = replace(released[1], strata=("arts", "law"))
     for use in (incrowd.verify, incrowd.estimate):
-        with pytest.raises(ReportsError, match="law stands in 2 releases"):
+        with pytest.raises(ReportsError, match="law is in 2 releases"):
             use(merging, [released[0], both])
 
 
