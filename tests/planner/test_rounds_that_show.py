@@ -203,7 +203,7 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     with pytest.raises(PlanError, match="nothing is left"):
         check_left(known, panel)
     plan = later(known.asked, 4.0)
-    assert f"(P1: ill) are charged {NAMED}" in assumption_text(plan.guarantee)
+    assert f"(P1: ill) are counted {NAMED}" in assumption_text(plan.guarantee)
     truth = with_named(q, plan.messages[0].noise.q, 999, 4.0)
     assert 1e-8 < truth <= plan.guarantee.certified_delta <= 1e-6
     assert incrowd.verify(plan).holds and not repeats(plan)
@@ -260,7 +260,7 @@ def test_a_round_by_the_local_analysis_is_a_local_pair_of_later_plans():
     with pytest.raises(PrivacyError, match="have spent epsilon 2 at"):
         later([first.asked], 1.0)
     plan = later([first.asked], 3.0)
-    assert f"without a shuffler (P1) are charged {NAMED}" in assumption_text(plan.guarantee)
+    assert f"without a shuffler (P1) are counted {NAMED}" in assumption_text(plan.guarantee)
     noise = plan.messages[0].noise.q
     assert 1e-7 < with_named(q, noise, 1000, 3.0) <= plan.guarantee.certified_delta <= 1e-6
     blind = incrowd.plan(asked(MOOD, crowd=1000, rounds=1, epsilon=2.0))  # wrong: as shuffled

@@ -355,7 +355,7 @@ def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monke
     assert "ledger --new" in said("plan", "s.toml", "--ledger", "typo.json", code=2)
     assert "ledger --new" in said("ledger", "typo.json", "plan.json", "r.parquet", code=2)
     assert "ledger --new" in said("ledger", "typo.json", code=2)
-    assert "nothing was asked" in said("ledger", "--new", "l.json", code=0)
+    assert "no survey has been recorded" in said("ledger", "--new", "l.json", code=0)
     assert "exists" in said("ledger", "--new", "l.json", code=2)
     assert "without a plan" in said("ledger", "--new", "m.json", "plan.json", code=2)
     assert "--as-planned" in said("ledger", "l.json", "plan.json", code=2)

@@ -43,7 +43,7 @@ class Alternative(NamedTuple):
 
     code, limit: which way. reports_per_person: as many as are sent, of cells on average.
     effective_sample_size: as `incrowd.planner.precision.least_effective_sample` has it; None if no
-    noise keeps the promise. local_epsilon: what is left without the shuffler.
+    noise level keeps the promise. local_epsilon: what is left without the shuffler.
     """
 
     code: Code

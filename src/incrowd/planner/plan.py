@@ -176,7 +176,7 @@ def _least_local(everything: Callable[[BitFlip], AnySent], cap: float, redraws: 
 
 
 def _permanent_noises(survey: Survey, way: Grouping) -> list[BitFlip | None]:
-    """Noises to try for permanent responses that are charged as if they carried names.
+    """Noises to try for permanent responses that are counted as if they carried names.
 
     They need much more noise than what is drawn anew and hides in a crowd, whose share of epsilon
     can be small: several shares are tried. None where all messages share out what may leak.

@@ -304,6 +304,6 @@ def repeats(plan: Plan) -> bool:
     """Whether what a plan promises counts on the same people in several rounds.
 
     So it does if permanent responses come more than once, in its own rounds or in any that were
-    before, and are not charged as if they carried names already.
+    before, and are not counted as if they carried names already.
     """
     return bool(repeated(all_rounds(plan)).hidden)

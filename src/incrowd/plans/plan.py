@@ -46,12 +46,12 @@ PlanAssumption = Literal[
     "rows",  # no person has more rows of the answers than `number`
     "rounds",  # `number` rounds together, each with the whole crowd
     "permanent-one-release",  # permanent responses are covered in one release only
-    "permanent-linked",  # they are charged as if they carried names; all else `number` times
+    "permanent-linked",  # they are counted as if they carried names; all else `number` times
     "permanent-same-people",  # they are covered while people and answers stay the same
     "permanent-same-answers",  # they are covered while answers stay the same
     "earlier-permanent-same-people",  # those of earlier rounds, while people and answers do
-    "earlier-permanent-linked",  # those of earlier rounds are charged as if they carried names
-    "earlier-linked",  # reports of the earlier rounds `asked` are charged as if they carried names
+    "earlier-permanent-linked",  # those of earlier rounds are counted as if they carried names
+    "earlier-linked",  # reports of the earlier rounds `asked` are counted as if they carried names
     "open",  # `questions` are sent openly, and are not covered
 ]
 

@@ -1,1 +1,1 @@
-"""Entropy and sampling: records become reports, exactly as the plan says."""
+"""Entropy and sampling: records become reports, exactly as the plan specifies."""

@@ -87,7 +87,7 @@ class Written(Frozen):
     can be weighted by them. reports_per_person: expected, at most. upload_bytes: the most that one
     person uploads. messages: or the grouping, fixed; or copies: of one report that holds all
     questions.
-    rows_per_person: how many rows of the answers may be one person's; all of them are protected.
+    rows_per_person: how many rows of the answers may belong to one person; all are protected.
     rounds: how often the same people are asked these questions; the promise covers all of them.
     language: of what stands in one language only, and where another is wanted and missing.
     regressions: what is to be explained by what.
