@@ -116,7 +116,7 @@ def test_a_number_is_explained_in_its_own_units():
     found = incrowd.regress(plan, reports, outcome="visits", on=["ill"])
     assert found.family == "linear" and found.outcome == "visits"
     said = "answers to visits count as 0 to <2 = 1, 2 to <6 = 4, 6 or more = 8: the middle of each"
-    assert any(text.startswith(said) and "the last taken" in text for text in notes(found))
+    assert any(text.startswith(said) and "the last assumed" in text for text in notes(found))
     visits = np.array([float(v) for v in people()["visits"].to_pylist()])
     score = np.array([1.0, 4.0, 8.0])[np.digitize(visits, [2, 6])]
     ill = np.array(people()["ill"].to_pylist()) == "yes"
