@@ -59,7 +59,7 @@ def write(folder, data):
     return folder / "whole.csv"
 
 
-def test_what_is_piped_is_randomised(piped, tmp_path):
+def test_what_is_piped_is_randomized(piped, tmp_path):
     plan = local_plan(yes_no_question("physical_limitation"), name="piped")
     (tmp_path / "plan.json").write_text(plan.dumps())
     content, found = Path(ANSWERS).read_bytes(), []
@@ -114,7 +114,7 @@ def test_a_first_survey_is_planned_and_used(call, tmp_path):
     survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
     code, out, err = call("init", ANSWERS, "-o", survey)
     assert (code, out) == (0, "") and "5 questions, a crowd of 20,000" in err
-    assert "look at: options and edges are facts about the data" in err
+    assert "to decide: options and edges are facts about the data" in err
     assert call("plan", survey, "--no-side-by-side", "-o", plan)[0] == 0
     assert call("randomize", plan, ANSWERS, "-o", tmp_path / "r")[0] == 0
     before = survey.read_text()

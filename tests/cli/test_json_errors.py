@@ -121,7 +121,7 @@ def test_what_the_parser_refuses_is_a_problem_too(call):
     wrong = [
         (("plan", SURVEY, "--reports-per-person", "x"), "--reports-per-person", "got 'x'"),
         (("plan",), "SURVEY", "is missing"),
-        (("plan", SURVEY, "--sovle", "crowd"), "--sovle", "is no option"),
+        (("plan", SURVEY, "--sovle", "crowd"), "--sovle", "is not an option"),
         (("plan", SURVEY, "-o"), "-o", "is missing"),
         (("simulate", SURVEY, ANSWERS, "--trials", "9.5"), "--trials", "got '9.5'"),
     ]

@@ -52,7 +52,7 @@ def test_help_names_every_command_and_loads_none():
     assert listed == {name: line for name, (_, line) in COMMANDS.items()}
     assert not modules & set(HEAVY.split())
     assert {name for name in modules if name.startswith("incrowd.cli.")} == {
-        f"incrowd.cli.{name}" for name in ("app", "console", "later", "naming")
+        f"incrowd.cli.{name}" for name in ("app", "console", "later")
     }
 
 

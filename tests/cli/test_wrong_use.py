@@ -46,7 +46,7 @@ def wrong_uses(made, folder):
         "reports are answers": (
             ("estimate", plan, ANSWERS),
             2,
-            "name what `incrowd randomize` wrote",
+            "name a file that `incrowd randomize` wrote",
         ),
         "no folder": (
             ("randomize", plan, ANSWERS, "-o", folder / "a" / "b.parquet"),
@@ -135,7 +135,7 @@ def wide_uses(made, folder):
         (("card", plan, "-o", plan), 2, "should end in"),
         (("send", "nolink", "--show"), 2, "link: is 'nolink'; should end with #"),
         (("demo", "-o", folder / "binary"), 2, "is a file; name a folder"),
-        (accountant, 2, "--epsilon: is missing; give it, or a --survey that says it"),
+        (accountant, 2, "--epsilon: is missing; give it, or a --survey that states it"),
         ((*accountant[:4], "--epsilon", "1"), 2, "--bits or --survey: is missing; give one"),
         ((*accountant, "--survey", SURVEY), 2, "--bits or --survey: got 2; give one of them"),
         (("privacy", "noise", *accountant[4:], "--epsilon", "1", "--eta", "0"), 2, "--eta: got 0"),
@@ -159,7 +159,7 @@ def test_wide_uses_are_refused_in_words(made, tmp_path, call, monkeypatch):
         assert sorted(tmp_path.iterdir()) == before
 
 
-MEMOISED = """
+MEMOIZED = """
 name = "Drugs"
 crowd = 20
 [privacy]
@@ -168,13 +168,13 @@ analysis = "local"
 [[question]]
 id = "drug"
 type = "yesno"
-randomizer = { kind = "rappor", f = 0.6, memoised = true }
+randomizer = { kind = "rappor", f = 0.6, memoized = true }
 """
 
 
 def test_a_device_key_is_left_only_with_reports(tmp_path, call):
     """Without --id the rows cannot be told apart: there are no reports, and no key."""
-    (tmp_path / "s.toml").write_text(MEMOISED)
+    (tmp_path / "s.toml").write_text(MEMOIZED)
     rows = "\n".join(f"p{i},yes" for i in range(20))
     (tmp_path / "a.csv").write_text(f"id,drug\n{rows}\n")
     plan, key = tmp_path / "plan.json", tmp_path / "key"

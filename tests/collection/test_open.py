@@ -18,7 +18,7 @@ import pytest
 from incrowd.cli import live
 from incrowd.collection.device.device import Device
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.visiting import Visit, page_application
+from incrowd.collection.rehearsal import Visit, page_application
 
 PEOPLE = 60
 ANSWERS = {
@@ -79,6 +79,7 @@ def joined(tmp_path_factory):
     return SimpleNamespace(**locals())
 
 
+@pytest.mark.slow
 def test_the_person_is_counted_with_the_others(joined):
     assert joined.demo.process.returncode == 0, joined.err
     facts = json.loads(joined.out)
@@ -149,7 +150,7 @@ class TestWaiting:
         looks = iter([False, False, False, True])
         at = waiting(b"", closed=True)
         at.arrive(self.visit(lambda: next(looks)))
-        assert at.enter.never and next(looks, None) is None
+        assert at.enter.closed and next(looks, None) is None
         at.leave()  # at once: the result is on the disk
 
     def test_a_limit_ends_it(self, waiting):
@@ -157,7 +158,7 @@ class TestWaiting:
 
     def test_a_letter_is_no_enter(self, waiting):
         at = waiting(b"x")
-        assert not at.enter.pressed(0.0) and not at.enter.never
+        assert not at.enter.pressed(0.0) and not at.enter.closed
 
     def test_it_is_said_when_people_are_counted_again(self, waiting, monkeypatch):
         """The dashboard of a demonstration stood still, and nobody knew for how long."""
@@ -171,7 +172,7 @@ class TestWaiting:
         monkeypatch.setattr(sys, "stdin", None)
         at = live.AtBrowser(0.1)
         at.leave()
-        assert at.enter.never
+        assert at.enter.closed
 
 
 class TestBrowsing:

@@ -1,4 +1,4 @@
-"""Arguments and printing only."""
+"""The command line: arguments and printing only."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ import signal
 import sys
 from types import FrameType
 
-OBJECTS = 100_000  # made between two looks for garbage; 700 would take a fifth of the start
-# Matrices are small: threads would mostly wait for each other. No plugin is used, and it takes
-# time to look for them.
+GC_THRESHOLD = 100_000  # objects; with the default, 700, collecting takes a fifth of the start-up
+# Matrices are small: threads would mostly wait for each other. No pydantic plugin is used, and
+# searching for plugins takes time.
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-STOPPED = 128  # and the number of the signal: the exit code that a shell shows for it
+SIGNALED = 128  # plus the number of the signal is the exit code, as in a shell
 
 
 def main() -> None:
-    """Run the command line. An interrupt ends it with a line, also while it is still loading.
+    """Run the command line. An interrupt ends it with one line, even while modules are loading.
 
-    Being told to stop, by SIGTERM or when the terminal is closed, ends it quietly: nothing is left
-    behind.
+    SIGTERM, or closing the terminal, ends it quietly and removes its temporary files.
     """
-    gc.set_threshold(OBJECTS)
+    gc.set_threshold(GC_THRESHOLD)
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # not every system has both
-        if number and signal.getsignal(number) is signal.SIG_DFL:  # else as with nohup
+        number = getattr(signal, name, None)  # some systems lack one of them
+        if number and signal.getsignal(number) is signal.SIG_DFL:  # it is ignored under nohup
             signal.signal(number, _stop)
     try:
         from incrowd.cli.app import main as run
@@ -40,6 +39,6 @@ def main() -> None:
 
 
 def _stop(number: int, _: FrameType | None) -> None:
-    """End as an exception does, so that temporary files are removed; a second signal waits."""
+    """Exit by an exception, so that temporary files are removed; ignore a second signal."""
     signal.signal(number, signal.SIG_IGN)
-    sys.exit(STOPPED + number)
+    sys.exit(SIGNALED + number)

@@ -1,4 +1,4 @@
-"""The command line as a whole: its help, and what happens to errors and warnings."""
+"""The command line as a whole: its help, and how errors and warnings are shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from incrowd.cli.console import (
 from incrowd.cli.later import Commands
 from incrowd.errors import IncrowdError, UsageError
 
-OUTPUTS = "incrowd.files"  # is told of every file that is written
+OUTPUTS = "incrowd.files"  # the logger that records every file written
 LEVELS = ("debug", "info", "warning")
 
 app = typer.Typer(
@@ -35,10 +35,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Ask a sensitive question of many people.
+    help="""Ask many people sensitive questions, with a privacy guarantee.
 
-    Every answer is randomised on the device, travels without a name and hides in the crowd; it
-    still adds up to unbiased tables with honest errors, under a guarantee that is computed.
+    Each answer is randomized on the device and sent without a name, so it hides in the crowd.
+    Together the answers give unbiased tables with standard errors.
 
     \b
     Example:
@@ -48,14 +48,14 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"incrowd {incrowd.__version__}")
         raise typer.Exit()
 
 
 def _log(level: str | None) -> None:
-    """The library's log, on standard error."""
+    """Show the library's log on standard error."""
     if level is None:
         return
     if level not in LEVELS:
@@ -81,15 +81,15 @@ def _every_command(
         typer.Option(
             metavar="LEVEL",
             callback=_log,
-            help="Say what is being done: info, or debug for more. No answers are in it.",
+            help="Show progress messages: info, or debug for more. They contain no answers.",
         ),
     ] = None,
 ) -> None:
-    """What comes before the name of a command."""
+    """Take the options that come before the name of a command."""
 
 
 def say(text: str) -> None:
-    """A line on standard error; what prints it is slow to import."""
+    """Print a line on standard error; the console is slow to import."""
     from incrowd.cli.console import print_line
 
     print_line(text)
@@ -102,7 +102,7 @@ def main() -> None:
 
 @contextmanager
 def watching() -> Iterator[list[str]]:
-    """The files that are written meanwhile, as the library's log tells of them."""
+    """Collect a log record for each file written in the meantime."""
     written: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: written.append(record.getMessage())  # type: ignore[method-assign]
@@ -117,7 +117,7 @@ def watching() -> Iterator[list[str]]:
 
 
 def _say_usage(error: typer.TyperException) -> None:
-    """What was typed that the command line does not take."""
+    """Print what is wrong with the arguments that were typed."""
     if problem := usage_problem(error):
         say(other_error(str(problem), "UsageError", 2, problem))
     elif wants_json():
@@ -127,7 +127,7 @@ def _say_usage(error: typer.TyperException) -> None:
 
 
 def guarded(command: typer.Typer, name: str) -> None:
-    """Run a command; a mistake gives its message and exit code, never a traceback."""
+    """Run a command; an error gives a message and an exit code, never a traceback."""
     say_warnings(say)
     try:
         with watching() as files:
@@ -149,12 +149,12 @@ def guarded(command: typer.Typer, name: str) -> None:
         say(other_error(str(error) or "out of memory", type(error).__name__, 1))
         sys.exit(1)
     except Exception as error:
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # while it loads
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # during an import
             say(interrupted(bool(files)))
             sys.exit(INTERRUPTED)
         if os.environ.get("INCROWD_DEBUG"):
             raise
-        fault = f"this is a fault in incrowd: {type(error).__name__}: {error}"
+        fault = f"this is a bug in incrowd: {type(error).__name__}: {error}"
         say(other_error(fault, "fault", 1))
-        say(line("note", "set INCROWD_DEBUG=1 to see where, and please report it"))
+        say(line("note", "set INCROWD_DEBUG=1 to see the traceback, and please report it"))
         sys.exit(1)

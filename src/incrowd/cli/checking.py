@@ -1,4 +1,4 @@
-"""The commands that work a plan's promise out anew: `verify` and `card`."""
+"""The commands that recompute a plan's guarantee: `verify` and `card`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import print_json, say, working
-from incrowd.cli.naming import naming
+from incrowd.cli.console import naming, print_json, say, working
 from incrowd.cli.options import AsJson, PlanFile, check_reports, keep
 from incrowd.files import checked_ending
 
@@ -20,16 +19,16 @@ def verify(
     plan: PlanFile,
     reports: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="REPORTS", help="Reports to check as well, of all strata."),
+        typer.Argument(metavar="REPORTS", help="Reports to check against the plan, of all strata."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Recompute a plan's certificate. Check that reports can come from the plan.
+    """Recompute a plan's certificate. Check that reports fit the plan.
 
-    Of reports that came over a network their receipt is checked as well.
+    For reports collected over a network, the receipt is checked as well.
 
-    Exit code 1 if the plan's promise does not hold for the reports (as where one party mixed and
-    opened them, or they were made in a simulation), or if they cannot come from the plan.
+    Exit code 1 if the plan's guarantee does not hold for the reports (for instance if one party
+    both mixed and opened them, or if they were simulated), or if the plan cannot produce them.
 
     \b
     Example:
@@ -41,30 +40,29 @@ def verify(
 
     paths = reports or []
     check_reports(*paths)
-    made = incrowd.Plan.load(plan)
-    with working("recomputing the certificate"):
-        each = (incrowd.stream_reports(path, check=True) for path in paths)
-        with naming(*paths):
-            received = receipts_of(made, paths, files=True)
-            parts = chain.from_iterable(each) if paths else None
-            found = incrowd.verify(made, parts, received=received)
-    show.result(verified.view(made, found, received), json)
-    if not found.holds:
+    claimed = incrowd.Plan.load(plan)
+    with working("recomputing the certificate"), naming(*paths):
+        received = receipts_of(claimed, paths, files=True)
+        streams = (incrowd.stream_reports(path, check=True) for path in paths)
+        parts = chain.from_iterable(streams) if paths else None
+        verification = incrowd.verify(claimed, parts, received=received)
+    show.result(verified.view(claimed, verification, received), json)
+    if not verification.holds:
         raise typer.Exit(1)
 
 
 def card(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or the shuffler's bundle.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the shuffler's bundle.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write a page about a plan, for a review board. Markdown, if no file is named.
+    """Write a summary of a plan for a review board. Without -o, print Markdown.
 
-    The plan's certificate is computed now and dated today. Of a bundle the card states what holds
-    for its collection, which is less where one party mixes and opens. Exit code 1 if the plan does
-    not hold.
+    The certificate is recomputed and dated today. For a bundle, the card states the guarantee of
+    its collection, which is weaker if one party both mixes and opens the reports. Exit code 1 if
+    the guarantee does not hold.
 
     \b
     Example:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_json, say
-from incrowd.cli.findings import print_findings
-from incrowd.cli.later import needing_collect
+from incrowd.cli.console import print_findings, print_json, say
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Make a collector's key; take and open releases.
+    help="""Create the collector's key; receive and open releases.
 
     \b
     Example:
@@ -25,7 +23,7 @@ app = typer.Typer(
 )
 
 Folder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="The collector's files, of one bundle.")
+    Path, typer.Argument(metavar="FOLDER", help="Folder of the collector's files, for one bundle.")
 ]
 
 
@@ -35,10 +33,10 @@ def init(
     key_id: Annotated[int, typer.Option(min=0, max=255, help="Number of the key.")] = 1,
     json: AsJson = False,
 ) -> None:
-    """Make the collector's key. The public half goes to whoever makes the bundle.
+    """Create the collector's key. Give the public half to the shuffler, who makes the bundle.
 
-    The private half stays in FOLDER, in private.key, until everything is opened. It is for one
-    bundle.
+    The private half stays in FOLDER/private.key until everything is opened. Use a key for one
+    bundle only.
 
     \b
     Example:
@@ -49,9 +47,9 @@ def init(
 
     make_folder(folder, "folder", PRIVATE_FOLDER)
     places = Places(folder)
-    made = new_key(places, key_id).encoded.hex()
+    configuration = new_key(places, key_id).encoded.hex()
     if json:
-        print_json({"key_configuration": made, "file": str(places.public)})
+        print_json({"key_configuration": configuration, "file": str(places.public)})
     else:
         say(f"wrote {places.public}: give it to the shuffler, who puts it into the bundle")
         say(f"wrote {places.private}: secret; no backup should hold it")
@@ -61,62 +59,60 @@ def init(
 def run(
     folder: Folder,
     bundle: Annotated[
-        Path | None, typer.Option("--bundle", help="Bundle of the shuffler, the first time.")
+        Path | None,
+        typer.Option("--bundle", help="The shuffler's bundle; needed the first time only."),
     ] = None,
 ) -> None:
-    """Take releases and open them, until it is stopped.
+    """Receive releases and open them until stopped.
 
-    Host, port and the number of processes stand in FOLDER/collector.toml, or in the environment
-    as INCROWD_COLLECTOR_PORT and so on. With a token there is a dashboard.
+    Set host, port and the number of processes in FOLDER/collector.toml, or in environment
+    variables such as INCROWD_COLLECTOR_PORT. A token there turns the dashboard on.
 
     \b
     Example:
       incrowd collector run collector --bundle bundle.json
     """
+    from incrowd.collection.collector.app import application
+    from incrowd.collection.collector.dashboard import PATH as DASHBOARD
     from incrowd.collection.collector.keeper import alone, is_complete, keep_bundle
     from incrowd.collection.collector.places import Places, load_private
     from incrowd.collection.machine import protect, system
+    from incrowd.collection.service import listening, log_discreetly, serve
+    from incrowd.collection.settings import load_collector_settings
 
-    parts = _parts()
-    places, settings = Places(folder), parts.load_settings(folder)
-    made = keep_bundle(places, bundle)
-    if is_complete(places, made, system()) and not places.private.exists():
-        say("everything is opened, and the private key is destroyed: nothing is left to do")
+    places, settings = Places(folder), load_collector_settings(folder)
+    collected = keep_bundle(places, bundle)
+    if is_complete(places, collected, system()) and not places.private.exists():
+        say("everything is opened and the private key is destroyed; there is nothing left to do")
         return
     protect()
-    private = load_private(places.private, made)
-    parts.log_discreetly("incrowd.collector")
-    with alone(places), parts.listening("collector", settings.host, settings.port) as door:
+    private = load_private(places.private, collected)
+    log_discreetly("incrowd.collector")
+    with alone(places), listening("collector", settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
-        lines = [f"bundle {made.digest.hex()}; listening on {host}, port {port}"]
+        lines = [f"bundle {collected.digest.hex()}; listening on {host}, port {port}"]
         if settings.token:
-            lines.append(f"dashboard at {parts.DASHBOARD} there; it asks for the token")
-        service = parts.application(folder, made, private, settings)
-        parts.serve(service, door, lambda: say("\n".join(lines)))
+            lines.append(f"dashboard at {DASHBOARD}; it asks for the token")
+        service = application(folder, collected, private, settings)
+        serve(service, door, lambda: say("\n".join(lines)))
 
 
 @app.command()
 def check(folder: Folder, json: AsJson = False) -> None:
-    """Look at permissions, swap, clock and disk, at what was opened, and at what is left over.
+    """Check permissions, swap, clock and disk, and what has been opened or left over.
 
-    Exit code 1 if something should be otherwise.
+    Exit code 1 if a check fails.
 
     \b
     Example:
       incrowd collector check collector
     """
-    from incrowd.collection.collector import checks
+    from incrowd.collection.collector import keeper
     from incrowd.collection.collector.keeper import keep_bundle
     from incrowd.collection.collector.places import Places
     from incrowd.collection.machine import system
+    from incrowd.collection.settings import load_collector_settings
 
     places = Places(folder)
-    _parts().load_settings(folder)
-    print_findings(checks.check(places, keep_bundle(places, None), system()), json)
-
-
-def _parts() -> Any:
-    """What needs the extra `collect`. Raises UsageError without it."""
-    with needing_collect("collector"):
-        from incrowd.cli import receiving
-    return receiving
+    load_collector_settings(folder)
+    print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)

@@ -1,4 +1,4 @@
-"""What goes to the terminal: results to standard output, everything else to standard error."""
+"""Terminal output: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.characters import visible
-from incrowd.cli.naming import naming
 from incrowd.errors import MISSING, IncrowdError, IncrowdWarning, InWords, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from incrowd.collection.machine import Finding
     from incrowd.reports.collection import Collection
 
     out: Console
     err: Console
 
-# What the library calls a parameter, the command line calls an option.
-
-
+# The parameters of the library, and the options of the command line for them.
 _ALIKE = (
     "accept_smaller_crowd as_planned bootstrap code codes device_key encoding engine error family "
     "format id keep margin margins master memory merge method of_those_who_answered on outcome "
@@ -41,36 +39,55 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
     "shares": "--share",
     "unknown": "--solve",
 }
-# An argument as it is written in Python: a flag is True, text stands in quotation marks.
+# A keyword argument as Python code: a flag is True, text is in quotation marks.
 _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
 def as_typed(problem: Problem) -> Problem:
-    """A problem of the library in the words of the command line."""
+    """A problem of the library, with options in the place of its parameters."""
     field = OPTIONS.get(problem.field, problem.field)
     return Problem(field, problem.value, _ARGUMENT.sub(_option, problem.allowed))
 
 
-def _option(found: re.Match[str]) -> str:
+def _option(match: re.Match[str]) -> str:
     """unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned"."""
-    name, text, word = found.groups()
+    name, text, word = match.groups()
     return " ".join(filter(None, (OPTIONS[name], text, word)))
 
 
-# How errors and warnings are shown: lines for people, or JSON for machines.
+# The digest of a plan; or, of a part of a collection, its random name and number.
+_DIGEST = re.compile(r"[0-9a-f]{32,64}(:\d+)?")
 
+
+@contextmanager
+def naming(*paths: Path) -> Iterator[None]:
+    """Errors about the contents of these files name the files, where the library names digests."""
+    try:
+        yield
+    except IncrowdError as error:
+        raise type(error)(*(_named(problem, paths) for problem in error.problems)) from error
+
+
+def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
+    if not (paths and _DIGEST.fullmatch(str(problem.value))):
+        return problem
+    names = tuple(map(str, paths))
+    return Problem(problem.field, names[0] if len(names) == 1 else names, problem.allowed)
+
+
+# Errors and warnings: lines for people, or JSON for machines.
 
 INTERRUPTED = 128 + signal.SIGINT
 BEYOND_FILES = frozenset({"send", "shuffler", "collector", "open", "demo", "invitations"})
 
 
 def wants_json() -> bool:
-    """Whether the command was asked for JSON: then standard error has an object in each line."""
+    """Whether --json was given: then each line of standard error is an object."""
     return "--json" in sys.argv[1:]
 
 
 def line(kind: str, text: str, /, **more: Any) -> str:
-    """A line of standard error: an error, a warning or a note."""
+    """Format a line of standard error: an error, a warning or a note."""
     if wants_json():
         facts = {kind: {"message": text, **more} if more else text}
         return visible(json.dumps(facts, ensure_ascii=False))
@@ -78,7 +95,7 @@ def line(kind: str, text: str, /, **more: Any) -> str:
 
 
 def error_lines(error: IncrowdError) -> list[str]:
-    """What is said of an error: a line for each problem; as JSON one object with all of them."""
+    """Format an error: a line for each problem; as JSON, one object with all of them."""
     problems = [as_typed(problem) for problem in error.problems]
     if not wants_json():
         return [line("error", str(problem)) for problem in problems]
@@ -93,7 +110,7 @@ def _facts(problem: Problem) -> dict[str, str]:
 
 
 def other_error(text: str, kind: str, code: int, *problems: Problem) -> str:
-    """The line for an error that is none of ours."""
+    """The line for an error that is not an IncrowdError."""
     facts = [_facts(problem) for problem in problems]
     more = {"kind": kind, "exit_code": code, "problems": facts} if wants_json() else {}
     return line("error", text, **more)
@@ -102,7 +119,7 @@ def other_error(text: str, kind: str, code: int, *problems: Problem) -> str:
 def interrupted(wrote: bool) -> str:
     """The line for a command that was interrupted. wrote: whether it had written a file.
 
-    What was sent, or kept in a database, no file tells: of such commands nothing is claimed.
+    Commands in BEYOND_FILES also send data or write to a database: for those no claim is made.
     """
     silent = wrote or not BEYOND_FILES.isdisjoint(sys.argv[1:])
     text = "interrupted" if silent else "interrupted; nothing was written"
@@ -110,27 +127,26 @@ def interrupted(wrote: bool) -> str:
 
 
 def usage_problem(error: Any) -> Problem | None:
-    """What is wrong with an option or argument by the parser of the command line, if it says."""
+    """The option or argument that the parser rejected, and why; None if it does not say."""
     if option := getattr(error, "option_name", ""):
-        known = sorted(getattr(error, "possibilities", None) or ())
-        meant = f"did you mean {' or '.join(known)}? " if known else ""
-        unknown = hasattr(error, "possibilities")
-        found = InWords("is no option") if unknown else MISSING
-        return Problem(
-            option, found, f"{meant}use one that --help lists" if unknown else "give a value"
-        )
+        if not hasattr(error, "possibilities"):
+            return Problem(option, MISSING, "give a value")
+        similar = sorted(error.possibilities or ())
+        hint = f"did you mean {' or '.join(similar)}? " if similar else ""
+        unknown = InWords("is not an option")
+        return Problem(option, unknown, f"{hint}--help lists the options")
     if (param := getattr(error, "param", None)) is None:
         return None
     name = str(param.get_error_hint()).split(" / ")[-1].strip("'")
     if hasattr(error, "param_type"):
-        return Problem(name, MISSING, "name it; --help says what it is")
+        return Problem(name, MISSING, "give it; --help describes it")
     reasons: Any = getattr(error.__cause__, "errors", None)
-    found = reasons()[0]["input"] if reasons else InWords("cannot be used")
-    return Problem(name, found, error.message.removeprefix("Input ").partition(", unable")[0])
+    value = reasons()[0]["input"] if reasons else InWords("cannot be used")
+    return Problem(name, value, error.message.removeprefix("Input ").partition(", unable")[0])
 
 
 def say_warnings(say: Any) -> None:
-    """What the library warns of is said in a line of its own; other warnings as always."""
+    """Show each warning of the library as a line; show other warnings as usual."""
     show = warnings.showwarning
 
     def shown(message: Warning | str, *about: Any, **more: Any) -> None:
@@ -144,28 +160,28 @@ def say_warnings(say: Any) -> None:
 
 @cache
 def _console(name: str) -> Console:
-    from rich.console import Console  # no help needs it
+    from rich.console import Console  # slow to load, and --help does not need it
 
     return Console(stderr=name == "err")
 
 
 def __getattr__(name: str) -> Console:
-    """`out` and `err`, what prints to the two outputs, made when first used (PEP 562)."""
+    """The consoles `out` and `err`, created when first used (PEP 562)."""
     if name not in ("out", "err"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _console(name)
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(f"{visible(text)}\n")
 
 
 def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool:
-    """Whether the facts were printed as JSON; else, of a simulation, the warning above the result.
+    """Print the facts if JSON was requested, and return whether; else warn of a simulation.
 
-    Every result that comes from reports goes through here, so that all of them say so.
+    Every result from reports goes through here, so that none lacks the warning.
     """
     from incrowd.presentation.receipts import marked, simulation_warning  # slow to load
 
@@ -178,23 +194,23 @@ def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool
 
 
 def say(text: str) -> None:
-    """A line about what is being done, on standard error."""
+    """Print a note on standard error."""
     print_line(line("note", text))
 
 
 def print_line(text: str) -> None:
-    """A line on standard error as it is."""
+    """Print a line on standard error, unchanged."""
     _console("err").print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def working(text: str) -> Status:
-    """A sign of life on standard error for work of unknown length; a context manager."""
+    """Show a spinner on standard error while the context lasts."""
     return _console("err").status(text)
 
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error; yields the function that advances it."""
+    """Show a progress bar on standard error; yield the function that advances it."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -205,7 +221,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
     err = _console("err")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    hidden = not err.is_terminal  # elsewhere a bar would leave empty lines
+    hidden = not err.is_terminal  # in a file, a bar would leave empty lines
     with Progress(
         *columns, TimeRemainingColumn(), console=err, transient=True, disable=hidden
     ) as bar:
@@ -215,8 +231,8 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def counting(path: Path) -> Iterator[Iterator[Collection]]:
-    """The parts of reports, with a progress bar over their number; errors in them name the file."""
-    from incrowd.reports.collection import row_groups  # slow to load, and no service reads reports
+    """Yield the parts of a file of reports, with a progress bar; errors name the file."""
+    from incrowd.reports.collection import row_groups  # slow to load; services do not need it
     from incrowd.reports.folder import report_files, stream_reports
 
     with (
@@ -226,8 +242,14 @@ def counting(path: Path) -> Iterator[Iterator[Collection]]:
         yield _advancing(stream_reports(path), advance)
 
 
+def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> Iterator[Collection]:
+    for part in parts:
+        yield part
+        advance(1)
+
+
 def all_parts(paths: Sequence[Path]) -> list[Collection]:
-    """The parts of all reports together, counted one file or folder after the other."""
+    """The parts of all files and folders of reports."""
     collections: list[Collection] = []
     for path in paths:
         with counting(path) as parts:
@@ -235,7 +257,14 @@ def all_parts(paths: Sequence[Path]) -> list[Collection]:
     return collections
 
 
-def _advancing(parts: Iterator[Collection], advance: Callable[[int], None]) -> Iterator[Collection]:
-    for part in parts:
-        yield part
-        advance(1)
+def print_findings(findings: Sequence[Finding], json: bool) -> None:
+    """Print the checks of a service's machine. Exit code 1 if one fails."""
+    import typer  # slow to load, and an interrupt is reported without it
+
+    if json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            typer.echo(f"{'ok  ' if finding.good else 'look'}  {finding.subject}: {finding.text}")
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The command that writes a first survey: `init`."""
+"""The commands that start from data: `init` drafts a survey, `check` tests answers against one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from incrowd.cli.options import (
 from incrowd.errors import UsageError
 from incrowd.files import is_stream, write_text
 
-SHOWN = 20  # of what is not decided; all of it stands in the file
+SHOWN = 20  # open decisions on the terminal; the file has all of them
 
 
 def init(
@@ -36,20 +36,20 @@ def init(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Answers, an XLSForm, a REDCap data dictionary; - reads standard input.",
+            help="Answers, XLSForm or REDCap data dictionary; - reads standard input.",
         ),
     ],
     output: Output = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a survey that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     format: Format = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
-    """Write a survey from data. Or from a questionnaire that you have.
+    """Draft a survey from data or a questionnaire.
 
-    Types, options, bins and codes are what the data say; what they do not say stands in comments,
-    and in a list. Without -o it prints the survey.
+    Types, options, bins and codes are taken from the data. What is left for you to decide is
+    marked in comments, and listed. Without -o the survey is printed.
 
     \b
     Example:
@@ -58,58 +58,51 @@ def init(
     """
     check_answers(data)
     if output:
-        _check_output(output, data, force)
-    with working("looking at the data"):
-        made = incrowd.draft(source(data, format, encoding, sheet))
+        keep(output, data)
+        if output.exists() and not force and not is_stream(output):
+            allowed = "it exists already; name another file, or add --force"
+            raise UsageError.of("-o", str(output), allowed)
+    with working("reading the data"):
+        draft = incrowd.draft(source(data, format, encoding, sheet))
     if output:
-        write_text(output, made.toml)
-        say(f"wrote {output}: {len(made.asked)} questions, a crowd of {made.crowd:,}")
+        write_text(output, draft.toml)
+        say(f"wrote {output}: {len(draft.asked)} questions, a crowd of {draft.crowd:,}")
     with beside(output):
-        _show_draft(made, output, json)
+        _show_draft(draft, output, json)
 
 
-def _check_output(output: Path, data: Path, force: bool) -> None:
-    keep(output, data)
-    if output.exists() and not force and not is_stream(output):
-        allowed = "it is there already; name another file, or add --force"
-        raise UsageError.of("-o", str(output), allowed)
-
-
-def _show_draft(made: incrowd.Draft, output: Path | None, json: bool) -> None:
+def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
     if json:
         facts = {
-            "survey": made.toml,
-            "questions": [asked.id for asked in made.asked],
-            "left_out": {gone.id: gone.reason for gone in made.left_out},
-            "undecided": list(made.undecided),
+            "survey": draft.toml,
+            "questions": [question.id for question in draft.asked],
+            "left_out": {column.id: column.reason for column in draft.left_out},
+            "undecided": list(draft.undecided),
         }
         print_json(facts)
         return
     if not output:
-        sys.stdout.write(made.toml)
-    for line in made.undecided[:SHOWN]:
-        say(f"look at: {line}")
-    if (more := len(made.undecided) - SHOWN) > 0:
-        say(f"look at: {more} more, marked in the survey")
-
-
-# The command that looks at answers before anything is planned: `check`.
+        sys.stdout.write(draft.toml)
+    for line in draft.undecided[:SHOWN]:
+        say(f"to decide: {line}")
+    if (more := len(draft.undecided) - SHOWN) > 0:
+        say(f"to decide: {more} more, marked in the survey")
 
 
 def check(
     survey: SurveyFile,
     answers: AnswersFile,
-    id: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column that identifies the person.")] = None,
     format: Format = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
-    """Find what `randomize` would refuse in a file of answers. All of it at once, without a plan.
+    """List what `randomize` would refuse in a file of answers. No plan is needed.
 
-    Each kind of mistake is listed with its number of rows and the first of them. What `randomize`
-    accepts with a warning is listed too: missing answers to optional questions, amounts beyond the
-    edges, numbers that look like codes, fewer people than the crowd.
+    Each kind of mistake is listed with the number of rows and the first of them. The list includes
+    what `randomize` accepts with a warning: missing answers to optional questions, amounts beyond
+    the edges, numbers that look like codes, fewer people than the crowd.
 
     Exit code 1 if `randomize` would refuse the answers.
 
@@ -117,10 +110,10 @@ def check(
     Example:
       incrowd check survey.toml answers.csv
     """
-    read = incrowd.Survey.load(survey)
+    loaded_survey = incrowd.Survey.load(survey)
     check_answers(answers)
     with working("reading the answers"):
-        result = incrowd.check(read, source(answers, format, encoding, sheet), id=id)
+        result = incrowd.check(loaded_survey, source(answers, format, encoding, sheet), id=id)
     if json:
         facts = {"rows": result.rows, "people": result.people, "crowd": result.crowd}
         findings = [asdict(finding) for finding in result.findings]
@@ -134,6 +127,6 @@ def check(
 def _show_check(result: incrowd.AnswersCheck) -> None:
     for finding in sorted(result.findings, key=lambda each: not each.refused):
         typer.echo(f"{'refused' if finding.refused else 'note   '}  {visible(str(finding))}")
-    counted = f"{result.rows:,} rows, {result.people:,} people, a crowd of {result.crowd:,}"
+    counts = f"{result.rows:,} rows, {result.people:,} people, a crowd of {result.crowd:,}"
     verdict = "would accept" if result.accepted else "would refuse"
-    typer.echo(f"`incrowd randomize` {verdict} these answers: {counted}")
+    typer.echo(f"`incrowd randomize` {verdict} these answers: {counts}")

@@ -11,8 +11,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is
-from incrowd.cli.console import counting, say, working
-from incrowd.cli.naming import naming
+from incrowd.cli.console import counting, naming, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 Words = Annotated[
     list[str] | None,
     typer.Option(
-        help="Words to look for, as QUESTION=FILE, one a line; may be repeated.",
+        help="File of words to estimate, one per line, as QUESTION=FILE; repeatable.",
         autocompletion=question_is,
     ),
 ]
@@ -52,7 +51,7 @@ First = Annotated[
     str,
     typer.Argument(
         metavar="FIRST",
-        help="Question that makes the groups; or a share, as smokes=yes.",
+        help="Question that defines the groups; or a share, as smokes=yes.",
         autocompletion=question,
     ),
 ]
@@ -60,67 +59,62 @@ Second = Annotated[
     str,
     typer.Argument(
         metavar="SECOND",
-        help="Question that is compared; or a share, as sick=yes,sex=f.",
+        help="Question to compare; or a share, as sick=yes,sex=f.",
         autocompletion=question,
     ),
 ]
 Pairs = Annotated[
     bool,
-    typer.Option("--pairs", help="Count pairs of bits too: for weights, errors of cells together."),
+    typer.Option(
+        "--pairs", help="Also count pairs of bits, for weighting and joint errors of cells."
+    ),
 ]
-Covariance = Annotated[bool, typer.Option(help="The covariance of all cells, in JSON.")]
+Covariance = Annotated[bool, typer.Option(help="Add the covariance of all cells to the JSON.")]
 
 
-class _Changed(NamedTuple):
-    """What is made of tables, under the names of the library."""
+class _Adjustments(NamedTuple):
+    """How tables are adjusted, by the parameters of the library."""
 
     margins: Mapping[str, Mapping[str, float]] | None
     of_those_who_answered: bool
 
 
-def _asked(tables: list[str] | None) -> list[list[str]] | None:
-    """Tables as a,b into lists of ids."""
+def _id_lists(tables: list[str] | None) -> list[list[str]] | None:
+    """Split tables written as a,b into lists of ids."""
     return [[id.strip() for id in ids.split(",")] for ids in tables] if tables else None
 
 
-def _loaded(made: incrowd.Plan, path: Path) -> incrowd.Tally:
-    """A tally that is possible. Raises ReportsError for another."""
-    from incrowd.reports.consistency import check_possible
-    from incrowd.reports.tally_files import load_tally
-
-    found = load_tally(path)
-    with naming(path):
-        check_possible(made, found)
-    return found
-
-
 def count_paths(
-    made: incrowd.Plan,
+    plan: incrowd.Plan,
     paths: list[Path],
     tables: Sequence[Sequence[str]] | None,
     kind: Kind = "singles",
     spark: str | None = None,
 ) -> incrowd.Tally:
-    """The tally of reports in files and folders, and of tallies; spark: where it counts, if so."""
+    """Count reports in files and folders, and add tallies. spark: the master, to count on Spark."""
     from incrowd.estimation.estimate import count_on_spark
+    from incrowd.reports.consistency import check_possible
     from incrowd.reports.tally_files import ENDING as TALLY_ENDING
+    from incrowd.reports.tally_files import load_tally
 
-    tallies = [path for path in paths if path.suffix == TALLY_ENDING]
-    found = [(path, _loaded(made, path)) for path in tallies]
+    tallies = [(path, load_tally(path)) for path in paths if path.suffix == TALLY_ENDING]
+    for path, tally in tallies:
+        with naming(path):
+            check_possible(plan, tally)
     reports = [path for path in paths if path.suffix != TALLY_ENDING]
     if spark and reports:
         say(f"counting on Spark: {spark}")
-        counted = count_on_spark(made, reports, tables=tables, kind=kind, master=spark)
-        return sum((tally for _, tally in found), counted)
+        counts = count_on_spark(plan, reports, tables=tables, kind=kind, master=spark)
+        return sum((tally for _, tally in tallies), counts)
     for path in reports:
         with counting(path) as parts:
-            found.append((path, incrowd.count(made, parts, tables=tables, kind=kind)))
-    return added(found)
+            tallies.append((path, incrowd.count(plan, parts, tables=tables, kind=kind)))
+    return added(tallies)
 
 
-def added(found: Sequence[tuple[Path, incrowd.Tally]]) -> incrowd.Tally:
-    """All tallies together. Raises ReportsError, by the file, for parts that come twice."""
-    (_, total), *others = found
+def added(tallies: Sequence[tuple[Path, incrowd.Tally]]) -> incrowd.Tally:
+    """Add tallies. Raises ReportsError, with the file, for a part that occurs twice."""
+    (_, total), *others = tallies
     for path, tally in others:
         with naming(path):
             total = total + tally
@@ -137,7 +131,7 @@ def tally(
     of_those_who_answered: OfThoseWhoAnswered = False,
     json: AsJson = False,
 ) -> None:
-    """Count reports where they lie. Tallies are small, and `estimate` adds them up.
+    """Count reports into a small file for `estimate`. Several such files are added up.
 
     \b
     Example:
@@ -145,7 +139,7 @@ def tally(
       incrowd estimate plan.json part-1.json part-2.json
       incrowd tally plan.json part-1.parquet --margins margins.toml -o part-1.json
 
-    With --margins and --of-those-who-answered it counts what `estimate` with them needs.
+    Give --margins and --of-those-who-answered here too if you will use them in `estimate`.
     """
     from incrowd.cli import show
     from incrowd.estimation.estimate import to_count
@@ -157,12 +151,14 @@ def tally(
     check_reports(*reports)
     if output.suffix != TALLY_ENDING and not is_stream(output):
         raise UsageError.of("-o", str(output), f"should end in {TALLY_ENDING}")
-    made = incrowd.Plan.load(plan)
-    analysis_of(made)
-    changed = _Changed(incrowd.load_margins(margins) if margins else None, of_those_who_answered)
-    wanted = to_count(made, _asked(table), **changed._asdict())
-    kind: Kind = "pairs" if pairs or any(changed) else "singles"
-    counted = count_paths(made, reports, wanted, kind)
+    loaded_plan = incrowd.Plan.load(plan)
+    analysis_of(loaded_plan)
+    adjustments = _Adjustments(
+        incrowd.load_margins(margins) if margins else None, of_those_who_answered
+    )
+    wanted = to_count(loaded_plan, _id_lists(table), **adjustments._asdict())
+    kind: Kind = "pairs" if pairs or any(adjustments) else "singles"
+    counted = count_paths(loaded_plan, reports, wanted, kind)
     save_tally(counted, output)
     with beside(output):
         show.counted(counted, output, json)
@@ -185,7 +181,7 @@ def estimate(
     output: Output = None,
     json: AsJson = False,
 ) -> None:
-    """Estimate tables from reports, without bias. Standard errors and 95% intervals stand beside.
+    """Estimate tables from reports, without bias. With standard errors and 95% intervals.
 
     \b
     Example:
@@ -193,7 +189,7 @@ def estimate(
       incrowd estimate plan.json reports.parquet --table smoker,health --margins margins.toml
       incrowd estimate plan.json reports.parquet --merge "health: fair + poor"
 
-    The ending of -o says what is written: .html, .csv, .json or .parquet.
+    The ending of -o chooses the format: .html, .csv, .json or .parquet.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_beside
@@ -204,23 +200,25 @@ def estimate(
         check_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
     check_reports(*reports)
-    made = certified(plan, merge)
-    changed = _Changed(incrowd.load_margins(margins) if margins else None, of_those_who_answered)
-    asked, joined = _asked(table), bool(covariance or simultaneous or any(changed))
+    checked_plan = certified(plan, merge)
+    adjustments = _Adjustments(
+        incrowd.load_margins(margins) if margins else None, of_those_who_answered
+    )
+    ids_of_tables, joined = _id_lists(table), bool(covariance or simultaneous or any(adjustments))
     kind: Kind = "pairs" if joined else "singles"
-    wanted = to_count(made, asked, **changed._asdict())
-    counted = count_paths(made, reports, wanted, kind, master if engine == "spark" else None)
+    wanted = to_count(checked_plan, ids_of_tables, **adjustments._asdict())
+    counts = count_paths(checked_plan, reports, wanted, kind, master if engine == "spark" else None)
     estimates = incrowd.estimate(
-        made,
-        counted,
-        tables=asked,
-        **changed._asdict(),
+        checked_plan,
+        counts,
+        tables=ids_of_tables,
+        **adjustments._asdict(),
         noise_only=noise_only,
         accept_smaller_crowd=accept_smaller_crowd,
-        candidates=_candidates(made, words or []),
+        candidates=_candidates(checked_plan, words or []),
         simultaneous=simultaneous,
         covariance=covariance,
-        received=receipts_beside(reports, made, counted.releases),
+        received=receipts_beside(reports, checked_plan, counts.releases),
     )
     if output:
         incrowd.save_estimates(estimates, output)
@@ -232,21 +230,21 @@ def estimate(
             say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
 
 
-def _candidates(made: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:
-    """QUESTION=FILE into the words of each text question."""
-    texts = made.survey.texts
-    found = {}
+def _candidates(plan: incrowd.Plan, words: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read the words of each text question, given as QUESTION=FILE."""
+    texts = plan.survey.texts
+    candidates = {}
     for word in words:
         id, _, path = word.partition("=")
         if id not in texts or not path:
-            known = ", ".join(texts) or "none"
-            allowed = f"should be QUESTION=FILE; the text questions are {known}"
+            names = ", ".join(texts) or "none"
+            allowed = f"should be QUESTION=FILE; the text questions are {names}"
             raise UsageError.of("--words", word, allowed)
-        found[id] = incrowd.load_words(path)
+        candidates[id] = incrowd.load_words(path)
     for id in texts:
-        if id not in found:
-            say(f"{id}: a text question; name words to look for with --words {id}=FILE")
-    return found
+        if id not in candidates:
+            say(f"{id} is a text question: give words to estimate with --words {id}=FILE")
+    return candidates
 
 
 def postprocess(
@@ -258,17 +256,20 @@ def postprocess(
         choice(
             "--method",
             POSTPROCESSING_METHODS,
-            "simplex, likelihood or consistent; all of them are biased.",
+            "simplex, likelihood or consistent; all are biased.",
         ),
     ] = "likelihood",
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Simulated collections that tell the bias; 0 for none.")
+        int,
+        typer.Option(
+            min=0, help="Number of simulated collections to estimate the bias; 0 for none."
+        ),
     ] = 0,
     merge: MergeAnswers = None,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
-    """Shares that look like proportions, by a named, biased method.
+    """Turn estimates into valid proportions, by a biased method.
 
     \b
     Example:
@@ -279,20 +280,20 @@ def postprocess(
     from incrowd.presentation import postprocessed
 
     check_reports(*reports)
-    made = certified(plan, merge)
-    asked = _asked(table) or [list(ids) for ids in made.survey.wanted]
-    received, releases = receipts_of(made, reports), releases_in(reports)
+    checked_plan = certified(plan, merge)
+    ids_of_tables = _id_lists(table) or [list(ids) for ids in checked_plan.survey.wanted]
+    received, releases = receipts_of(checked_plan, reports), releases_in(reports)
     with working("post-processing"), naming(*reports):
-        found = incrowd.postprocess(
-            made,
+        shares = incrowd.postprocess(
+            checked_plan,
             [part for path in reports for part in incrowd.load_reports(path)],
-            tables=asked,
+            tables=ids_of_tables,
             method=method,
             bootstrap=bootstrap,
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.result(postprocessed.view(found, made.survey), json)
+    show.result(postprocessed.view(shares, checked_plan.survey), json)
     show.receipts(received, releases)
 
 
@@ -302,21 +303,24 @@ def compare(
     first: First,
     second: Second,
     reference: Annotated[
-        str | None, typer.Option(help="Group that each other one is compared with; else the first.")
+        str | None, typer.Option(help="Reference group; the first by default.")
     ] = None,
     merge: MergeAnswers = None,
     positive: Annotated[
         bool,
-        typer.Option("--positive", help="State that the two shares are not negatively associated."),
+        typer.Option(
+            "--positive", help="Assume that the two shares are not negatively associated."
+        ),
     ] = False,
     margins: Margins = None,
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
-    """Compare groups, with errors. Independence, Cramer's V, shares, differences, odds ratios.
+    """Compare groups, with standard errors.
 
-    Of two shares, their difference, whether or not they are of one table.
+    Shows a test of independence, Cramer's V, shares, differences and odds ratios. For two shares
+    it shows their difference, even if they are not from one table.
 
     \b
     Example:
@@ -329,8 +333,8 @@ def compare(
     from incrowd.presentation import comparisons
 
     check_reports(reports)
-    made = certified(plan, merge)
-    received, releases = receipts_of(made, [reports]), releases_in([reports])
+    checked_plan = certified(plan, merge)
+    received, releases = receipts_of(checked_plan, [reports]), releases_in([reports])
     common: _Common = {
         "noise_only": noise_only,
         "accept_smaller_crowd": accept_smaller_crowd,
@@ -339,19 +343,21 @@ def compare(
     shares = _shares(first, second, reference, margins, positive)
     with counting(reports) as parts:
         if shares:
-            apart = incrowd.compare_shares(made, parts, *shares, positive=positive, **common)
-            show.result(comparisons.share_view(apart), json)
-        else:
-            known = incrowd.load_margins(margins) if margins else None
-            found = incrowd.compare(
-                made, parts, first, second, reference=reference, margins=known, **common
+            difference = incrowd.compare_shares(
+                checked_plan, parts, *shares, positive=positive, **common
             )
-            show.result(comparisons.view(found), json)
+            show.result(comparisons.share_view(difference), json)
+        else:
+            weights = incrowd.load_margins(margins) if margins else None
+            comparison = incrowd.compare(
+                checked_plan, parts, first, second, reference=reference, margins=weights, **common
+            )
+            show.result(comparisons.view(comparison), json)
     show.receipts(received, releases)
 
 
 class _Common(TypedDict):
-    """What all comparisons take."""
+    """The arguments of all comparisons."""
 
     noise_only: bool
     accept_smaller_crowd: bool
@@ -361,22 +367,24 @@ class _Common(TypedDict):
 def _shares(
     first: str, second: str, reference: str | None, margins: Path | None, positive: bool
 ) -> tuple[dict[str, str], dict[str, str]] | None:
-    """The answers of two shares, as QUESTION=ANSWER and perhaps more behind commas; None if these
-    are two questions. Raises UsageError for what does not go together."""
+    """Parse two shares, as QUESTION=ANSWER,QUESTION=ANSWER; return None for two questions.
+
+    Raises UsageError for options that do not go together.
+    """
     if "=" not in first + second:
         if positive:
-            allowed = "it goes with two shares, as smokes=yes; leave it out"
+            allowed = "it needs two shares, as smokes=yes; leave it out"
             raise UsageError.of("--positive", positive, allowed)
         return None
-    for option, given in (("--reference", reference), ("--margins", margins)):
-        if given is not None:
-            allowed = "it goes with two questions, not with two shares; leave it out"
-            raise UsageError.of(option, str(given), allowed)
-    found = []
+    for option, value in (("--reference", reference), ("--margins", margins)):
+        if value is not None:
+            allowed = "it needs two questions, not two shares; leave it out"
+            raise UsageError.of(option, str(value), allowed)
+    shares = []
     for name, text in (("FIRST", first), ("SECOND", second)):
         pairs = [part.partition("=") for part in text.split(",")]
         if not all(id and answer for id, _, answer in pairs):
-            allowed = "should be a share as the other one is, as smokes=yes or smokes=yes,sex=f"
+            allowed = "should be a share like the other one, as smokes=yes or smokes=yes,sex=f"
             raise UsageError.of(name, text, allowed)
-        found.append({id.strip(): answer.strip() for id, _, answer in pairs})
-    return found[0], found[1]
+        shares.append({id.strip(): answer.strip() for id, _, answer in pairs})
+    return shares[0], shares[1]

@@ -1,4 +1,4 @@
-"""Commands that are loaded when they are run: a list of them needs none of what they work with."""
+"""Commands that are loaded when they are run, so that the list of commands is fast."""
 
 from __future__ import annotations
 
@@ -13,62 +13,62 @@ from typer.core import TyperCommand, TyperGroup
 
 from incrowd.errors import InWords, UsageError
 
-# The command -> where its function is, and what the list of all commands says of it.
+# Command -> its function, and its line in the list of commands.
 COMMANDS = {
-    "init": ("drafting:init", "Write a survey from data."),
-    "check": ("drafting:check", "Find what `randomize` would refuse in a file of answers."),
+    "init": ("drafting:init", "Draft a survey from data or a questionnaire."),
+    "check": ("drafting:check", "List what `randomize` would refuse in a file of answers."),
     "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
-    "randomize": ("randomizing:randomize", "Randomise and shuffle answers."),
+    "randomize": ("randomizing:randomize", "Randomize and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
-    "compare": ("estimating:compare", "Compare groups, with errors."),
-    "correlate": ("regressing:correlate", "Correlations of all pairs, with errors."),
-    "regress": (
-        "regressing:regress",
-        "Explain one answer by others: logistic and linear regression.",
+    "compare": ("estimating:compare", "Compare groups, with standard errors."),
+    "correlate": (
+        "regressing:correlate",
+        "Correlate all pairs of questions, with standard errors.",
     ),
+    "regress": ("regressing:regress", "Fit a logistic or linear regression."),
     "postprocess": (
         "estimating:postprocess",
-        "Shares that look like proportions, by a named, biased method.",
+        "Turn estimates into valid proportions, by a biased method.",
     ),
-    "tally": ("estimating:tally", "Count reports where they lie."),
-    "card": ("checking:card", "Write a page about a plan, for a review board."),
-    "ledger": ("noting:ledger", "Note that a plan was carried out, and who came."),
+    "tally": ("estimating:tally", "Count reports into a small file for `estimate`."),
+    "card": ("checking:card", "Write a summary of a plan for a review board."),
+    "ledger": ("noting:ledger", "Record that a plan was carried out, and who took part."),
     "verify": ("checking:verify", "Recompute a plan's certificate."),
-    "send": ("send:send", "Answer a collection: one upload, sealed, to its shuffler."),
-    "simulate": ("trying:simulate", "Check a survey on known answers."),
-    "demo": ("trying:demo", "Run the whole path on real data, and compare with the truth."),
-    "shuffler": ("shuffler:app", "Take sealed reports, mix them, pass them on."),
-    "page": ("page:page", "Write a survey page, with which people answer in a browser."),
-    "invitations": ("invitations:invitations", "Make invitations, on the shuffler's side."),
-    "collector": ("collector:app", "Make a collector's key; take and open releases."),
+    "send": ("send:send", "Send your answers to a collection's shuffler, sealed."),
+    "simulate": ("trying:simulate", "Test a survey by simulation on known answers."),
+    "demo": ("trying:demo", "Run every step on real data and compare with the truth."),
+    "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
+    "page": ("page:page", "Write a survey page where people answer in a browser."),
+    "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
+    "collector": ("collector:app", "Create the collector's key; receive and open releases."),
     "open": ("open:open_sealed", "Open a release without a server."),
-    "privacy": ("privacy:app", "What a noise guarantees in a crowd, by every analysis."),
+    "privacy": ("privacy:app", "Compute the privacy of noise in a crowd, by every analysis."),
 }
 
 
 @contextmanager
 def needing_collect(name: str) -> Iterator[None]:
-    """For imports of the extra `collect`. Raises UsageError, about `name`, if it is missing."""
+    """Raise UsageError about `name` if an import of the extra `collect` fails."""
     try:
         yield
     except ModuleNotFoundError as error:
-        needed = InWords(f"needs {error.name}, which is not installed")
-        raise UsageError.of(name, needed, 'install "incrowd[collect]"') from None
+        reason = InWords(f"needs {error.name}, which is not installed")
+        raise UsageError.of(name, reason, 'install "incrowd[collect]"') from None
 
 
 class Later(TyperCommand):
-    """The name of a command and a line about it; the command itself takes its arguments."""
+    """The name and one-line help of a command that is not loaded yet."""
 
     def __init__(self, name: str) -> None:
         self.place, line = COMMANDS[name]
         super().__init__(name, help=line)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
-        """The context of the command that was meant, which is loaded now."""
+        """The context of the command itself, which is loaded now."""
         return self.loaded().make_context(info_name, args, *rest, **more)
 
     def loaded(self) -> Any:
-        """The command itself."""
+        """Load and return the command itself."""
         module, _, name = self.place.partition(":")
         target = getattr(importlib.import_module(f"incrowd.cli.{module}"), name)
         if not isinstance(target, typer.Typer):
@@ -81,13 +81,13 @@ class Later(TyperCommand):
 
 
 def _invoked(name: str, invoke: Callable[[Any], Any], context: Any) -> Any:
-    """Run a command, which imports what it works with. Raises UsageError without `collect`."""
+    """Run a command. Raises UsageError if it needs `collect` and that is not installed."""
     with needing_collect(name):
         return invoke(context)
 
 
 class Commands(TyperGroup):
-    """All commands, none of them loaded."""
+    """All commands, none of them loaded yet."""
 
     def __init__(self, *, commands: object = None, **attributes: Any) -> None:
         super().__init__(commands=[Later(name) for name in COMMANDS], **attributes)

@@ -1,4 +1,4 @@
-"""The command that notes what people were asked: `ledger`."""
+"""The command that records what people were asked: `ledger`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import say
+from incrowd.cli.console import naming, say
 from incrowd.cli.estimating import added, count_paths
-from incrowd.cli.naming import naming
 from incrowd.cli.options import AsJson, certified, check_reports
 from incrowd.errors import MISSING, UsageError
 
 AsPlanned = Annotated[
     bool,
     typer.Option(
-        "--as-planned", help="Without reports: as many people came as the plan counts on."
+        "--as-planned", help="Without reports: as many people took part as the plan expects."
     ),
 ]
 LocalOnly = Annotated[
     bool,
     typer.Option(
-        "--local-only", help="One party saw the reports with their senders: nobody mixed them."
+        "--local-only", help="One party saw the reports with their senders: they were not mixed."
     ),
 ]
 
@@ -37,16 +36,14 @@ def ledger(
         list[Path] | None,
         typer.Argument(metavar="REPORTS", help="All reports that arrived, or their tallies."),
     ] = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="Make a ledger that says nothing yet.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Create an empty ledger.")] = False,
     as_planned: AsPlanned = False,
     local_only: LocalOnly = False,
     json: AsJson = False,
 ) -> None:
-    """Note that a plan was carried out, and who came. Without a plan: show what is noted.
+    """Record that a plan was carried out, and who took part. Without a plan, show the ledger.
 
-    Of reports that came over a network the receipt beside them is read.
+    For reports collected over a network, the receipt beside them is read as well.
 
     \b
     Example:
@@ -62,21 +59,28 @@ def ledger(
     if plan is None:
         if as_planned or local_only:
             option = "--as-planned" if as_planned else "--local-only"
-            allowed = f"{option} needs it; name the plan that was carried out"
+            allowed = f"{option} needs a plan; name the plan that was carried out"
             raise UsageError.of("plan", MISSING, allowed)
         show_plans.ledger(new_ledger(ledger) if new else Ledger.load(ledger), json)
         return
     if new:
-        raise UsageError.of("--new", str(plan), "it goes without a plan; note the plan afterwards")
-    Ledger.load(ledger)  # is there, before anything is counted
+        raise UsageError.of("--new", str(plan), "leave out the plan; record it afterwards")
+    Ledger.load(ledger)  # fail before anything is counted
     check_reports(*(reports or []))
-    made = certified(plan)
-    tallies = [(path, count_paths(made, [path], []).without_tables) for path in reports or ()]
-    arrived = added(tallies) if tallies else None
-    received = receipts_beside(reports or (), made, arrived.releases if arrived else ())
+    carried_out = certified(plan)
+    tallies = [
+        (path, count_paths(carried_out, [path], []).without_tables) for path in reports or ()
+    ]
+    counted = added(tallies) if tallies else None
+    received = receipts_beside(reports or (), carried_out, counted.releases if counted else ())
     with naming(plan):
-        known = incrowd.note(
-            ledger, made, arrived, as_planned=as_planned, local_only=local_only, received=received
+        updated = incrowd.note(
+            ledger,
+            carried_out,
+            counted,
+            as_planned=as_planned,
+            local_only=local_only,
+            received=received,
         )
     say(f"wrote {ledger}")
-    show_plans.ledger(known, json)
+    show_plans.ledger(updated, json)

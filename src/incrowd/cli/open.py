@@ -1,4 +1,4 @@
-"""The command `open`: a release into collections, without a server."""
+"""The command `open`: turn a release into collections, without a server."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from incrowd.plans import Guarantee
 
 _log = logging.getLogger(__name__)
-Workers = Annotated[int, typer.Option(min=0, help="Processes that open; 0 for one on each core.")]
+Workers = Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")]
 
 
 def open_sealed(
     release: Annotated[
         Path, typer.Argument(metavar="RELEASE", help="Release, as the shuffler sent it.")
     ],
-    bundle: Annotated[Path, typer.Option(help="The bundle that it belongs to.")],
-    key: Annotated[Path, typer.Option(help="The private key that `collector init` made.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
+    bundle: Annotated[Path, typer.Option(help="The bundle of the release.")],
+    key: Annotated[Path, typer.Option(help="The private key from `collector init`.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")],
     workers: Workers = 0,
     engine: Engine = "here",
     master: Master = THIS_MACHINE,
     keep_key: Annotated[
-        bool, typer.Option("--keep-key", help="Keep the private key, for other strata.")
+        bool, typer.Option("--keep-key", help="Keep the private key for other strata.")
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Open a release without a server. Collections, the receipt and the bundle go into a folder.
+    """Open a release without a server. Write collections, receipt and bundle to a folder.
 
-    The private key is destroyed when every stratum of the bundle is in the release, and all was
-    read again; see --keep-key. With --engine spark every machine of the cluster finds RELEASE and
-    the key under these paths.
+    If the release has every stratum of the bundle, the private key is destroyed after the result
+    has been read back; see --keep-key. With --engine spark, every machine of the cluster must
+    find RELEASE and the key under the same paths.
 
     \b
     Example:
@@ -54,45 +54,49 @@ def open_sealed(
     """
     from incrowd.collection.claims import bundle_guarantee
     from incrowd.collection.collector.collections import open_release
-    from incrowd.collection.collector.opening import cores
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.collector.taking import read_start
-    from incrowd.collection.machine import protect
+    from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.files import destroy
 
     protect()
-    made = Bundle.parse(_read("bundle", bundle))
-    private = load_private(key, made)
+    _log.info("reading %s, bundle", bundle)
+    try:
+        collected = Bundle.parse(bundle.read_bytes())
+    except OSError as error:
+        allowed = f"it cannot be read: {error.strerror}; name another file"
+        raise UsageError.of("bundle", str(bundle), allowed) from None
+    private = load_private(key, collected)
     signed, start = read_start(release)
     with (
         progress("opening, reports", signed.header.reports) as advance,
-        _engine(engine, master, release, start, made, key, advance) as work,
+        _engine(engine, master, release, start, collected, key, advance) as work,
     ):
         receipt = open_release(
             release,
             start,
             signed,
-            made,
+            collected,
             private,
             output,
             workers=workers or cores(),
             advance=advance,
             engine=work,
         )
-    gone = len(signed.header.strata) == len(made.strata) and not keep_key
-    if gone:
+    destroyed = len(signed.header.strata) == len(collected.strata) and not keep_key
+    if destroyed:
         destroy(key)
-    holds = bundle_guarantee(made, receipt.opened_people)
-    _show(received(receipt, made), holds, output, key, gone, json)
+    guarantee = bundle_guarantee(collected, receipt.opened_people)
+    _show(received(receipt, collected), guarantee, output, key, destroyed, json)
 
 
 @contextmanager
 def _engine(
     name: str, master: str, release: Path, start: int, bundle: Bundle, key: Path, advance: Advance
 ) -> Iterator[OnEngine | None]:
-    """Spark, if it is asked for; its machines find release and key by their whole paths."""
+    """The engine `spark`, or None for another; its machines need absolute paths."""
     from incrowd.collection.collector import on_spark
     from incrowd.reports.spark import started
 
@@ -106,31 +110,26 @@ def _engine(
 
 
 def _show(
-    found: Received, holds: Guarantee, output: Path, key: Path, gone: bool, json: bool
+    receipt: Received, guarantee: Guarantee, output: Path, key: Path, destroyed: bool, json: bool
 ) -> None:
-    """What was opened, what holds for it, and what became of the key."""
+    """Show what was opened, its guarantee, and whether the key still exists."""
     from incrowd.cli import show
     from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.receipts import receipt_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
     if json:
-        facts = {"output": str(output), "key_destroyed": gone, "receipt": receipt_facts(found)}
-        print_json(facts | {"guarantee": guarantee_facts(holds)})
+        facts = {
+            "output": str(output),
+            "key_destroyed": destroyed,
+            "receipt": receipt_facts(receipt),
+        }
+        print_json(facts | {"guarantee": guarantee_facts(guarantee)})
         return
-    show.receipts([found])
-    say(guarantee_sentence(holds))
+    show.receipts([receipt])
+    say(guarantee_sentence(guarantee))
     say(f"wrote {output}")
-    if gone:
+    if destroyed:
         say(f"destroyed {key}: everything is opened")
     else:
-        say(f"{key} is still there: destroy it when all strata are opened")
-
-
-def _read(name: str, path: Path) -> bytes:
-    _log.info("reading %s, %s", path, name)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        allowed = f"it cannot be read: {error.strerror}; name another file"
-        raise UsageError.of(name, str(path), allowed) from None
+        say(f"kept {key}: destroy it when all strata are opened")

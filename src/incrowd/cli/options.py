@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and the checks that belong to them."""
+"""Arguments and options that several commands share, and their checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STANDARD_OUTPUT = 1
 
 
 def choice(name: str, choices: Sequence[str], help: str) -> Any:
-    """An option that is one of a few words. Raises UsageError for another."""
+    """An option with a few allowed words. Raises UsageError for any other."""
 
     def chosen(word: str) -> str:
         if word not in choices:
@@ -39,79 +39,75 @@ def choice(name: str, choices: Sequence[str], help: str) -> Any:
 
 _FORMATS = ", ".join(FORMATS)
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="Survey, a TOML file.")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, made by `incrowd plan`.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, from `incrowd plan`.")]
 AnswersFile = Annotated[
     Path,
-    typer.Argument(metavar="ANSWERS", help="Answers, one row a person; - reads standard input."),
+    typer.Argument(metavar="ANSWERS", help="Answers, one row per person; - reads standard input."),
 ]
 Format = Annotated[
     str | None,
     choice(
-        "--format", tuple(FORMATS), f"What it is, where name and content do not say: {_FORMATS}."
+        "--format", tuple(FORMATS), f"File format, if name and content do not show it: {_FORMATS}."
     ),
 ]
 Encoding = Annotated[
     str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
 ]
-Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of an Excel file; the first, if none is named.")
-]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
 ReportsFiles = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="REPORTS", help="Reports: what `incrowd randomize` or `incrowd tally` wrote."
-    ),
+    typer.Argument(metavar="REPORTS", help="Reports, from `incrowd randomize` or `incrowd tally`."),
 ]
 Tables = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
-        help="Questions of a table, as a,b; may be repeated.",
+        help="Questions of a table, as a,b; repeatable.",
         autocompletion=questions,
     ),
 ]
 Margins = Annotated[
     Path | None,
-    typer.Option(help="Weight to known margins: a .toml or .csv file with each answer's share."),
+    typer.Option(help="Weight to known margins: .toml or .csv file with the share of each answer."),
 ]
 OfThoseWhoAnswered = Annotated[
     bool,
     typer.Option(
-        "--of-those-who-answered", help='Percent of those who answered: "no answer" is left out.'
+        "--of-those-who-answered", help='Leave "no answer" out: percentages of those who answered.'
     ),
 ]
 MergeAnswers = Annotated[
     list[str] | None,
     typer.Option(
         "--merge",
-        help='Answers to read as one, as "QUESTION: a + b" or "QUESTION: NAME = a + b"; may be '
-        "repeated.",
+        help='Answers to merge, as "QUESTION: a + b" or "QUESTION: NAME = a + b"; repeatable.',
     ),
 ]
 NoiseOnly = Annotated[
-    bool, typer.Option("--noise-only", help="Errors of the noise alone, the people being fixed.")
+    bool,
+    typer.Option("--noise-only", help="Standard errors from the noise only, without sampling."),
 ]
 AcceptSmaller = Annotated[
     bool,
     typer.Option(
         "--accept-smaller-crowd",
-        help="Go on with fewer people than planned; recompute the guarantee.",
+        help="Accept fewer people than planned; recompute the guarantee.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Simultaneous = Annotated[
     SimultaneousMethod | None,
     choice(
         "--simultaneous",
         SIMULTANEOUS_METHODS,
-        "Intervals for all cells at once: max-t or bonferroni.",
+        "Simultaneous intervals for all cells: max-t or bonferroni.",
     ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 
 
 def share(name: str, help: str) -> Any:
-    """An option that is a share of people: "2%" or "0.02". Raises UsageError for another."""
+    """An option with a share of people: "2%" or "0.02". Raises UsageError for anything else."""
 
     def proportion(text: str) -> float:
         number, percent, rest = text.partition("%")
@@ -136,7 +132,7 @@ def keep(output: Path, *inputs: Path) -> None:
 
 
 def beside(output: Path | None) -> AbstractContextManager[object]:
-    """Where results are shown: on standard error, if the output goes to standard output."""
+    """Redirect shown results to standard error if the output file is standard output."""
     shared = output is not None and _is_standard_output(output) and is_stream(output)
     return redirect_stdout(sys.stderr) if shared else nullcontext()
 
@@ -144,12 +140,12 @@ def beside(output: Path | None) -> AbstractContextManager[object]:
 def _is_standard_output(path: Path) -> bool:
     try:
         return os.path.samestat(os.stat(path), os.fstat(STANDARD_OUTPUT))
-    except OSError:  # it is closed
+    except OSError:  # standard output is closed
         return False
 
 
 def check_answers(path: Path) -> None:
-    """Raises UsageError before any work is done if there is no such file."""
+    """Raises UsageError, before any work is done, if the file does not exist."""
     if is_standard_input(path):
         return
     if path.is_dir() or not path.exists():
@@ -158,24 +154,24 @@ def check_answers(path: Path) -> None:
 
 
 def is_standard_input(path: Path) -> bool:
-    """Whether an argument stands for what is piped into the command."""
+    """Whether an argument means standard input."""
     return str(path) == "-"
 
 
 def opened(path: Path) -> Path | IO[bytes]:
-    """What an argument stands for."""
+    """The file of an argument, or standard input."""
     return sys.stdin.buffer if is_standard_input(path) else path
 
 
 def source(path: Path, format: str | None, encoding: str | None, sheet: str | None) -> Source:
-    """The answers that an argument and its options stand for. Raises as `source_of`."""
-    from incrowd.encoding.sources import source_of  # slow to load, and a plan reads no answers
+    """The answers named by an argument and its options. Raises as `source_of`."""
+    from incrowd.encoding.sources import source_of  # slow to load, and `plan` reads no answers
 
     return source_of(opened(path), format, encoding, sheet)
 
 
 def check_reports(*paths: Path) -> None:
-    """Raises UsageError before any work is done for a file or folder that is not there."""
+    """Raises UsageError, before any work is done, for a path that does not exist."""
     for path in paths:
         if not path.exists():
             allowed = "it does not exist; name what `incrowd randomize` or `incrowd tally` wrote"
@@ -183,44 +179,47 @@ def check_reports(*paths: Path) -> None:
 
 
 def make_folder(folder: Path, field: str = "-o", mode: int = 0o777) -> None:
-    """Make the folder before the work starts. field: what names it, in a message.
+    """Create a folder before the work starts. field: the argument that names it.
 
-    Raises UsageError if it is none or cannot be made.
+    Raises UsageError if it is a file or cannot be created.
     """
     try:
         folder.mkdir(mode, parents=True, exist_ok=True)
     except FileExistsError:
         raise UsageError.of(field, str(folder), "it is a file; name a folder") from None
     except OSError as error:
-        allowed = f"it cannot be made: {error.strerror}; name another"
+        allowed = f"it cannot be created: {error.strerror}; name another"
         raise UsageError.of(field, str(folder), allowed) from None
 
 
 def certified(path: Path, merge: Sequence[str] | None = None) -> incrowd.Plan:
-    """A plan that keeps what it says. merge: answers that are read as one, as --merge names them.
+    """Load a plan and check its certificate. merge: answers to merge, as --merge names them.
 
-    Raises PlanError: a digest alone can be made by anybody; UsageError for what cannot be merged.
+    Raises PlanError if the certificate fails, UsageError for answers that cannot be merged.
     """
     from incrowd.plans.plan import with_merged
     from incrowd.survey.merging import parsed_merges
 
-    made = incrowd.Plan.load(path)
-    check_certificate(made, path)
-    return with_merged(made, parsed_merges(made.survey.questions, merge or []))
+    plan = incrowd.Plan.load(path)
+    check_certificate(plan, path)
+    return with_merged(plan, parsed_merges(plan.survey.questions, merge or []))
 
 
-def check_certificate(made: incrowd.Plan, path: Path) -> None:
-    """Raises PlanError if the plan of that file does not keep what it says."""
+def check_certificate(plan: incrowd.Plan, path: Path) -> None:
+    """Raises PlanError if the noise of a plan does not give the guarantee that it states.
+
+    The digest does not show that: anybody can compute one.
+    """
     with working("checking the plan's certificate"):
-        if not incrowd.verify(made).plan_holds:
-            allowed = "it does not keep its promise: its noise is too small; make a new plan"
+        if not incrowd.verify(plan).plan_holds:
+            allowed = "its noise is too small for the guarantee that it states; make a new plan"
             raise PlanError.of("plan", str(path), allowed)
 
 
 Engine = Annotated[
     str,
-    choice("--engine", ("here", "spark"), "What does the work: here, or spark (needs the extra)."),
+    choice(
+        "--engine", ("here", "spark"), "Where to compute: here, or spark (needs the extra `spark`)."
+    ),
 ]
-Master = Annotated[
-    str, typer.Option(help="Where Spark runs: by default on all cores of this machine.")
-]
+Master = Annotated[str, typer.Option(help="Spark master; by default all cores of this machine.")]

@@ -1,4 +1,4 @@
-"""The command that makes a survey page: `page`."""
+"""The command that writes a survey page: `page`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from incrowd.files import replaced
 
 
 def page(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or the shuffler's bundle.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the shuffler's bundle.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
+        Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ],
     shuffler: Annotated[
-        str | None, typer.Option(help="Where answers are sent; a bundle says it itself.")
+        str | None, typer.Option(help="Address that answers are sent to; a bundle has one.")
     ] = None,
     strings: Annotated[
-        list[Path] | None, typer.Option(help="Texts in another language, as fr.json; repeatable.")
+        list[Path] | None,
+        typer.Option(help="Texts in another language, such as fr.json; repeatable."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write a survey page, with which people answer in a browser.
+    """Write a survey page where people answer in a browser.
 
-    Static files for any host. The plan is certified. People get the page's address, #, the digest
-    of the bundle, and behind a point their invitation.
+    The page is a folder of static files for any web host. The plan's certificate is checked. Give
+    people the link ADDRESS#DIGEST, with the digest of the bundle; with invitations,
+    ADDRESS#DIGEST.CODE.
 
     \b
     Example:
@@ -38,27 +40,27 @@ def page(
     from incrowd.presentation.data import promise_facts
     from incrowd.presentation.sentences import guarantee_sentence
 
-    asked = asked_in(plan, shuffler)
-    check_certificate(asked.plan, plan)
+    content = asked_in(plan, shuffler)
+    check_certificate(content.plan, plan)
     tables = shipped() | dict(map(read_strings, strings or []))
-    made = page_files(asked, tables)
+    files = page_files(content, tables)
     make_folder(output)
-    for name, data in sorted(made.items()):
+    for name, data in sorted(files.items()):
         with replaced(output / name) as temporary:
             temporary.write_bytes(data)
     facts = {
-        "files": sorted(made),
+        "files": sorted(files),
         "folder": str(output),
-        "shuffler": asked.shuffler,
-        "bundle": asked.digest or None,
-        "plan": asked.plan.digest,
-        "guarantee": promise_facts(asked.guarantee, sealed=True),
+        "shuffler": content.shuffler,
+        "bundle": content.digest or None,
+        "plan": content.plan.digest,
+        "guarantee": promise_facts(content.guarantee, sealed=True),
         "languages": sorted(tables),
     }
     if json:
         print_json(facts)
         return
-    say(f"wrote {len(made)} files to {output}; languages: {', '.join(sorted(tables))}")
-    say(guarantee_sentence(asked.guarantee))
-    say(f"answers go to {asked.shuffler}; serve the folder from elsewhere, over https")
+    say(f"wrote {len(files)} files to {output}; languages: {', '.join(sorted(tables))}")
+    say(guarantee_sentence(content.guarantee))
+    say(f"answers go to {content.shuffler}; serve the folder from elsewhere, over https")
     say("the host should send the headers of _headers, nginx.conf or Caddyfile")

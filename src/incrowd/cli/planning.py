@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 SOLVABLE = (*UNKNOWNS, "error")
 
 ReportsPerPerson = Annotated[
-    int | None, typer.Option(help="Reports a person may send; the planner groups the questions.")
+    int | None, typer.Option(help="Most reports per person; the planner groups the questions.")
 ]
 LedgerOption = Annotated[
-    Path | None, typer.Option(help="What the same people were asked before: `incrowd ledger`.")
+    Path | None, typer.Option(help="What the same people were asked before, from `incrowd ledger`.")
 ]
 Solve = Annotated[
     str | None,
     choice(
-        "--solve", SOLVABLE, "Find the crowd, epsilon or delta that gives --error; or the error."
+        "--solve",
+        SOLVABLE,
+        "Find the crowd, epsilon or delta that gives --error; or find the error.",
     ),
 ]
 WantedError = Annotated[
-    float | None, share("--error", "Wanted standard error of the tables, as 1% or 0.01.")
+    float | None, share("--error", "Target standard error of the tables, as 1% or 0.01.")
 ]
 Margin = Annotated[
     float | None,
-    share("--margin", "Wanted margin instead: half of a 95% interval, as 2% or 0.02."),
+    share("--margin", "Target margin of error instead: half of a 95% interval, as 2% or 0.02."),
 ]
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
 ]
-SideBySide = Annotated[
-    bool, typer.Option(help="Also plan the survey as it could be sent in other ways.")
-]
+SideBySide = Annotated[bool, typer.Option(help="Compare with other ways to send the survey.")]
 
 
 def plan(
@@ -58,7 +58,7 @@ def plan(
     side_by_side: SideBySide = True,
     json: AsJson = False,
 ) -> None:
-    """Find the messages and the smallest noise for a survey. They keep what it promises.
+    """Find the messages and the smallest noise for a survey. They meet its privacy guarantee.
 
     \b
     Examples:
@@ -79,37 +79,37 @@ def plan(
         keep(output, survey, *([ledger] if ledger else []))
     wish = _wish(error, margin)
     _check_plan_options(output, solve, wish, ledger, frontier)
-    read = incrowd.Survey.load(survey)
+    loaded_survey = incrowd.Survey.load(survey)
     if reports_per_person is not None:
-        read = with_budget(read, reports_per_person)
+        loaded_survey = with_budget(loaded_survey, reports_per_person)
     earlier = Ledger.load(ledger).asked if ledger else ()
-    with working("looking for the smallest noise") as status:
+    with working("searching for the smallest noise") as status:
         if solve and wish:
-            made = solve_for(read, solve, wish, progress=status.update)
+            best = solve_for(loaded_survey, solve, wish, progress=status.update)
         else:
-            made = incrowd.plan(read, earlier=earlier, progress=status.update)
+            best = incrowd.plan(loaded_survey, earlier=earlier, progress=status.update)
         if frontier and output:
             from incrowd.presentation.charts import write_frontier  # drawing is slow to import
 
-            curves = curves_around(made.survey, status.update)
-            write_frontier(made, plan_error(made), *curves, output)
-        others = alternatives(made, earlier, status.update) if side_by_side else ()
+            curves = curves_around(best.survey, status.update)
+            write_frontier(best, plan_error(best), *curves, output)
+        others = alternatives(best, earlier, status.update) if side_by_side else ()
     if output and not frontier:
-        write_text(output, made.dumps())
+        write_text(output, best.dumps())
     if output:
         say(f"wrote {output}")
     with beside(output):
-        show_plans.plan(made, others, solve, json)
+        show_plans.plan(best, others, solve, json)
 
 
 def _wish(error: float | None, margin: float | None) -> Wish | None:
-    """The wanted standard error, of which a margin is another way to speak."""
+    """The target standard error, from either option."""
     from incrowd.planner.plan import Wish
 
     if margin is None:
         return None if error is None else Wish("error", error)
     if error is not None:
-        allowed = "--error says the same in another way; leave one of them out"
+        allowed = "--error sets the same target; leave one of them out"
         raise UsageError.of("--margin", margin, allowed)
     return Wish("margin", margin)
 
@@ -123,13 +123,13 @@ def _check_plan_options(
 ) -> None:
     """Raises UsageError for options that do not go together."""
     if frontier and (output is None or output.suffix.lower() != ".html"):
-        given = str(output) if output else MISSING
-        raise UsageError.of("-o", given, "--frontier writes a page; name an .html file")
+        value = str(output) if output else MISSING
+        raise UsageError.of("-o", value, "--frontier writes a page; name an .html file")
     if solve and solve != "error" and wish is None:
-        allowed = f"--solve {solve} needs the wanted error; give one, such as 0.01, or a --margin"
+        allowed = f"--solve {solve} needs a target; give an error, such as 0.01, or a --margin"
         raise UsageError.of("--error", MISSING, allowed)
     if wish and not (solve and solve != "error"):
-        allowed = "it goes with --solve crowd, epsilon or delta; add that"
+        allowed = "it needs --solve crowd, epsilon or delta; add that"
         raise UsageError.of(f"--{wish.name}", wish.value, allowed)
     if solve and ledger:
         allowed = "it cannot be combined with --solve; leave one of them out"

@@ -1,4 +1,4 @@
-"""`incrowd privacy`: what a noise guarantees, what it has to be, and how delta falls."""
+"""`incrowd privacy`: delta, epsilon or noise from the others, and curves of delta."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from incrowd.errors import MISSING, IncrowdError, UsageError
 from incrowd.files import replaced
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.accountant.schema import Sent
@@ -34,17 +32,19 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="What a noise guarantees in a crowd, by every analysis.",
+    help="Compute the privacy of noise in a crowd, by every analysis.",
 )
 
-Noise = Annotated[float, typer.Option(help="Chance that a bit is flipped, rounded up to n/2^32.")]
-Bits = Annotated[int | None, typer.Option(help="Yes/no questions (free bits) in one report.")]
+Noise = Annotated[float, typer.Option(help="Probability of flipping a bit, rounded up to n/2^32.")]
+Bits = Annotated[
+    int | None, typer.Option(help="Number of yes/no questions (free bits) in one report.")
+]
 SurveyFile = Annotated[
     Path | None, typer.Option("--survey", help="Survey whose questions travel together.")
 ]
-Crowd = Annotated[int | None, typer.Option(help="People; default: the survey's crowd.")]
-Epsilon = Annotated[float | None, typer.Option(help="Default: the survey's epsilon.")]
-Delta = Annotated[float | None, typer.Option(help="Default: the survey's delta.")]
+Crowd = Annotated[int | None, typer.Option(help="Number of people; default: the survey's crowd.")]
+Epsilon = Annotated[float | None, typer.Option(help="Epsilon; default: the survey's.")]
+Delta = Annotated[float | None, typer.Option(help="Delta; default: the survey's.")]
 Analysis = Annotated[
     str,
     typer.Option(
@@ -52,14 +52,14 @@ Analysis = Annotated[
         autocompletion=one_of(ANALYSES),
     ),
 ]
-Copies = Annotated[int | None, typer.Option(min=1, help="Reports from each person; default 1.")]
+Copies = Annotated[int | None, typer.Option(min=1, help="Reports per person; default: 1.")]
 Colluding = Annotated[
-    int | None, typer.Option(min=0, help="People who may cooperate with the analyst.")
+    int | None, typer.Option(min=0, help="People who may collude with the analyst.")
 ]
 
 
 class Setting:
-    """The questions, crowd and copies that the options (or a survey) name."""
+    """The questions, crowd and copies that the options or a survey state."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class Setting:
         from incrowd.survey import Survey
 
         if (bits is None) == (survey is None):
-            given = MISSING if bits is None else bits
-            raise UsageError.of("--bits or --survey", given, "give one of them, not both")
+            value = MISSING if bits is None else bits
+            raise UsageError.of("--bits or --survey", value, "give one of them, not both")
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
             raise UsageError.of("--bits", bits, f"should be from 1 to {MOST_FREE_BITS}")
         self.bits = bits or 0
@@ -93,26 +93,26 @@ class Setting:
         if value is None:
             value = getattr(source, name) if source else otherwise
         if value is None:
-            raise UsageError.of(f"--{name}", MISSING, "give it, or a --survey that says it")
+            raise UsageError.of(f"--{name}", MISSING, "give it, or a --survey that states it")
         return value
 
     def wanted(self, name: str, value: float | None) -> float:
-        """An option's value, or what the survey wants."""
+        """An option's value, or that of the survey's privacy."""
         return self._value(name, value, self.survey and self.survey.privacy)
 
     def sent(self, channel: BitFlip) -> Sent:
-        """Reports of all questions together, with that noise where the survey fixes no other.
+        """What one person sends, with this noise wherever the survey fixes no other.
 
-        In all rounds of a survey, for all rows of a person. Permanent responses travel by
-        themselves, and are the same in all rounds and copies.
+        Covers all rounds of a survey and all rows of a person. Permanent responses travel in a
+        message of their own, and are the same in all rounds and copies.
         """
         from incrowd.accountant.schema import FREE_BIT, Part, Schema, Sent
 
         if self.survey is None:
             return Sent.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
         questions = self.survey.randomized
-        permanent = [question for question in questions if question.memoised]
-        fresh = [question for question in questions if not question.memoised]
+        permanent = [question for question in questions if question.memoized]
+        fresh = [question for question in questions if not question.memoized]
         groups = ((fresh, self.copies * self.survey.rounds), (permanent, 1))
         return reduce(Sent.also, (self._of(*each, channel) for each in groups if each[0]))
 
@@ -129,16 +129,16 @@ class Setting:
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of a setting in the place of its first parameter, `setting`."""
+    """Replace the first parameter of a command, `setting`, by the options of a Setting."""
     shared = signature(Setting, eval_str=True).parameters.values()
-    own = tuple(signature(command, eval_str=True).parameters.values())[1:]
+    specific = tuple(signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)
-    def called(**given: Any) -> None:
-        setting = Setting(**{option.name: given.pop(option.name) for option in shared})
-        command(setting, **given)
+    def called(**values: Any) -> None:
+        setting = Setting(**{option.name: values.pop(option.name) for option in shared})
+        command(setting, **values)
 
-    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *own)]
+    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *specific)]
     called.__signature__ = Signature(options)  # type: ignore[attr-defined]
     return called
 
@@ -152,7 +152,7 @@ def delta(
     analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
-    """Delta (and eta) that a noise gives at epsilon.
+    """Compute the delta (and eta) of noise at epsilon.
 
     \b
     Example:
@@ -172,7 +172,7 @@ def epsilon(
     analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
-    """The smallest epsilon that a noise gives at delta.
+    """Compute the smallest epsilon of noise at delta.
 
     \b
     Example:
@@ -199,12 +199,12 @@ def noise(
     delta: Delta = None,
     eta: Annotated[
         float | None,
-        typer.Option(help="Instead of delta: chance that the ratio exceeds e^epsilon."),
+        typer.Option(help="Instead of delta: probability that the ratio exceeds e^epsilon."),
     ] = None,
     analysis: Analysis = DEFAULT,
     json: AsJson = False,
 ) -> None:
-    """The smallest noise that gives (epsilon, delta), or (epsilon, eta).
+    """Find the smallest noise that gives (epsilon, delta) or (epsilon, eta).
 
     \b
     Example:
@@ -214,12 +214,12 @@ def noise(
 
     wanted = setting.wanted("epsilon", epsilon)
     if eta is not None and delta is not None:
-        raise UsageError.of("--eta", eta, "it takes the place of --delta; give one of them")
+        raise UsageError.of("--eta", eta, "it replaces --delta; give one of them")
     if eta is not None and not 0 < eta < 1:
         raise UsageError.of("--eta", eta, "should lie strictly between 0 and 1")
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
-    with working("looking for the smallest noise"):
+    with working("searching for the smallest noise"):
         channel = find(analysis, setting.sent, setting.crowd, wanted, target)
     _show(setting, channel, wanted, analysis, json)
 
@@ -229,11 +229,11 @@ def noise(
 def curve(
     setting: Setting,
     noise: Noise,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File: .html or .csv.")],
-    epsilon: Annotated[float, typer.Option(help="Largest epsilon drawn.")] = 3.0,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .html or .csv.")],
+    epsilon: Annotated[float, typer.Option(help="Largest epsilon of the plot.")] = 3.0,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
 ) -> None:
-    """Draw delta against epsilon for all analyses.
+    """Plot delta against epsilon for all analyses.
 
     \b
     Example:
@@ -253,24 +253,21 @@ def curve(
     channel = BitFlip.at_least(noise)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
-        found = curves(setting.sent(channel), setting.crowd, list(epsilons))
+        deltas = curves(setting.sent(channel), setting.crowd, list(epsilons))
     with replaced(output) as temporary:
         if output.suffix.lower() == ".csv":
-            _write_csv(temporary, epsilons, found)
+            with temporary.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(["epsilon", *deltas])
+                columns = (epsilons.tolist(), *(curve.tolist() for curve in deltas.values()))
+                writer.writerows(zip(*columns, strict=True))
         else:
             from incrowd.presentation.charts import curve_page  # drawing is slow to import
 
             shown = f"{number_text.noise(channel.q, 6)} noise, {setting.crowd:,} people"
             title = f"{shown}, {setting.copies} copies"
-            temporary.write_text(curve_page(title, epsilons, found), encoding="utf-8")
+            temporary.write_text(curve_page(title, epsilons, deltas), encoding="utf-8")
     say(f"wrote {output}")
-
-
-def _write_csv(path: Path, epsilons: np.ndarray, found: dict[str, np.ndarray]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["epsilon", *found])
-        writer.writerows(zip(epsilons.tolist(), *(v.tolist() for v in found.values()), strict=True))
 
 
 def _show(
@@ -281,7 +278,7 @@ def _show(
     json: bool,
     epsilon_of: Any = None,
 ) -> None:
-    """The asked analysis as JSON, or all analyses side by side."""
+    """Print one analysis as JSON, or all analyses side by side."""
     from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
@@ -296,65 +293,52 @@ def _show(
         return
     shown = number_text.noise(channel.q, 8)
     title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
-    found = table(title, "analysis", "epsilon", "delta", "eta")
-    found.add_column("what it is")
+    comparison = table(title, "analysis", "epsilon", "delta", "eta")
+    comparison.add_column("kind")
     with working("comparing the analyses"):
         for other in REGISTERED:
-            found.add_row(*_row(other, asked, sent, epsilon_of))
-    out.print(found)
-    _print_pair(asked)
+            comparison.add_row(*_row(other, asked, sent, epsilon_of))
+    out.print(comparison)
+    for name, order in (("presence", asked.presence), ("absence", asked.absence)):
+        if order:
+            bounds = (number_text.bound(value, 6) for value in (order.delta, order.eta))
+            say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
     say(f"{asked.analysis}: {worst_pair(asked.worst)}")
     say(analysis_assumption(asked.assumption))
 
 
 def _row(analysis: str, asked: Assessment, sent: Sent, epsilon_of: Any) -> tuple[str, ...]:
-    """One analysis in the table for people; what it cannot do is said there."""
+    """One analysis as a row of the table, or the reason why it gives no figure."""
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess
     from incrowd.presentation import number_text
+    from incrowd.presentation.sentences import figure_kind
 
     try:
         if analysis == asked.analysis:
-            found = asked
+            assessment = asked
         else:
-            own = epsilon_of and registered(analysis).scalable
-            at = epsilon_of(analysis) if own else asked.epsilon
-            found = assess(analysis, sent, asked.crowd, at)
+            solvable = epsilon_of and registered(analysis).scalable
+            epsilon = epsilon_of(analysis) if solvable else asked.epsilon
+            assessment = assess(analysis, sent, asked.crowd, epsilon)
     except IncrowdError as error:
         return (analysis, "", "", "", str(error.problems[0].allowed))
-    return (
-        analysis,
-        *(number_text.bound(value, 6) for value in (found.epsilon, found.delta.upper, found.eta)),
-        _kind(found),
-    )
+    figures = (assessment.epsilon, assessment.delta.upper, assessment.eta)
+    kind = figure_kind(assessment.proved, assessment.delta)
+    if assessment.by != analysis:  # it is the best of several
+        kind = f"{kind}, by {assessment.by}"
+    return (analysis, *(number_text.bound(figure, 6) for figure in figures), kind)
 
 
-def _kind(found: Assessment) -> str:
-    """What a figure is; and whose, where an analysis chooses."""
-    from incrowd.presentation.sentences import figure_kind
-
-    kind = figure_kind(found.proved, found.delta)
-    return kind if found.by == found.analysis else f"{kind}, by {found.by}"
-
-
-def _print_pair(asked: Assessment) -> None:
-    from incrowd.presentation import number_text
-
-    for name, order in (("presence", asked.presence), ("absence", asked.absence)):
-        if order:
-            found = (number_text.bound(value, 6) for value in (order.delta, order.eta))
-            say("the papers' own pair, {}: delta {}, eta {}".format(name, *found))
-
-
-def facts(found: Assessment, channel: BitFlip) -> dict[str, Any]:
+def facts(assessment: Assessment, channel: BitFlip) -> dict[str, Any]:
     """An assessment as JSON-ready data."""
-    figures = asdict(found)
+    figures = asdict(assessment)
     proved = figures.pop("proved")
     return figures | {
-        "worst": [pair.model_dump(mode="json") for pair in found.worst],
-        "delta": float(found.delta.upper),
-        "delta_lower": float(found.delta.lower),
-        "delta_estimate": float(found.delta.estimate),
+        "worst": [pair.model_dump(mode="json") for pair in assessment.worst],
+        "delta": float(assessment.delta.upper),
+        "delta_lower": float(assessment.delta.lower),
+        "delta_estimate": float(assessment.delta.estimate),
         "noise": channel.q,
         "noise_numerator": channel.numerator,
         "guarantee": proved,

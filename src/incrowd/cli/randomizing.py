@@ -1,4 +1,4 @@
-"""The command that makes reports: `randomize`."""
+"""The command that randomizes answers: `randomize`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import progress, say
-from incrowd.cli.naming import naming
+from incrowd.cli.console import naming, progress, say
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
@@ -35,17 +34,17 @@ ReportsOutput = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Parquet file to write; a folder, if the plan has many messages or strata.",
+        help="Parquet file to write; a folder if the plan has several messages or strata.",
     ),
 ]
 
 KeyFile = Annotated[
     Path | None,
-    typer.Option(help="File with the secret of permanent responses; made if missing."),
+    typer.Option(help="File with the secret for permanent responses; created if missing."),
 ]
 PeopleLedger = Annotated[
     Path | None,
-    typer.Option(help="Ledger of these people: refused if it leaves no round of the plan."),
+    typer.Option(help="Ledger of these people; fail if it leaves no round of the plan."),
 ]
 
 
@@ -56,14 +55,14 @@ def randomize(
     id: Annotated[
         str | None,
         typer.Option(
-            help="Column that says whose row it is: one set of reports for each id. "
-            "The whole file is then held in memory."
+            help="Column that identifies the person: one set of reports per id. "
+            "Holds the whole file in memory."
         ),
     ] = None,
     device_key: KeyFile = None,
     simulation_seed: Annotated[
         int | None,
-        typer.Option(help="Repeatable randomness, for simulation only: such reports hide nothing."),
+        typer.Option(help="Seed, for simulations only: such reports have no privacy."),
     ] = None,
     ledger: PeopleLedger = None,
     format: Format = None,
@@ -71,7 +70,7 @@ def randomize(
     sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
-    """Randomise and shuffle answers. Without --id one row is taken as one person.
+    """Randomize and shuffle answers. Without --id, each row is one person.
 
     \b
     Example:
@@ -84,14 +83,14 @@ def randomize(
 
     keep(output, plan, answers)
     check_answers(answers)
-    made = certified(plan)
+    checked_plan = certified(plan)
     if ledger:
         with naming(plan):
-            check_left(Ledger.load(ledger), made)
-    _check_reports_path(made, output)
-    with kept_key(device_key) as key:
+            check_left(Ledger.load(ledger), checked_plan)
+    _check_reports_path(checked_plan, output)
+    with stored_key(device_key) as key:
         written = randomize_files(
-            made,
+            checked_plan,
             source(answers, format, encoding, sheet),
             output,
             simulation_seed=simulation_seed,
@@ -100,26 +99,26 @@ def randomize(
             progress=progress,
         )
     with beside(output):
-        show.randomized(made, written, json)
+        show.randomized(checked_plan, written, json)
 
 
-def _check_reports_path(made: incrowd.Plan, output: Path) -> None:
-    """Raises UsageError before any work is done for a path that cannot be right."""
-    if len(made.messages) > 1 or made.survey.open:
+def _check_reports_path(plan: incrowd.Plan, output: Path) -> None:
+    """Raises UsageError, before any work is done, for a path of the wrong kind."""
+    if len(plan.messages) > 1 or plan.survey.open:
         if output.suffix:
-            several = "strata" if made.survey.open else f"{len(made.messages)} messages"
+            several = "strata" if plan.survey.open else f"{len(plan.messages)} messages"
             allowed = f"should name a folder: the plan has {several}"
             raise UsageError.of("-o", str(output), allowed)
     elif not is_stream(output) and output.suffix.lower() != ".parquet":
-        raise UsageError.of("-o", str(output), "should end in .parquet: that is what is written")
+        raise UsageError.of("-o", str(output), "should end in .parquet, the format that is written")
 
 
 @contextmanager
-def kept_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
-    """The key in a file; a new one from the operating system if there is no such file.
+def stored_key(path: Path | None) -> Iterator[incrowd.DeviceKey | None]:
+    """Yield the key in a file; create a new one if the file does not exist.
 
-    A new key is written before the reports that need it, and removed if there are none after all.
-    Until that is known nobody else takes it.
+    A new key is written before the reports that need it, and removed if writing them fails. Until
+    then no other process can use it.
     """
     if path is None:
         yield None
@@ -140,8 +139,8 @@ def _new_key(path: Path) -> Iterator[incrowd.DeviceKey]:
         key.save(path)
         yield key
     except BaseException:
-        with suppress(IncrowdError):  # it was not written
+        with suppress(IncrowdError):  # the file was not written
             if incrowd.DeviceKey.load(path) == key:
                 path.unlink()
         raise
-    say(f"wrote a new secret to {path}: keep it on the device, and use it in every round")
+    say(f"wrote a new secret to {path}: keep it on the device and use it in every round")

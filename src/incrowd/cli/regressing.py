@@ -1,4 +1,4 @@
-"""The command `regress`."""
+"""The commands `regress` and `correlate`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import question, question_is, questions_joined
-from incrowd.cli.console import all_parts, say, working
-from incrowd.cli.naming import naming
+from incrowd.cli.console import all_parts, naming, say, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
@@ -42,29 +41,29 @@ from incrowd.errors import MISSING, UsageError
 Outcome = Annotated[
     str | None,
     typer.Option(
-        help="What is explained: a question, or QUESTION=ANSWER; by default as the survey wants.",
+        help="Outcome: a question, or QUESTION=ANSWER; default: the survey's.",
         autocompletion=question,
     ),
 ]
 On = Annotated[
     list[str] | None,
     typer.Option(
-        help="Predictors, as a,b,c; a=yes for one answer; score(a) for one slope over all; a:b for "
-        "an interaction.",
+        help="Predictors, as a,b,c; a=yes for one answer; score(a) for one slope over all answers; "
+        "a:b for an interaction.",
         autocompletion=questions_joined(BETWEEN),
     ),
 ]
 References = Annotated[
     list[str] | None,
     typer.Option(
-        help="Answer that others are compared with, as QUESTION=ANSWER; may be repeated.",
+        help="Reference answer of a predictor, as QUESTION=ANSWER; repeatable.",
         autocompletion=question_is,
     ),
 ]
 
 Chosen = Annotated[
     Family | None,
-    choice("--family", FAMILIES, "logistic or linear; by default what the outcome asks for."),
+    choice("--family", FAMILIES, "logistic or linear; by default chosen by the outcome."),
 ]
 Scores = Annotated[
     str | None,
@@ -73,32 +72,31 @@ Scores = Annotated[
 PredictorScores = Annotated[
     list[str] | None,
     typer.Option(
-        help="Score of each answer to a predictor score(QUESTION), as QUESTION=1,2,5; may be "
-        "repeated.",
+        help="Scores of the answers to a predictor score(QUESTION), as QUESTION=1,2,5; repeatable.",
         autocompletion=question_is,
     ),
 ]
 Penalized = Annotated[
     Penalty | None,
-    choice("--penalty", PENALTIES, "firth: penalized likelihood, where groups are separated."),
+    choice("--penalty", PENALTIES, "firth: penalized likelihood, for separated groups."),
 ]
 By = Annotated[
     RegressionMethod | None,
     choice(
-        "--method", REGRESSION_METHODS, "table, pairs or likelihood; by default what is possible."
+        "--method", REGRESSION_METHODS, "table, pairs or likelihood; by default chosen by the plan."
     ),
 ]
 Reports = Annotated[
-    list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; none with --forecast.")
+    list[Path] | None, typer.Argument(metavar="REPORTS", help="Reports; leave out with --forecast.")
 ]
 Forecast = Annotated[
-    bool, typer.Option("--forecast", help="What errors to expect; needs no reports.")
+    bool, typer.Option("--forecast", help="Forecast the standard errors; needs no reports.")
 ]
 Shares = Annotated[
     list[str] | None,
     typer.Option(
         "--share",
-        help="With --forecast: shares of a question's answers, as smoker=0.8,0.2; may be repeated.",
+        help="With --forecast: shares of the answers, as smoker=0.8,0.2; repeatable.",
         autocompletion=question_is,
     ),
 ]
@@ -124,76 +122,74 @@ def regress(
     output: Output = None,
     json: AsJson = False,
 ) -> None:
-    """Explain one answer by others: logistic and linear regression.
+    """Fit a logistic or linear regression.
 
-    The coefficients have no bias from the noise. The default is the regression of the survey.
+    The noise does not bias the coefficients. The default is the survey's regression.
 
     \b
     Example:
       incrowd regress plan.json reports.parquet --outcome smoker --on sex,age --margins known.toml
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 
-    The ending of -o says what is written: .html (with a forest plot), .csv or .json.
+    The ending of -o chooses the format: .html (with a forest plot), .csv or .json.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
 
     _check_files(plan, files := reports or [], forecast, output, margins, share or [])
-    made = certified(plan)
-    asked = _read(made, on, reference, scores, predictor_scores, merge)
-    asked |= {"outcome": outcome, "family": family, "penalty": penalty}
-    asked |= {"method": method, "noise_only": noise_only}
-    received = receipts_of(made, files)
+    checked_plan = certified(plan)
+    arguments = _read(checked_plan, on, reference, scores, predictor_scores, merge)
+    arguments |= {"outcome": outcome, "family": family, "penalty": penalty}
+    arguments |= {"method": method, "noise_only": noise_only}
+    received = receipts_of(checked_plan, files)
     if forecast:
-        asked["shares"] = _shares(made, share or [])
+        arguments["shares"] = numbers_of_questions(checked_plan, "--share", share or [])
         with working("forecasting the errors"):
-            found = incrowd.forecast_regression(made, **asked)
+            regression = incrowd.forecast_regression(checked_plan, **arguments)
     else:
-        asked |= {"accept_smaller_crowd": accept_smaller_crowd, "received": received}
-        asked["margins"] = incrowd.load_margins(margins) if margins else None
-        loaded = all_parts(files)
+        arguments |= {"accept_smaller_crowd": accept_smaller_crowd, "received": received}
+        arguments["margins"] = incrowd.load_margins(margins) if margins else None
+        parts = all_parts(files)
         with working("fitting the model"), naming(*files):
-            found = incrowd.regress(made, loaded, **asked)
-    _give(found, output, json)
+            regression = incrowd.regress(checked_plan, parts, **arguments)
+    _give(regression, output, json)
     show.receipts(received, releases_in(files))
-    _end(found)
+    if not regression.estimable:
+        raise typer.Exit(1)
 
 
 def _read(
-    made: incrowd.Plan,
+    plan: incrowd.Plan,
     on: list[str] | None,
     reference: list[str] | None,
     scores: str | None,
     predictor_scores: list[str] | None,
     merge: list[str] | None,
 ) -> dict[str, Any]:
-    """What options say of a model, as the library takes it."""
+    """The arguments of the library for the options of a model."""
     from incrowd.survey.merging import parsed_merges
 
     return {
-        "on": _predictors(made, on) if on else None,
-        "reference": _of_questions(made, "--reference", reference or []),
+        "on": _predictors(plan, on) if on else None,
+        "reference": _of_questions(plan, "--reference", reference or []),
         "scores": None if scores is None else _numbers("--scores", scores),
-        "predictor_scores": scores_of_questions(made, "--predictor-scores", predictor_scores or []),
-        "merge": parsed_merges(made.survey.questions, merge or []),
+        "predictor_scores": numbers_of_questions(
+            plan, "--predictor-scores", predictor_scores or []
+        ),
+        "merge": parsed_merges(plan.survey.questions, merge or []),
     }
 
 
-def _end(found: incrowd.Regression) -> None:
-    """Without coefficients, with exit code 1."""
-    if not found.estimable:
-        raise typer.Exit(1)
-
-
-def _give(found: incrowd.Regression, output: Path | None, json: bool) -> None:
-    """Write what was found, if wanted, and show it."""
-    from incrowd.presentation import regression_page
+def _give(regression: incrowd.Regression, output: Path | None, json: bool) -> None:
+    """Write a regression if an output is named, and show it."""
+    from incrowd.cli import show
+    from incrowd.presentation import regression_page, regressions
 
     if output:
-        wrote = regression_page.save_regression(found, output)
-        say(f"wrote {output}" if wrote else f"{output} is not written: there are no coefficients")
+        wrote = regression_page.save_regression(regression, output)
+        say(f"wrote {output}" if wrote else f"did not write {output}: there are no coefficients")
     with beside(output):
-        _show(found, json)
+        show.result(regressions.view(regression), json)
 
 
 def _check_files(
@@ -204,79 +200,65 @@ def _check_files(
     margins: Path | None,
     share: list[str],
 ) -> None:
-    """Raises UsageError before any work is done."""
+    """Raises UsageError, before any work is done, for options that do not go together."""
     from incrowd.presentation import regression_page
 
     if output:
         regression_page.check_regression_ending(output)
         keep(output, plan, *reports, *([margins] if margins else []))
     if forecast and margins:
-        allowed = "a forecast has no people to weight; leave it out, or leave --forecast out"
+        allowed = "a forecast has no people to weight; leave out this option or --forecast"
         raise UsageError.of("--margins", str(margins), allowed)
     if share and not forecast:
-        allowed = "it is what to expect of answers before there are any; use it with --forecast"
+        allowed = "it states the expected answers of a forecast; use it with --forecast"
         raise UsageError.of("--share", share[0], allowed)
     check_reports(*reports)
     if bool(reports) == forecast:
-        allowed = "leave them out, or --forecast" if reports else "name them, or use --forecast"
+        allowed = (
+            "leave out the reports or --forecast" if reports else "name reports, or use --forecast"
+        )
         raise UsageError.of("REPORTS", str(reports[0]) if reports else MISSING, allowed)
 
 
-def _predictors(made: incrowd.Plan, on: list[str]) -> list[str]:
-    """What --on names: a comma separates, unless it is part of an answer."""
+def _predictors(plan: incrowd.Plan, on: list[str]) -> list[str]:
+    """The predictors that --on names, split at commas that are not part of an answer."""
     from incrowd.survey.formulas import IS
 
-    named = {f"{q.id}{IS}{answer}" for q in made.survey.questions for answer in q.answers}
+    named = {f"{q.id}{IS}{answer}" for q in plan.survey.questions for answer in q.answers}
     parts = ([text] if text in named else text.split(TABLE_SEPARATOR) for text in on)
     return [part.strip() for part in chain.from_iterable(parts)]
 
 
-def _of_questions(made: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:
-    """QUESTION=TEXT by question, which may have that sign in its name."""
+def _of_questions(plan: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:
+    """Parse texts QUESTION=TEXT into a table by question, whose id may contain = itself."""
     from incrowd.survey.formulas import IS
 
-    found = {}
+    by_question = {}
     for text in texts:
-        ids = [q.id for q in made.survey.questions if text.startswith(f"{q.id}{IS}")]
+        ids = [q.id for q in plan.survey.questions if text.startswith(f"{q.id}{IS}")]
         if not ids:
-            known = ", ".join(question.id for question in made.survey.questions)
-            allowed = f"should begin with QUESTION=; the questions are {known}"
+            questions = ", ".join(question.id for question in plan.survey.questions)
+            allowed = f"should begin with QUESTION=; the questions are {questions}"
             raise UsageError.of(option, text, allowed)
         id = max(ids, key=len)
-        found[id] = text[len(id) + 1 :]
-    return found
+        by_question[id] = text[len(id) + 1 :]
+    return by_question
 
 
-def _shares(made: incrowd.Plan, texts: list[str]) -> dict[str, list[float]]:
-    said = _of_questions(made, "--share", texts)
-    return {id: _numbers("--share", values) for id, values in said.items()}
-
-
-def scores_of_questions(
-    made: incrowd.Plan, option: str, texts: list[str]
+def numbers_of_questions(
+    plan: incrowd.Plan, option: str, texts: list[str]
 ) -> dict[str, list[float]]:
-    """QUESTION=1,2,5 by question."""
-    said = _of_questions(made, option, texts)
-    return {id: _numbers(option, values) for id, values in said.items()}
+    """Parse texts QUESTION=1,2,5 into a table by question."""
+    by_question = _of_questions(plan, option, texts)
+    return {id: _numbers(option, values) for id, values in by_question.items()}
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    """0,1,2 into numbers."""
+    """Parse a text such as 0,1,2."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise UsageError.of(option, text, "should be numbers, as in 0,1,2") from None
-
-
-def _show(found: incrowd.Regression, json: bool) -> None:
-    """A table, or JSON."""
-    from incrowd.cli import show
-    from incrowd.presentation import regressions
-
-    show.result(regressions.view(found), json)
-
-
-# The command `correlate`.
 
 
 Among = Annotated[
@@ -289,7 +271,7 @@ Among = Annotated[
 QuestionScores = Annotated[
     list[str] | None,
     typer.Option(
-        help="The number of each answer, as QUESTION=1,2,5; may be repeated.",
+        help="Values of the answers, as QUESTION=1,2,5; repeatable.",
         autocompletion=question_is,
     ),
 ]
@@ -305,7 +287,7 @@ def correlate(
     accept_smaller_crowd: AcceptSmaller = False,
     json: AsJson = False,
 ) -> None:
-    """Correlations of all pairs, with errors. Of two yes/no questions it is phi.
+    """Correlate all pairs of questions, with standard errors. For two yes/no questions this is phi.
 
     \b
     Example:
@@ -317,17 +299,17 @@ def correlate(
     from incrowd.presentation import correlations
 
     check_reports(*reports)
-    made = certified(plan, merge)
-    received, parts = receipts_of(made, reports), all_parts(reports)
+    checked_plan = certified(plan, merge)
+    received, parts = receipts_of(checked_plan, reports), all_parts(reports)
     with working("correlating"), naming(*reports):
-        found = incrowd.correlate(
-            made,
+        matrix = incrowd.correlate(
+            checked_plan,
             parts,
             [id.strip() for id in among.split(TABLE_SEPARATOR)] if among else None,
-            scores=scores_of_questions(made, "--scores", scores or []),
+            scores=numbers_of_questions(checked_plan, "--scores", scores or []),
             noise_only=noise_only,
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    show.result(correlations.view(found), json)
+    show.result(correlations.view(matrix), json)
     show.receipts(received, releases_in(reports))

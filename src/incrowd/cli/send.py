@@ -14,12 +14,11 @@ import typer
 import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import AsJson, check_answers
-from incrowd.cli.randomizing import kept_key
+from incrowd.cli.randomizing import stored_key
 from incrowd.cli.words import AT_ONCE, PATIENCE
 from incrowd.errors import MISSING, UsageError, unreadable
 
 if TYPE_CHECKING:
-    from incrowd.collection.device.crowd import Crowd
     from incrowd.collection.device.device import Device
     from incrowd.collection.protocol.addresses import Link
 
@@ -31,39 +30,42 @@ LinkText = Annotated[
 ]
 Answers = Annotated[
     Path | None,
-    typer.Argument(metavar="ANSWERS", help="Your answers, a file with one row."),
+    typer.Argument(metavar="ANSWERS", help="File with your answers, in one row."),
 ]
 Short = Annotated[
-    str, typer.Option(help="Short form of the bundle, as it is printed: another one is refused.")
+    str, typer.Option(help="Printed short form of the bundle; any other bundle is refused.")
 ]
-Code = Annotated[str, typer.Option(help="Code of the invitation, unless the link has it.")]
-Stratum = Annotated[
-    str | None, typer.Option(help="The part of the crowd that you belong to, if there are several.")
-]
-Show = Annotated[bool, typer.Option("--show", help="Say what is promised, and send nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before sending.")]
+Code = Annotated[str, typer.Option(help="Code of your invitation, unless the link has it.")]
+Stratum = Annotated[str | None, typer.Option(help="Your stratum, if there are several.")]
+Show = Annotated[bool, typer.Option("--show", help="Show the guarantee; send nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
 Keep = Annotated[
-    bool, typer.Option("--keep", help="Keep the upload until closing, so that --withdraw can work.")
+    bool,
+    typer.Option("--keep", help="Keep the upload until closing, so that you can use --withdraw."),
 ]
-Withdraw = Annotated[bool, typer.Option("--withdraw", help="Take back what was sent with --keep.")]
+Withdraw = Annotated[
+    bool, typer.Option("--withdraw", help="Withdraw an upload that was sent with --keep.")
+]
 EachRow = Annotated[
-    bool, typer.Option("--each-row", help="Play a crowd: every row is a person of its own.")
+    bool, typer.Option("--each-row", help="Simulate a crowd: each row is one person.")
 ]
 Codes = Annotated[
-    Path | None, typer.Option(help="Invitations for --each-row, a CSV file with a column code.")
+    Path | None, typer.Option(help="Invitations for --each-row: a CSV file with a column `code`.")
 ]
-Id = Annotated[str | None, typer.Option(help="Column that says whose row it is, for --each-row.")]
+Id = Annotated[str | None, typer.Option(help="Column that identifies the person, for --each-row.")]
 AtOnce = Annotated[
-    int, typer.Option(min=1, max=256, help="How many of --each-row send at the same time.")
+    int, typer.Option(min=1, max=256, help="How many people of --each-row send at the same time.")
 ]
 DeviceKeyFile = Annotated[
-    Path | None, typer.Option(help="File with the secret of permanent responses; made if missing.")
+    Path | None,
+    typer.Option(help="File with the secret for permanent responses; created if missing."),
 ]
 MemoryFolder = Annotated[
-    Path | None, typer.Option(help="Folder of what this device answered: digests, no answers.")
+    Path | None,
+    typer.Option(help="Folder that records what this device has answered, without the answers."),
 ]
 Seconds = Annotated[
-    float, typer.Option(min=0, help="Seconds for which to try again where there is no answer.")
+    float, typer.Option(min=0, help="Seconds to keep trying if the server does not respond.")
 ]
 
 
@@ -86,10 +88,10 @@ def send(
     patience: Seconds = PATIENCE,
     json: AsJson = False,
 ) -> None:
-    """Answer a collection: one upload, sealed, to its shuffler.
+    """Send your answers to a collection's shuffler, sealed.
 
-    Says what is promised first. The answers are randomised when they are sent, once, and written
-    nowhere. Where there is no answer the same upload is sent again.
+    The guarantee is shown first. The answers are randomized once, when they are sent, and never
+    stored. If the server does not respond, the same upload is sent again.
 
     \b
     Example:
@@ -99,10 +101,15 @@ def send(
     from incrowd.collection.device.device import Device
 
     where = _read(link, short)
-    _check_use(answers, show or withdraw)
-    connection = Connection(patience=Patience(whole=patience), told=say)
-    with working("fetching the bundle, certifying its plan"):
-        device = Device.of(where, memory or _home(), connection=connection)
+    if answers:
+        check_answers(answers)
+    elif not (show or withdraw):
+        raise UsageError.of("answers", MISSING, "name a file with your answers")
+    connection = Connection(patience=Patience(whole=patience), notify=say)
+    with working("fetching the bundle and checking its plan"):
+        device = Device.of(
+            where, memory or Path(typer.get_app_dir("incrowd")), connection=connection
+        )
     _show(device, quiet=json or withdraw)
     facts = _facts(device)
     with ExitStack() as held:
@@ -112,46 +119,30 @@ def send(
         elif show or answers is None:
             facts["outcome"] = "nothing was sent"
         elif each_row:
-            key = held.enter_context(kept_key(device_key))
+            key = held.enter_context(stored_key(device_key))
             facts |= _crowd(device, answers, stratum, _codes(device, codes), id, key, at_once)
         else:
-            _ask(yes or json)
-            key = held.enter_context(kept_key(device_key))
+            if not (yes or json) and sys.stdin.isatty():
+                typer.confirm("Send?", abort=True, err=True)
+            key = held.enter_context(stored_key(device_key))
             facts |= _one(device, answers, stratum, code, key, keep)
     _report(facts, json)
 
 
-def _home() -> Path:
-    return Path(typer.get_app_dir("incrowd"))
-
-
 def _read(link: str, printed: str) -> Link:
-    """The link itself, from standard input too: on a command line others see the code in it."""
+    """Parse the link. On standard input, other users of the machine cannot see its code."""
     from incrowd.collection.protocol.addresses import Link, is_short_of
     from incrowd.collection.protocol.addresses import short as shortened
 
-    found = Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
-    if printed and not is_short_of(printed, found.digest):
-        allowed = f"the link is for {shortened(found.digest)}; ask whoever invited you"
+    parsed = Link.parse(sys.stdin.readline() if link == STANDARD_INPUT else link)
+    if printed and not is_short_of(printed, parsed.digest):
+        allowed = f"the link is for {shortened(parsed.digest)}; ask the person who invited you"
         raise UsageError.of("short", printed, allowed)
-    return found
-
-
-def _check_use(answers: Path | None, nothing_sent: bool) -> None:
-    if answers:
-        check_answers(answers)
-    elif not nothing_sent:
-        raise UsageError.of("answers", MISSING, "name a file with your answers")
-
-
-def _ask(agreed: bool) -> None:
-    """At a terminal a person agrees first; who typed the whole command elsewhere has."""
-    if not agreed and sys.stdin.isatty():
-        typer.confirm("Send?", abort=True, err=True)
+    return parsed
 
 
 def _show(device: Device, quiet: bool) -> None:
-    """What is promised, and an example: made up, nothing is drawn yet."""
+    """Show the guarantee and a made-up example; nothing is randomized yet."""
     from incrowd.presentation.terminal_tables import beside
 
     for warning in device.warnings:
@@ -160,11 +151,11 @@ def _show(device: Device, quiet: bool) -> None:
         return
     for title, text in device.terms:
         out.print(beside(f"{title}: ", text), highlight=False)
-    out.print("An example, made up:")
+    out.print("A made-up example:")
     for each in device.example:
-        asked, answers = ", ".join(each.questions), " / ".join(each.answers)
-        said = f"{asked}: {answers} is {each.record}, sent perhaps as {each.report}"
-        out.print(beside("  ", f"{said}; odds {each.odds}"), highlight=False)
+        questions, answers = ", ".join(each.questions), " / ".join(each.answers)
+        text = f"{questions}: {answers} is {each.record}, and may be sent as {each.report}"
+        out.print(beside("  ", f"{text}; odds {each.odds}"), highlight=False)
 
 
 def _facts(device: Device) -> dict[str, Any]:
@@ -194,8 +185,7 @@ def _one(
     table = incrowd.load_answers(answers, device.bundle.plan.survey)
     if not code and not device.link.code and device.bundle.codes and sys.stdin.isatty():
         code = typer.prompt("Code of the invitation", err=True)
-    sent = device.send(table, stratum=stratum, code=code, device_key=key, keep=keep)
-    return asdict(sent)
+    return asdict(device.send(table, stratum=stratum, code=code, device_key=key, keep=keep))
 
 
 def _crowd(
@@ -221,7 +211,7 @@ def _crowd(
         names = texts(table, id).to_pylist()
     people = People.of(plan.survey, table)
     with progress("sending, people", people.number) as advance:
-        found = send_each(
+        result = send_each(
             bundle,
             people,
             device.connection,
@@ -231,15 +221,11 @@ def _crowd(
             at_once=at_once,
             progress=advance,
         )
-    return _outcome(found)
-
-
-def _outcome(found: Crowd) -> dict[str, Any]:
-    return asdict(found) | {"outcome": "sent", "uploads_per_second": found.uploads_per_second}
+    return asdict(result) | {"outcome": "sent", "uploads_per_second": result.uploads_per_second}
 
 
 def _codes(device: Device, path: Path | None) -> list[bytes]:
-    """The codes of a file of invitations; none of it is shown in a message."""
+    """Read the codes of a file of invitations. No message shows its content."""
     from incrowd.collection.device.device import checked_code
 
     if path is None:
@@ -248,18 +234,18 @@ def _codes(device: Device, path: Path | None) -> list[bytes]:
         with path.open(encoding="utf-8", newline="") as file:
             typed = [row.get("code") for row in csv.DictReader(file)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = unreadable(error) if isinstance(error, OSError) else "it is no CSV file"
+        why = unreadable(error) if isinstance(error, OSError) else "it is not a CSV file"
         raise UsageError.of("codes", str(path), f"{why}; name another file") from None
     if not typed or None in typed:
-        allowed = "should be a CSV file with a column code, as the shuffler's side made it"
+        allowed = "should be a CSV file with a column `code`, from `incrowd invitations`"
         raise UsageError.of("codes", str(path), allowed)
     return [checked_code(device.bundle, each or "") for each in typed]
 
 
-_SAID = {
-    "stored": "stored: the shuffler has it",
-    "repeated": "the shuffler had it already",
-    "withdrawn": "withdrawn: it was not counted, and you may answer again",
+_OUTCOMES = {
+    "stored": "stored: the shuffler has your answers",
+    "repeated": "the shuffler already had your answers",
+    "withdrawn": "withdrawn: your answers were not counted, and you may answer again",
 }
 
 
@@ -267,13 +253,13 @@ def _report(facts: dict[str, Any], json: bool) -> None:
     if json:
         print_json(facts)
     elif facts["outcome"] == "sent":
-        taken, rate = facts["stored"] + facts["repeated"], facts["uploads_per_second"]
-        say(f"{taken:,} of {facts['people']:,} people sent, {rate:,.0f} uploads a second")
+        accepted, rate = facts["stored"] + facts["repeated"], facts["uploads_per_second"]
+        say(f"{accepted:,} of {facts['people']:,} people sent, {rate:,.0f} uploads per second")
         for kind, people in facts["refused"].items():
             say(f"{people:,} were refused: {kind}")
     else:
         if facts.get("resumed"):
-            say("an earlier upload was kept and sent again; these answers were not looked at")
-        say(_SAID.get(facts["outcome"], facts["outcome"]))
+            say("an earlier upload was sent again; these answers were not used")
+        say(_OUTCOMES.get(facts["outcome"], facts["outcome"]))
     if facts.get("refused"):
         raise typer.Exit(1)

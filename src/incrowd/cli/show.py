@@ -20,13 +20,13 @@ from incrowd.reports.tally import Tally
 from incrowd.sampling.streaming import Written
 
 
-def randomized(made: Plan, written: Written, json: bool) -> None:
-    """What was written. Bits, reports and file are given once more outside for one message."""
-    whose = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
+def randomized(plan: Plan, written: Written, json: bool) -> None:
+    """Show the files written. For one message, its bits and file are repeated at the top level."""
+    strata = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
     messages = [
         {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)} | names
         for m, reports, file, names in zip(
-            cycle(made.messages), written.reports, written.files, whose, strict=False
+            cycle(plan.messages), written.reports, written.files, strata, strict=False
         )
     ]
     facts = {
@@ -34,62 +34,62 @@ def randomized(made: Plan, written: Written, json: bool) -> None:
         "rows": written.rows,
         "people": written.rows,
         **of_the_only(messages, "bits", "output"),
-        "plan": made.digest,
+        "plan": plan.digest,
         "messages": messages,
     }
-    if made.survey.open:
-        facts["not_released"] = list(left_out(made.survey, written.strata))
+    if plan.survey.open:
+        facts["not_released"] = list(left_out(plan.survey, written.strata))
     if printed_as_json(json, facts, written.seed):
         return
-    say(f"randomised {written.rows:,} rows of answers")
+    say(f"randomized {written.rows:,} rows of answers")
     for message in messages:
         say(f"wrote {message['reports']:,} reports to {message['output']}")
 
 
-def counted(found: Tally, output: Path, json: bool) -> None:
-    """What was counted."""
+def counted(tally: Tally, output: Path, json: bool) -> None:
+    """Show the counts of a tally."""
     messages = {
         number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
-        for number, counts in sorted(found.messages.items())
+        for number, counts in sorted(tally.messages.items())
     }
-    facts = {"output": str(output), "tables": found.tables, "messages": messages}
-    if printed_as_json(json, facts, found.seed):
+    facts = {"output": str(output), "tables": tally.tables, "messages": messages}
+    if printed_as_json(json, facts, tally.seed):
         return
     for number, counts in messages.items():
         say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
     say(f"wrote {output}")
 
 
-def estimates(found: Estimates, json: bool) -> None:
-    """The tables."""
+def estimates(tables: Estimates, json: bool) -> None:
+    """Show the estimated tables."""
     if json:
-        print_json(as_json(found))
+        print_json(as_json(tables))
     else:
-        out.print(terminal.terminal(found))
+        out.print(terminal.terminal(tables))
 
 
 def receipts(received: Sequence[Received], releases: Iterable[Release] = ()) -> None:
-    """What the receipts say of reports that came over a network, in those releases."""
-    for each in received:
-        for text in receipt_sentences(each):
+    """Show what the receipts say about reports collected over a network, in these releases."""
+    for receipt in received:
+        for text in receipt_sentences(receipt):
             say(text)
     for text in without_receipt(releases, received):
         say(text)
 
 
-def result(found: View, json: bool) -> None:
-    """A view at a terminal: figures on standard output, what is said of them on standard error."""
-    if printed_as_json(json, dict(found.facts), found.seed):
+def result(view: View, json: bool) -> None:
+    """Show a view at a terminal: figures on standard output, notes on standard error."""
+    if printed_as_json(json, dict(view.facts), view.seed):
         return
-    for text in found.legend:
+    for text in view.legend:
         out.print(text, markup=False, highlight=False)
-    if found.promise:
-        say(found.promise)
-    for text in found.lines:
+    if view.promise:
+        say(view.promise)
+    for text in view.lines:
         out.print(text, markup=False, highlight=False)
-    for table in found.tables:
+    for table in view.tables:
         out.print(numbers_table(table))
         for text in table.notes:
             say(text)
-    for text in found.notes:
+    for text in view.notes:
         say(text)

@@ -1,4 +1,4 @@
-"""Plans and ledgers for people (rich tables) or machines (JSON); nothing that reads reports."""
+"""Plans and ledgers for people (rich tables) or machines (JSON), without loading the reports."""
 
 from __future__ import annotations
 
@@ -46,64 +46,64 @@ if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
 
 
-def plan(made: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
-    """What was planned, and other ways to send the same survey. solved: what was looked for."""
-    expected, models = forecast(made), _regressions(made)
-    effective = least_effective_sample(made.survey, made.messages)
+def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
+    """Show a plan, and other ways to send the same survey. solved: the unknown of --solve."""
+    expected, models = forecast(plan), _regressions(plan)
+    effective = least_effective_sample(plan.survey, plan.messages)
     ways = [(way_words(way.code, way.limit), *way[1:5]) for way in others]
-    advice = [first_line(made, expected, models, solved=solved), *sharper(made, effective, ways)]
+    advice = [first_line(plan, expected, models, solved=solved), *sharper(plan, effective, ways)]
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
-    advice += shuffler_trade(made, effective, capped)
-    advice += odds_seen(made, models)
-    doubts = [*warnings(made.guarantee), *beyond_budget(made), *of_no_use(made, expected)]
-    doubts += word_notes(made.survey)
+    advice += shuffler_trade(plan, effective, capped)
+    advice += odds_seen(plan, models)
+    doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
+    doubts += word_notes(plan.survey)
     if json:
-        facts = plan_facts(made) | {"advice": advice, "warnings": doubts}
+        facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
-        more = {"tables": tables, "assumed": assumed_words(made.survey)}
+        more = {"tables": tables, "assumed": assumed_words(plan.survey)}
         more["regressions"] = finite(list(map(expected_facts, models)))
         more["alternatives"] = [
             finite(way._asdict()) | {"name": shown[0]}
             for way, shown in zip(others, ways, strict=True)
         ]
-        if openly := list(open_table_lines(made.survey)):
+        if openly := list(open_table_lines(plan.survey)):
             more["open_tables"] = openly
         print_json(facts | more)
         return
     for text in advice:
         out.print(text, markup=False, highlight=False)
-    out.print(made.survey.name, style="bold", markup=False)
-    out.print(message_table(made))
-    out.print(guarantee_sentence(made.guarantee), markup=False, highlight=False)
-    symbols = f"{guarantee_symbols(made.guarantee)} {worst_pair(made.guarantee.worst)}"
+    out.print(plan.survey.name, style="bold", markup=False)
+    out.print(message_table(plan))
+    out.print(guarantee_sentence(plan.guarantee), markup=False, highlight=False)
+    symbols = f"{guarantee_symbols(plan.guarantee)} {worst_pair(plan.guarantee.worst)}"
     out.print(symbols, style="dim", markup=False, highlight=False)
     for text in doubts:
         say(f"warning: {text}")
-    out.print(forecast_table(made.survey, map(_expectations, expected)))
-    say(assumed_words(made.survey))
+    out.print(forecast_table(plan.survey, map(_expectations, expected)))
+    say(assumed_words(plan.survey))
     say(VISIBLE)
-    for text in open_table_lines(made.survey):
+    for text in open_table_lines(plan.survey):
         say(text)
     for table in expected:
         if table.mean_error is not None:
-            say(mean_error(made.survey, table.questions[0], table.mean_error))
+            say(mean_error(plan.survey, table.questions[0], table.mean_error))
     for model in models:
         _regression(model)
     if others:
-        out.print(alternatives_table(made, effective, ways))
+        out.print(alternatives_table(plan, effective, ways))
 
 
-def _regressions(made: Plan) -> Sequence[Regression]:
-    """What to expect of the wanted regressions."""
-    if not made.survey.regressions:
+def _regressions(plan: Plan) -> Sequence[Regression]:
+    """Forecasts of the wanted regressions."""
+    if not plan.survey.regressions:
         return ()
     from incrowd.planner.regression_forecast import forecast_regressions  # slow to load
 
-    return forecast_regressions(made)
+    return forecast_regressions(plan)
 
 
 def _expectations(table: TableForecast) -> Expected:
-    """The figures of a table that people are shown."""
+    """The figures of a table that are shown to people."""
     return (
         table.questions,
         table.standard_error_even,
@@ -122,11 +122,11 @@ def _regression(model: Regression) -> None:
         say(text)
 
 
-def ledger(known: Ledger, json: bool) -> None:
-    """What a population was asked, what that has spent, and what is left of planned rounds."""
-    found = spent(known)
+def ledger(record: Ledger, json: bool) -> None:
+    """Show what people were asked, the privacy spent, and the planned rounds that are left."""
+    spending = spent(record)
     if not json:
-        for line in [*ledger_lines(known), *([spent_line(found)] if found else [])]:
+        for line in [*ledger_lines(record), *([spent_line(spending)] if spending else [])]:
             say(line)
         return
     facts = [
@@ -141,31 +141,34 @@ def ledger(known: Ledger, json: bool) -> None:
             "tail": asked.collected.tail,
             "digest": asked.digest,
         }
-        for asked in known.asked
+        for asked in record.asked
     ]
-    spending = {"spent": {"epsilon": found.epsilon, "delta": found.delta}} if found else {}
-    rounds = {"rounds": found._asdict()} if found and found.rounds > 1 else {}
-    print_json({"asked": facts} | spending | rounds)
+    result: dict[str, Any] = {"asked": facts}
+    if spending:
+        result["spent"] = {"epsilon": spending.epsilon, "delta": spending.delta}
+    if spending and spending.rounds > 1:
+        result["rounds"] = spending._asdict()
+    print_json(result)
 
 
-def plan_facts(made: Plan) -> dict[str, Any]:
-    """A plan in a few numbers; those of the message once more outside, if there is only one."""
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """The figures of a plan. For one message, its figures are repeated at the top level."""
     messages = [
         message_facts(message)
         | {"distance": sum(question.distance for question in message.questions)}
-        for message in made.messages
+        for message in plan.messages
     ]
     return {
         **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
-        "reports_per_person": sent_each(made),
-        "crowd": made.guarantee.crowd,
-        "epsilon": made.guarantee.epsilon,
-        "delta": made.guarantee.delta,
-        "analysis": made.guarantee.analysis,
-        "local_epsilon": made.guarantee.local_epsilon,
-        "guarantee": guarantee_facts(made.guarantee),
-        "warnings": list(warnings(made.guarantee)),
-        "earlier": [plan.digest for plan in made.earlier],
-        "digest": made.digest,
+        "reports_per_person": sent_each(plan),
+        "crowd": plan.guarantee.crowd,
+        "epsilon": plan.guarantee.epsilon,
+        "delta": plan.guarantee.delta,
+        "analysis": plan.guarantee.analysis,
+        "local_epsilon": plan.guarantee.local_epsilon,
+        "guarantee": guarantee_facts(plan.guarantee),
+        "warnings": list(warnings(plan.guarantee)),
+        "earlier": [plan.digest for plan in plan.earlier],
+        "digest": plan.digest,
     }

@@ -1,4 +1,4 @@
-"""The commands that try surveys out where the answers are known: `simulate` and `demo`."""
+"""The commands that test surveys on known answers: `simulate` and `demo`."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ MINUTES = 10.0
 def simulate(
     survey: SurveyFile,
     answers: AnswersFile,
-    trials: Annotated[int, typer.Option(help="Collections to draw.")] = 1000,
+    trials: Annotated[int, typer.Option(help="Number of collections to simulate.")] = 1000,
     fixed_people: Annotated[
-        bool, typer.Option(help="Keep the people fixed; check the noise-only errors.")
+        bool, typer.Option(help="Keep the people fixed, to check the noise-only errors.")
     ] = False,
     simultaneous: Simultaneous = None,
     weight_to: Annotated[
         list[str] | None,
-        typer.Option(help="Weight to this question's shares in the answers; repeatable."),
+        typer.Option(help="Weight to the true shares of this question; repeatable."),
     ] = None,
     of_those_who_answered: OfThoseWhoAnswered = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
@@ -55,9 +55,9 @@ def simulate(
     sheet: Sheet = None,
     json: AsJson = False,
 ) -> None:
-    """Check a survey on known answers. Bias, spread and coverage of its estimates are shown.
+    """Test a survey by simulation on known answers. Shows bias, spread and coverage.
 
-    Plans once; each trial draws `crowd` people from the answers with replacement, randomises and
+    Plans once; each trial draws `crowd` people from the answers with replacement, randomizes and
     estimates.
 
     \b
@@ -68,8 +68,8 @@ def simulate(
     from incrowd.presentation import simulated
 
     check_answers(answers)
-    read = incrowd.Survey.load(survey)
-    table = incrowd.load_answers(source(answers, format, encoding, sheet), read)
+    loaded_survey = incrowd.Survey.load(survey)
+    table = incrowd.load_answers(source(answers, format, encoding, sheet), loaded_survey)
     asked: dict[str, Any] = {
         "trials": trials,
         "fixed_people": fixed_people,
@@ -78,34 +78,35 @@ def simulate(
         "of_those_who_answered": of_those_who_answered,
     }
     with progress("simulating", trials) as advance:
-        result = incrowd.simulate(read, table, **asked, seed=seed, progress=advance)
+        result = incrowd.simulate(loaded_survey, table, **asked, seed=seed, progress=advance)
     del asked["trials"], asked["fixed_people"]
     show.result(simulated.view(result, **asked), json)
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder to write to; made if missing.")
+        Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
     ] = Path("demo"),
     live: Annotated[
         bool, typer.Option("--live", help="Send everything over HTTP on this machine.")
     ] = False,
     people: Annotated[
-        int | None, typer.Option(help="How many devices send with --live; 2,000 by default.")
+        int | None, typer.Option(help="With --live: number of devices; 2,000 by default.")
     ] = None,
     join: Annotated[
-        bool, typer.Option("--open", help="With --live: answer yourself, at the survey page.")
+        bool, typer.Option("--open", help="With --live: answer the survey page yourself.")
     ] = False,
     wait: Annotated[
-        float | None, typer.Option(help="With --open: minutes to wait for you; 10 by default.")
+        float | None,
+        typer.Option(help="With --open: minutes to wait for your answers; 10 by default."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Run the whole path on real data, and compare with the truth.
+    """Run every step on real data and compare with the truth.
 
-    With --live a shuffler and a collector are started, and every person is a device that sends
-    over HTTP; then the page, the receipt, and what each party saw. With --open you can add your
-    own answers in a browser, and watch the collector's dashboard.
+    With --live, a shuffler and a collector are started, and each person is a device that sends
+    over HTTP; then the receipt, and what each party saw, are shown. With --open you can add your
+    own answers in a browser and watch the collector's dashboard.
 
     \b
     Example:
@@ -129,51 +130,51 @@ def demo(
 
 
 def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incrowd.Estimates:
-    """Plan, randomise, estimate and compare; every step leaves its file."""
-    made = incrowd.plan(survey)
-    write_text(output / "plan.json", made.dumps())
+    """Plan, randomize, estimate and compare; write a file at each step."""
+    plan = incrowd.plan(survey)
+    write_text(output / "plan.json", plan.dumps())
     say(f"planned {len(survey.questions)} questions: {output / 'plan.json'}")
-    say(_precision(made))
-    reports = incrowd.randomize(made, answers)
+    say(_precision(plan))
+    reports = incrowd.randomize(plan, answers)
     incrowd.save_reports(reports, output / "reports")
     say(f"randomized {answers.num_rows:,} records: {output / 'reports'}")
     loaded = incrowd.load_reports(output / "reports")
-    estimates = incrowd.estimate(made, loaded)
-    compared = dataclasses.replace(estimates, truth=incrowd.truth(made, answers))
+    estimates = incrowd.estimate(plan, loaded)
+    compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, answers))
     incrowd.save_estimates(compared, output / "report.html")
     say(f"estimated {len(compared.tables)} tables: {output / 'report.html'}")
     return compared
 
 
-def _precision(made: incrowd.Plan) -> str:
-    """How precise the wanted tables are, and how precise they are with one joint report."""
-    joint = incrowd.plan(made.survey.model_copy(update={"tables": "any"}))
+def _precision(plan: incrowd.Plan) -> str:
+    """A sentence on the precision of the wanted tables, and on that of one joint report."""
+    joint = incrowd.plan(plan.survey.model_copy(update={"tables": "any"}))
     cells, report = (
-        [table.effective_sample_size for table in incrowd.forecast(plan)] for plan in (made, joint)
+        [table.effective_sample_size for table in incrowd.forecast(each)] for each in (plan, joint)
     )
     return (
         f"if all answers are equally common, every table is as precise as {min(cells):,.0f} of "
-        f"{made.survey.crowd:,} people asked without privacy; with one joint report, "
-        f"from which any table could be made, {min(report):,.0f} to {max(report):,.0f}"
+        f"{plan.survey.crowd:,} people asked without privacy; with one joint report, which gives "
+        f"every possible table, as {min(report):,.0f} to {max(report):,.0f}"
     )
 
 
 def _check_live(live: bool, join: bool, people: int | None, wait: float | None) -> None:
-    """Raises UsageError for options of what was not asked for, and for a time that is none."""
+    """Raises UsageError for an option that lacks the one it needs, and for an impossible time."""
     for name, given, needed, there in (
         ("people", people, "--live", live),
-        ("--open", InWords("stands without --live") if join else None, "--live", live),
+        ("--open", InWords("is given without --live") if join else None, "--live", live),
         ("--wait", wait, "--open", join),
     ):
         if given is not None and not there:
-            allowed = f"it is for {needed} alone; add that, or leave it out"
+            allowed = f"it needs {needed}; add that, or leave it out"
             raise UsageError.of(name, given, allowed)
     if wait is not None and not 0 < wait <= 1440:
         raise UsageError.of("--wait", wait, "should be minutes, more than 0 and at most 1,440")
 
 
 def _example(name: str) -> Path:
-    """A file of the examples, beside the source or where the package installs them."""
+    """The path of an example, beside the source or where the package installs it."""
     places = (Path(__file__).parents[3] / "examples", Path(sys.prefix) / "share/incrowd/examples")
     for place in places:
         if (place / name).is_file():

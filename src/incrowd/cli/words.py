@@ -1,4 +1,4 @@
-"""Words and numbers of the library that options show, restated here: what has them is slow to load.
+"""Words and numbers of the library that options show, restated because the library is slow to load.
 
 `tests/cli/test_start.py` compares them with the library's.
 """

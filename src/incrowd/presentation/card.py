@@ -156,7 +156,7 @@ def _sections(
         for e in examples(plan)
     )
     hidden = tuple(hidden_by_pieces(plan, promise))
-    yield Section("An example, made up", (_EXAMPLE, *hidden), _cut(head, rows))
+    yield Section("A made-up example", (_EXAMPLE, *hidden), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise)))
     whole = promise == plan.guarantee
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
@@ -225,7 +225,7 @@ def _facts(
         "who_sees_what": dict(who_sees_what(plan, promise)),
         "rests_on": dict(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
-        "memoised": list(plan.memoised),
+        "memoized": list(plan.memoized),
     }
 
 

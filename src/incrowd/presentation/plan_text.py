@@ -100,7 +100,7 @@ def message_text(message: Message) -> str:
 
 def _reused(message: Message) -> str:
     """Say so if the planner's flips are drawn once instead of in every round."""
-    once = any(question.asked_memoised for question in message.questions)
+    once = any(question.asked_memoized for question in message.questions)
     return ", drawn once and reused" if once else ""
 
 
@@ -121,7 +121,7 @@ def _noise(message: Message) -> str:
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
-            reused = ", the flips drawn once and reused" if question.randomizer.memoised else ""
+            reused = ", the flips drawn once and reused" if question.randomizer.memoized else ""
             sentence = channels[question.id].sentence
             texts.append(f"{question.id} ({question.randomizer.kind}{reused}): {sentence}")
     return "; ".join(texts)
@@ -135,7 +135,7 @@ def who_sees_what(plan: Plan, promise: Guarantee) -> Iterator[Line]:
     openly = plan.survey.open
     yield (
         "Device, or holder of the answers",
-        f"The original answers, which never leave it.{_KEY if plan.memoised else ''}",
+        f"The original answers, which never leave it.{_KEY if plan.memoized else ''}",
     )
     if not analysis(promise.analysis).shuffled:
         yield "Shuffler", "Not relied on: what is sent may carry a name."
@@ -195,7 +195,7 @@ def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
     its parities with all others.
     """
     return sum(
-        (1 if question.memoised else plan.survey.rounds)
+        (1 if question.memoized else plan.survey.rounds)
         * (len(message.ids) - 1 if message.parities else message.repeats)
         * Part(domain, crowd_channel(question) or message.channels[question.id]).local_epsilon
         for message in plan.messages
@@ -233,10 +233,10 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: bool) -> Iterator[Line]:
             "rounds, less of the privacy budget is spent. A ledger counts them.",
         )
     yield "Earlier rounds", _earlier(plan)
-    if plan.memoised:
+    if plan.memoized:
         yield (
             "Permanent responses",
-            f"{', '.join(plan.memoised)}: the device draws the response once and repeats it "
+            f"{', '.join(plan.memoized)}: the device draws the response once and repeats it "
             "whenever it is asked again. An answer that changes is not covered: the response shows "
             "the change. For rounds over a network only the local guarantee remains, since the "
             "responses can be matched with the record of who took part in which round: "
@@ -283,7 +283,7 @@ def _earlier(plan: Plan) -> str:
         )
     rounds = (
         f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…"
-        f"{', counted as if with names' if asked.linked else ''})"
+        f"{', charged as if with names' if asked.linked else ''})"
         for asked in plan.earlier
     )
     return f"Covered, together with this one: {'; '.join(rounds)}."

@@ -161,7 +161,7 @@ def _asked(assumption: Assumption) -> str:
 
 
 _LINKED = (
-    "are counted as if they carried names, since the difference between two releases can be one "
+    "are charged as if they carried names, since the difference between two releases can be one "
     "person's response"
 )
 _ASSUMPTIONS: dict[str, str] = {
@@ -210,7 +210,7 @@ _ASSUMPTIONS: dict[str, str] = {
     ),
     "earlier-permanent-linked": f"Permanent responses of earlier rounds ({{asked}}) {_LINKED}.",
     "earlier-linked": (
-        "Reports of earlier rounds without a shuffler ({asked}) are counted as if they carried "
+        "Reports of earlier rounds without a shuffler ({asked}) are charged as if they carried "
         "names."
     ),
     "open": (

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.plans import Asked, Plan
+from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent, repeated, rounds_before
 from incrowd.presentation import number_text
 from incrowd.presentation.advice import Way, error_ratio
@@ -193,7 +193,7 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
         yield "no survey has been recorded yet"
     for exposed in sorted(repeated(rounds_before(ledger.asked)).exposed):
         yield (
-            f"permanent responses of {exposed.survey} to {exposed.question} are counted as if they "
+            f"permanent responses of {exposed.survey} to {exposed.question} are charged as if they "
             "carried names: it is not certain that the same people took part in all rounds, and "
             "the difference between two rounds can be one person's response"
         )
@@ -210,7 +210,7 @@ def spent_line(spent: Spent) -> str:
     )
 
 
-def _participation(asked: Asked) -> str:
+def _participation(asked: EarlierPlan) -> str:
     """The crowd of a completed plan, beside the planned one, and how it was collected."""
     collected, planned = asked.collected, asked.survey.honest
     people = asked.survey.hidden(min(collected.people)) if collected.people else asked.crowd
@@ -219,4 +219,4 @@ def _participation(asked: Asked) -> str:
     text = f"{people:,} people{of if collected.people else ' as planned, not counted'}"
     if collected.bundle:
         text += f", over a network, bundle {collected.bundle}"
-    return f"{text}, without a shuffler: counted as if with names" if asked.linked else text
+    return f"{text}, without a shuffler: charged as if with names" if asked.linked else text

@@ -117,9 +117,9 @@ def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
     several = [question.id for question in questions if question.many]
     if len(several) > 1:
         return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
-    kept = {question.memoised for question in questions}
+    kept = {question.memoized for question in questions}
     if len(kept) > 1:
-        return "either all of its questions are memoised, or none"
+        return "either all of its questions are memoized, or none"
     if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
         return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
     return ""

@@ -87,7 +87,7 @@ class Written(Frozen):
     can be weighted by them. reports_per_person: expected, at most. upload_bytes: the most that one
     person uploads. messages: or the grouping, fixed; or copies: of one report that holds all
     questions.
-    rows_per_person: how many rows of the answers may belong to one person; all are protected.
+    rows_per_person: how many rows of the answers may be one person's; all of them are protected.
     rounds: how often the same people are asked these questions; the promise covers all of them.
     language: of what stands in one language only, and where another is wanted and missing.
     regressions: what is to be explained by what.
@@ -198,7 +198,7 @@ class Written(Frozen):
         return tuple(
             (one.id, other.id)
             for one, other in combinations(crossed, 2)
-            if one.memoised == other.memoised
+            if one.memoized == other.memoized
         )
 
     @property
@@ -210,7 +210,7 @@ class Written(Frozen):
     def crossed(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Some questions, and those that their table is to be weighted by."""
         first = self.question(ids[0])
-        if first.one_way_only or first.memoised:
+        if first.one_way_only or first.memoized:
             return ids
         return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
 

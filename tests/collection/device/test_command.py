@@ -98,13 +98,13 @@ def test_a_person_looks_sends_and_withdraws(tmp_path):
         assert other.returncode == 2 and "the link is for" in other.stderr
         assert shown.returncode == 0, shown.stderr
         assert shuffler.stored == {} and not (tmp_path / "home").exists()
-        for words in (short(shuffler.bundle.digest), "odds of any guess", "An example, made up"):
+        for words in (short(shuffler.bundle.digest), "odds of any guess", "A made-up example"):
             assert words in shown.stdout
         first = sent(tmp_path, link(CODE), answers, "--keep")
         assert first.returncode == 0 and "stored" in first.stderr, first.stderr
         assert len(shuffler.stored) == 1
         again = sent(tmp_path, link(CODE), answers, "--keep")
-        assert "not looked at" in again.stderr and len(shuffler.stored) == 1
+        assert "not used" in again.stderr and len(shuffler.stored) == 1
         back = sent(tmp_path, link(CODE), "--withdraw")
         assert back.returncode == 0 and "withdrawn" in back.stderr
         assert shuffler.stored == {}
@@ -179,5 +179,5 @@ def test_no_shuffler_is_said_after_some_patience(tmp_path):
     answers = written(tmp_path / "answers.csv", ANSWERS[:1])
     link = Link("http://127.0.0.1:9", bytes(32))
     found = sent(tmp_path, link, answers, "--patience", "1")
-    assert found.returncode == 1 and "gave no answer" in found.stderr
+    assert found.returncode == 1 and "did not respond" in found.stderr
     assert "trying again" in found.stderr

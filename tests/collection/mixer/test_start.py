@@ -1,13 +1,14 @@
 """What a shuffler loads before it listens: a service in a crash loop should be back quickly."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
+from incrowd.collection.mixer.config import Settings
 
 from incrowd.collection.mixer import setup
-from incrowd.collection.mixer.config import Settings
 from incrowd.plans.slots import slots
 from tests.conftest import local_plan
 from tests.oracles import make_vectors
@@ -20,17 +21,18 @@ START = """
 import json, sys
 from pathlib import Path
 from incrowd.cli import shuffler
-parts = shuffler._parts()
-settings = parts.load_settings(Path(sys.argv[1]))
-store = parts.open_store(settings)
-parts.application(store, store.bundle, settings)
+from incrowd.collection import service
+service.serve = lambda *started: None
+shuffler.run(Path(sys.argv[1]))
 json.dump(sorted(sys.modules), sys.stdout)
 """
 
 
 def loaded(folder, bundle):
     setup.install(Settings(folder=folder), bundle, SHUFFLER)
-    done = subprocess.run([sys.executable, "-c", START, folder], capture_output=True, check=True)
+    start = [sys.executable, "-c", START, folder]
+    anywhere = os.environ | {"INCROWD_SHUFFLER_PORT": "0"}
+    done = subprocess.run(start, capture_output=True, check=True, env=anywhere)
     return set(json.loads(done.stdout))
 
 
