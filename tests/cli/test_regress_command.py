@@ -122,7 +122,7 @@ def test_wrong_use_ends_with_2(regress):
 
 def test_what_is_missing_is_named_and_nothing_is_said_to_be_empty(regress):
     code, _, err = regress("reports.parquet", "--outcome", "ill", "--on", "age:smokes")
-    assert code == 2 and "'age' should stand among the predictors by itself as well" in err
+    assert code == 2 and "'age' should also be a predictor by itself" in err
     assert "name at least one" not in err
     linear = ("--outcome", "age", "--on", "smokes", "--family", "linear")
     code, _, err = regress("reports.parquet", *linear)

@@ -222,28 +222,34 @@ MISTAKES = {
     ),
     "a code that is missing too": (
         asked(values={"1": "yes"}, missing=["1"]),
-        "missing of a: got '1'; it is an answer as well; keep one of them",
+        "missing of a: got '1'; it is also an answer; keep one of them",
     ),
     "an option that is missing too": (
         choice(missing=["bad"]),
-        "missing of c: got 'bad'; it is an answer as well",
+        "missing of c: got 'bad'; it is also an answer",
     ),
     "codes of no question": (
         lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),
         "codes.question: got 'b'; no question has this id",
     ),
-    "no file of options": (options_file(None), "No such file or directory; name a file with an"),
-    "a file of one option": (options_file("one\n"), "lists one option; options.txt should have an"),
-    "a file of no options": (options_file("\n"), "lists nothing; options.txt should have an opt"),
+    "no file of options": (options_file(None), "No such file or directory; name a file with one"),
+    "a file of one option": (
+        options_file("one\n"),
+        "lists one option; options.txt should have one",
+    ),
+    "a file of no options": (options_file("\n"), "lists nothing; options.txt should have one opt"),
     "options in another encoding": (options_file(b"\xff\n"), "it is not UTF-8; save it as UTF-8"),
-    "options twice": (options_file("a\nb\n", options=["a", "b"]), "stands beside options; each"),
+    "options twice": (
+        options_file("a\nb\n", options=["a", "b"]),
+        "is given together with options; both",
+    ),
     "a file of options that is a number": (
         options_file("a\nb\n", options_file=3),
         "should be the name of a file in quotation marks",
     ),
     "files of options that are not there, and more": (
         options_and_more,
-        "d.txt'; it cannot be read: No such file or directory; name a file with an option in each "
+        "d.txt'; it cannot be read: No such file or directory; name a file with one option per "
         "line\ncrowd: got 1; should be at least 2\n"
         "table[1].questions: got 'nobody'; no question has this id; use c, d",
     ),

@@ -147,7 +147,7 @@ def test_a_regression_is_a_table_that_is_wanted():
 
 
 def test_a_regression_that_cannot_be_cells_keeps_its_questions_in_one_joint_report():
-    """Cells would carry the answer that has a randomizer of its own."""
+    """Cells would carry the answer that has its own randomizer."""
     plan = incrowd.plan(survey(FIXED, crowd=20_000, regression=[{"outcome": "f", "on": ["a"]}]))
     assert sent(plan)["a", "f"] is False and sent(plan)["a", "b"] is True
 
@@ -272,7 +272,7 @@ def test_the_search_counts_the_bits_that_are_sent(question, beside):
         ({"question": [*QUESTIONS, KEPT], "weights": ["k"]}, "weights: got k; it is memoized"),
         ({"tables": "any", "message": [{"questions": list("abcd")}]}, "tables: got any"),
         ({"tables": "pairs", "message": [{"questions": list("abc")}, {"questions": ["d"]}]},
-         "message: got a, d; no message holds this"),
+         "message: got a, d; no message has all of these questions"),
     ],
 )  # fmt: skip
 def test_keys_that_contradict_each_other_are_refused(keys, message):

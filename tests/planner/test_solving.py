@@ -56,9 +56,9 @@ def test_infeasible_wishes_say_why():
     questions = [{"id": "q0", "type": "yesno"}, wide]
     with pytest.raises(PrivacyError, match="allow 2"):
         incrowd.plan(incrowd.Survey.of(raw | {"question": questions}))
-    with pytest.raises(SurveyError, match="each says how often to send"):
+    with pytest.raises(SurveyError, match="each of them sets the number of reports"):
         yes_no_survey(2, copies=3, reports_per_person=5)
-    with pytest.raises(SurveyError, match="no message holds this"):
+    with pytest.raises(SurveyError, match="no message has all of these questions"):
         pairs_survey(3, message=[{"questions": ["q0", "q1"]}, {"questions": ["q2"]}])
     with pytest.raises(SurveyError):
         with_budget(yes_no_survey(2), 0)

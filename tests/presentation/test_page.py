@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from incrowd.accountant.analyses import ANALYSES, Analysis
-from incrowd.accountant.analyses.base import Found
+from incrowd.accountant.analyses.base import Result
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.schema import Sent
 from incrowd.errors import UsageError
@@ -210,7 +210,7 @@ class Hope(Analysis):
 
     name, assumption, proved = "hope", "every-crowd-tried", False
 
-    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Found:
+    def certificate(self, sent: Sent, crowd: int, epsilon: float) -> Result:
         raise NotImplementedError
 
 

@@ -94,7 +94,7 @@ def test_codes_of_a_file_may_be_anything():
 )
 def test_options_that_look_alike_are_warned_of(one, other):
     assert list(look_alikes([one, "else", other])) == [(one, other)]
-    with pytest.warns(IncrowdWarning, match=r"look alike, and differ in (U\+|nothing)"):
+    with pytest.warns(IncrowdWarning, match=r"look alike and differ in (U\+|nothing)"):
         incrowd.plan(survey(options=[one, other]))
 
 

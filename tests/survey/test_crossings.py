@@ -173,10 +173,10 @@ LARGE = [Choice(id=f"l{n}", options=tuple(map(str, range(900)))) for n in range(
     ("questions", "why"),
     [
         Wrong([A, WORD], "'word' is a text question"),
-        Wrong([DEVICE], "'own' has a randomizer of its own"),
+        Wrong([DEVICE], "'own' has its own randomizer"),
         Wrong([A, OPEN], "'town' is open"),
         Wrong([M, C, ALL], "'m' and 'all' both allow several answers at once"),
-        Wrong([A, KEPT], "either all of its questions are memoized, or none"),
+        Wrong([A, KEPT], "some of its questions are memoized and others are not"),
         Wrong(LARGE, "they have 656,100,000,000 cells, more than 4,294,967,296"),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_wide_question_is_sent_as_cells_without_a_word():
     ("message", "said"),
     [
         ({"questions": ["a", "wide"]}, r"message\[1\].questions: got 'wide'.*add cells = true"),
-        ({"questions": ["a", "wide"], "cells": True, "copies": 2}, "cells are sent once"),
+        ({"questions": ["a", "wide"], "cells": True, "copies": 2}, "copies do not make cells"),
         ({"questions": ["a", "wide"], "cells": 1}, "should be true or false"),
     ],
 )
@@ -268,7 +268,10 @@ def test_questions_with_two_answers_have_parities(asked):
         ([OLD, A], "'old' does not"),
         ([A, ALL], "'all' does not"),
         ([A, Text(id="t", block=16, cohorts=4)], "'t' does not"),
-        ([A, YesNo(id="once", memoized=True)], "all of its questions are memoized, or none"),
+        (
+            [A, YesNo(id="once", memoized=True)],
+            "some of its questions are memoized and others are not",
+        ),
         ([A, TWO, YesNo(id="open", open=True)], "'open' is open"),
     ],
 )

@@ -51,8 +51,8 @@ def test_merged_answers_stand_where_the_first_of_them_stood():
         ({"well": [["agree", "agree"]]}, "at least two answers"),
         ({"well": [["agree", "neither"], ["neither", "disagree"]]}, "in more than one group"),
         ({"well": {"agree": ["neither", "disagree"]}}, "already the name of an answer"),
-        ({"well": [AGREE]}, "keep at least two apart"),
-        ({"ill": [["yes", "no"]]}, "keep at least two apart"),
+        ({"well": [AGREE]}, "leave at least two answers"),
+        ({"ill": [["yes", "no"]]}, "leave at least two answers"),
     ],
 )
 def test_what_cannot_be_merged_is_said(merge, said):

@@ -72,8 +72,8 @@ def test_all_mistakes_are_told_at_once_and_where():
         ("regression[1].on: got 'agee'", "did you mean age?"),
         ("regression[1].on: got 'od'", "did you mean old?"),
         ("regression[2].on: got 'ill'", "more than once"),
-        ("regression[2].on: got 'age:visits'", "'age' should stand among"),
-        ("regression[2].on: got 'age:visits'", "'visits' should stand among"),
+        ("regression[2].on: got 'age:visits'", "'age' should also be"),
+        ("regression[2].on: got 'age:visits'", "'visits' should also be"),
         ("regression[2].family: got 'probit'", "logistic, linear"),
         ("regression[3].scores: ", "a number for each of 0 to <2, 2 or more"),
         ("regression[3].reference: got 'nort'", "did you mean north?"),
@@ -94,5 +94,5 @@ def test_a_question_with_a_mistake_is_no_mistake_of_its_regressions():
 def test_what_no_message_holds_is_refused():
     groups = [{"questions": ["ill", "age"]}, {"questions": ["visits"]}]
     (line,) = messages(ILL, message=groups)
-    assert line.startswith("message: got 'ill, age, visits'; no message holds this")
+    assert line.startswith("message: got 'ill, age, visits'; no message has all of these questions")
     assert survey({"outcome": "ill", "on": ["age", "town"]}, message=groups).messages

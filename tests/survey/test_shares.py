@@ -50,8 +50,8 @@ def test_a_survey_without_shares_is_written_as_before():
         (CHOICE, {"x": 0.5}, "missing: y, z"),
         (MULTI, {"x": 0.9, "y": 0.9, "z": 0.9}, "should sum to 2 at most; the sum is 2.7"),
         (MULTI, {"x": 0.9, "y": 0.9}, "missing: z"),
-        (YESNO | {"open": True}, {"yes": 0.5}, "forecasts are of each stratum by itself"),
-        ({"id": "q", "type": "text"}, {"cat": 0.5}, "words are not known beforehand"),
+        (YESNO | {"open": True}, {"yes": 0.5}, "forecasts are made for each stratum"),
+        ({"id": "q", "type": "text"}, {"cat": 0.5}, "words are not known in advance"),
     ],
 )
 def test_shares_that_cannot_be(question, shares, said):

@@ -83,7 +83,7 @@ MISTAKES = [
     (("name",), ["A"], "name: got a list of 'A'; should be text in quotation marks"),
     (("copies",), 20_000, "copies: got 20000; should be at most 10,000"),
     (("privacy",), 1, "privacy: got 1; write [privacy], and its keys below"),
-    (("privacy", "copies"), 2, "it belongs to the survey itself: write it above the first"),
+    (("privacy", "copies"), 2, "it is a key of the survey itself: write it above the first"),
     (("question",), {"id": "a"}, "write [[question]] before each one"),
     (("question",), ["a"], "question[1]: got 'a'; write [[question]] before each one"),
     (("question", 0, "id"), 3, "question[1].id: got 3; should be text in quotation marks"),

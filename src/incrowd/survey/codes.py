@@ -1,4 +1,4 @@
-"""Codes: how a file of answers writes what is answered."""
+"""Codes: how a file of answers encodes the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.errors import InWords, Problem
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.toml import Frozen
 
-KEYS = ("values", "missing")  # of a question, as they are written
+KEYS = ("values", "missing")  # of a question in the TOML file
 
 
 def _none(value: object) -> bool:
@@ -19,10 +19,10 @@ def _none(value: object) -> bool:
 
 
 class Codes(Frozen):
-    """How a file of answers writes the answers to one question.
+    """How a file of answers encodes the answers to one question.
 
-    values: what stands in the file -> the answer that it means. missing: what stands there for no
-    answer. Neither is sent: a device answers by name, so that questions and messages have none.
+    values: code in the file -> answer. missing: codes for no answer. Codes are never sent: devices
+    use the names of answers, so questions in messages have no codes.
     """
 
     question: str
@@ -30,7 +30,7 @@ class Codes(Frozen):
     missing: tuple[str, ...] = Field(default=(), exclude_if=_none)
 
     def __hash__(self) -> int:
-        """Tables of codes have none of their own."""
+        """Hash the question only: tables are not hashable."""
         return hash(self.question)
 
     @field_validator("values", mode="before")
@@ -49,14 +49,14 @@ class Codes(Frozen):
 
 
 def _text(value: object) -> object:
-    """Numbers of TOML as texts."""
+    """A code as text; numbers in TOML become text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return format(value, ".15g")
     return value.strip() if isinstance(value, str) else value
 
 
 def with_codes(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """A survey as it is written, with the codes of its questions in a list of their own."""
+    """Move the codes of a raw survey's questions into a separate list."""
     questions = raw.get("question")
     if not isinstance(questions, list | tuple):
         return dict(raw)
@@ -80,12 +80,12 @@ def _without(question: object) -> object:
 def code_problems(
     codes: Sequence[Codes], questions: Mapping[str, AnyQuestion], wrong: Sequence[str] = ()
 ) -> Iterator[Problem]:
-    """Codes that do not go with their questions. wrong: the ids of other questions."""
+    """Check codes against their questions. wrong: ids of questions with other mistakes."""
     for each in codes:
         if each.question in questions:
             yield from _unfit(questions[each.question], each)
         elif each.question not in wrong:
-            allowed = "no question has this id; use the id of one"
+            allowed = "no question has this id; use an existing id"
             yield Problem("codes.question", each.question, allowed)
 
 
@@ -95,14 +95,16 @@ def _unfit(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
         field, shown = f"values of {question.id}", InWords(f"{code} stands for {answer!r}")
         if answers and answer not in answers:
             names = ", ".join(answers[:12])
-            wanted = f"a code should stand for one of {names}; no answer belongs to `missing`"
+            wanted = (
+                f"a code should stand for one of {names}; list codes for no answer in `missing`"
+            )
             yield Problem(field, shown, wanted)
         elif question.of_numbers and not _is_number(answer):
-            wanted = "a code should stand for a number; no answer belongs to `missing`"
+            wanted = "a code should stand for a number; list codes for no answer in `missing`"
             yield Problem(field, shown, wanted)
     for code in codes.missing:
         if code in codes.values or code in answers:
-            allowed = "it is an answer as well; keep one of them"
+            allowed = "it is also an answer; keep one of them"
             yield Problem(f"missing of {question.id}", code, allowed)
 
 

@@ -1,4 +1,4 @@
-"""Cells: the combinations of answers to one question or several, and the records made of them.
+"""Cells: the combinations of answers to one or more questions, and records of them.
 
 A person's record has a bit for each cell. It is one-hot where every question has exactly one
 answer. Of a `multi` question, crossed with others, there is a cell for each option together with
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
     @property
     def cells(self) -> slice:
-        """Their numbers."""
+        """The numbers of the cells."""
         return slice(self.first, self.first + self.size)
 
 
@@ -75,8 +75,10 @@ def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
-    """The cells of some questions, none of which is a text question, and one at most has several
-    answers at once."""
+    """The cells of some questions.
+
+    None may be a text question, and at most one may allow several answers at once.
+    """
     ids = tuple(question.id for question in questions)
     shape = tuple(len(cell_answers(question)) for question in questions)
     several = [place for place, question in enumerate(questions) if question.many]
@@ -96,9 +98,11 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
 
 @lru_cache(maxsize=256)
 def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
-    """A bit for each pair of questions with two answers each, set if the answers differ, in the
-    order of `itertools.combinations`. Who gives the second answer to k of K questions sets
-    k (K - k) bits, and a record that differs in D answers differs in D (K - D) bits."""
+    """A bit for each pair of questions with two answers each, set if the two answers differ.
+
+    Pairs are in the order of `itertools.combinations`. A person who gives the second answer to k
+    of K questions sets k (K - k) bits; records that differ in D answers differ in D (K - D) bits.
+    """
     pairs = combinations([question.id for question in questions], 2)
     blocks = tuple(Block(pair, number, (1,), True) for number, pair in enumerate(pairs))
     most = len(questions) ** 2 // 4
@@ -106,27 +110,26 @@ def parities_record(questions: tuple[AnyQuestion, ...]) -> Crossing:
 
 
 def crossing_problem(questions: Sequence[AnyQuestion]) -> str:
-    """Why some questions have no cells; "" if they have."""
+    """Why these questions cannot be sent as cells; "" if they can."""
     for question in questions:
         if question.not_crossed:
             return f"{question.id!r} is {question.not_crossed}"
         if question.randomizer is not None:
-            return f"{question.id!r} has a randomizer of its own"
+            return f"{question.id!r} has its own randomizer"
         if question.open:
             return f"{question.id!r} is open"
     several = [question.id for question in questions if question.many]
     if len(several) > 1:
         return f"{several[0]!r} and {several[1]!r} both allow several answers at once"
-    kept = {question.memoized for question in questions}
-    if len(kept) > 1:
-        return "either all of its questions are memoized, or none"
+    if len({question.memoized for question in questions}) > 1:
+        return "some of its questions are memoized and others are not"
     if (cells := math.prod(len(cell_answers(question)) for question in questions)) > MOST_CELLS:
         return f"they have {cells:,} cells, more than {MOST_CELLS:,}"
     return ""
 
 
 def parities_problem(questions: Sequence[AnyQuestion]) -> str:
-    """Why some questions have no parities; "" if they have."""
+    """Why these questions cannot be sent as parities; "" if they can."""
     if len(questions) < 2:
         return "one question has no pairs"
     for question in questions:

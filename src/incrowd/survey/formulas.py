@@ -1,4 +1,4 @@
-"""What is regressed on what, in the words of a person.
+"""Formulas of regressions, as people write them.
 
 `smoker` is a question, `health=poor` one of its answers against all others, `score(health)` one
 slope over all its answers, `age:smoker` the interaction of two predictors.
@@ -40,8 +40,8 @@ def _none(value: object) -> bool:
 class Formula(Frozen):
     """A wanted regression.
 
-    outcome, on: what is explained, and by what. reference: for a predictor the answer with which
-    the others are compared; by default its first. family: by default logistic for two levels,
+    outcome, on: the outcome and its predictors. reference: for a predictor, the answer that the
+    others are compared with; by default its first. family: by default logistic for two levels,
     else linear. scores: the value of each answer to the outcome of a linear model; by default the
     middle of a bin. predictor_scores: the same for predictors `score(...)`; by default the middle
     of a bin, or 1, 2, 3 and so on. merge: for some questions groups of answers that are read as
@@ -62,7 +62,7 @@ class Formula(Frozen):
     penalty: str | None = Field(default=None, exclude_if=_none)
 
     def __hash__(self) -> int:
-        """Tables of references and scores have none of their own."""
+        """Hash outcome and predictors only: tables are not hashable."""
         return hash((self.outcome, self.on))
 
     def __str__(self) -> str:
@@ -78,22 +78,22 @@ class Named(NamedTuple):
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """What people can be on, those left out who did not answer."""
+        """The categories of the variable, without "no answer"."""
         return self.question.substantive if self.answer is None else (OTHERS, self.answer)
 
     @property
     def is_number(self) -> bool:
-        """Whether its levels have values of their own."""
+        """Whether its levels are numbers."""
         return self.answer is None and self.question.of_numbers and not self.question.merged
 
     @property
     def whole(self) -> bool:
-        """Whether each of its levels has a coefficient, but for one that they are compared with."""
+        """Whether each level has a coefficient, except the reference."""
         return self.answer is None and not self.scored
 
 
 class Meant(NamedTuple):
-    """A formula that was understood. singles: the predictors as they are written, by text."""
+    """A parsed formula. singles: the predictors that are not interactions, by their text."""
 
     outcome: Named
     singles: Mapping[str, Named]
@@ -102,12 +102,12 @@ class Meant(NamedTuple):
 
     @property
     def questions(self) -> tuple[AnyQuestion, ...]:
-        """The outcome's, then those of the predictors."""
+        """The question of the outcome, then those of the predictors."""
         return tuple(each.question for each in (self.outcome, *self.singles.values()))
 
 
 def named(text: str, questions: Questions) -> Named | None:
-    """The question, or the answer to one, that a text names; None if no question is meant."""
+    """Parse the name of a question, of one of its answers, or of its score; None if it has none."""
     if question := questions.get(text):
         return Named(question)
     for question in questions.values():
@@ -120,9 +120,9 @@ def named(text: str, questions: Questions) -> Named | None:
 
 
 def parts(text: str, questions: Questions) -> tuple[str, ...]:
-    """The variables of an interaction; none, if the text names one variable."""
-    found = named(text, questions)
-    alone = found and (found.answer is None or found.answer in found.question.answers)
+    """The variables of an interaction; empty if the text names one variable."""
+    variable = named(text, questions)
+    alone = variable and (variable.answer is None or variable.answer in variable.question.answers)
     return () if alone or BETWEEN not in text else tuple(map(str.strip, text.split(BETWEEN)))
 
 
@@ -142,14 +142,13 @@ def _single(text: str, questions: Questions) -> Named | None:
     return None if parts(text, questions) else named(text, questions)
 
 
-# What cannot be meant by a formula, in words.
+# Mistakes in formulas.
 
-
-CLOSE = 1e-6  # to one, of a sum of shares as people write them
+CLOSE = 1e-6  # tolerance of a sum of shares that should be 1
 
 
 def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem]:
-    """What cannot be meant; of names that nothing has, only those."""
+    """The mistakes in a formula. If it has unknown names, only those."""
     if unmerged := tuple(merge_problems(questions, formula.merge)):
         yield from unmerged
         return
@@ -162,82 +161,86 @@ def formula_problems(formula: Formula, questions: Questions) -> Iterator[Problem
         return
     if not formula.on:
         yield Problem("on", MISSING, "name at least one predictor")
-    found = meant(formula, questions)
-    yield from _twice_problems(found, singles)
-    yield from _reference_problems(formula, found)
-    yield from _predictor_score_problems(formula, found)
-    yield from _penalty_problems(formula, found)
+    model = meant(formula, questions)
+    yield from _twice_problems(model, singles)
+    yield from _reference_problems(formula, model)
+    yield from _predictor_score_problems(formula, model)
+    yield from _penalty_problems(formula, model)
     for text in formula.on:
-        yield from _interaction_problems(text, parts(text, questions), found.singles)
-    yield from _outcome_problems(formula, found)
+        yield from _interaction_problems(text, parts(text, questions), model.singles)
+    yield from _outcome_problems(formula, model)
 
 
 def _name_problems(field: str, text: str, questions: Questions) -> Iterator[Problem]:
-    found = named(text, questions)
-    if found is None:
+    variable = named(text, questions)
+    if variable is None:
         close = likely(text.partition(IS)[0], questions)
         yield Problem(field, text, f"no question has this id; {close}use {', '.join(questions)}")
-    elif found.question.not_explained:
-        yield Problem(field, found.question.id, found.question.not_explained)
-    elif found.answer is None and not found.question.exclusive:
-        id, first = found.question.id, found.question.answers[0]
+    elif variable.question.not_explained:
+        yield Problem(field, variable.question.id, variable.question.not_explained)
+    elif variable.answer is None and not variable.question.exclusive:
+        id, first = variable.question.id, variable.question.answers[0]
         allowed = f"its answers overlap; name one, as in {id}{IS}{first}"
         yield Problem(field, text, allowed)
-    elif found.scored and field == "outcome":
-        allowed = f"a score is for a predictor; name {found.question.id}, and scores for it"
+    elif variable.scored and field == "outcome":
+        id = variable.question.id
+        allowed = f"only predictors have scores; name {id} and give its values in scores"
         yield Problem(field, text, allowed)
-    elif found.answer is not None and found.answer not in found.question.answers:
-        known = found.question.answers
-        said = f"{likely(found.answer, known)}use {', '.join(known)}"
-        yield Problem(field, found.answer, f"it is not an answer to {found.question.id}; {said}")
+    elif variable.answer is not None and variable.answer not in variable.question.answers:
+        answers = variable.question.answers
+        hint = f"{likely(variable.answer, answers)}use {', '.join(answers)}"
+        yield Problem(
+            field, variable.answer, f"it is not an answer to {variable.question.id}; {hint}"
+        )
 
 
-def _twice_problems(found: Meant, singles: Sequence[str]) -> Iterator[Problem]:
-    """A question stands in a model once."""
-    ids = [found.outcome.question.id, *(found.singles[text].question.id for text in singles)]
+def _twice_problems(model: Meant, singles: Sequence[str]) -> Iterator[Problem]:
+    """Questions that are in a model more than once."""
+    ids = [model.outcome.question.id, *(model.singles[text].question.id for text in singles)]
     for id in dict.fromkeys(id for id in ids if ids.count(id) > 1):
-        allowed = "it stands in the model more than once; use each question once"
+        allowed = "it is in the model more than once; use each question once"
         yield Problem("on", id, allowed)
 
 
-def _reference_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
-    whole = {text: each for text, each in found.singles.items() if each.whole}
+def _reference_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
+    whole = {text: each for text, each in model.singles.items() if each.whole}
     for id, answer in formula.reference.items():
         if id not in whole:
-            said = f"should be of {', '.join(whole)}" if whole else "leave it out"
-            allowed = f"no predictor has all the answers of that question; {said}"
+            hint = f"should be of {', '.join(whole)}" if whole else "leave it out"
+            allowed = f"no predictor uses all the answers of that question; {hint}"
             yield Problem("reference", f"{id}{IS}{answer}", allowed)
         elif answer not in whole[id].levels:
-            known = f"{likely(answer, whole[id].levels)}use one of {', '.join(whole[id].levels)}"
-            yield Problem("reference", answer, f"{id} has no such answer; {known}")
+            levels = f"{likely(answer, whole[id].levels)}use one of {', '.join(whole[id].levels)}"
+            yield Problem("reference", answer, f"{id} has no such answer; {levels}")
 
 
-def _predictor_score_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
-    """A number for each answer to a predictor with a slope."""
-    sloped = {each.question.id: each for each in found.singles.values() if each.scored}
+def _predictor_score_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
+    """Check that each predictor with one slope has a number for each answer."""
+    sloped = {each.question.id: each for each in model.singles.values() if each.scored}
     for id in formula.predictor_scores:
         if id not in sloped:
-            said = f"should be of {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
-            allowed = f"no predictor is the score of that question; {said}"
+            hint = f"should be of {', '.join(sloped)}" if sloped else f"name {scored(id)} in on"
+            allowed = f"no predictor is the score of that question; {hint}"
             yield Problem("predictor_scores", id, allowed)
     for id, each in sloped.items():
         values = formula.predictor_scores.get(id)
         if values is None:
             if each.question.of_numbers and each.question.merged:
-                allowed = f"merged bins have no middle; give a number for {', '.join(each.levels)}"
+                levels = ", ".join(each.levels)
+                allowed = f"merged bins have no midpoint; give a number for each of {levels}"
                 yield Problem(f"predictor_scores.{id}", MISSING, allowed)
         elif len(values) != len(each.levels) or len(set(values)) < 2:
             allowed = f"should be a number for each of {', '.join(each.levels)}, not all the same"
             yield Problem(f"predictor_scores.{id}", list(values), allowed)
 
 
-def _penalty_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
+def _penalty_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     if formula.penalty is None:
         return
     if formula.penalty not in PENALTIES:
         yield Problem("penalty", formula.penalty, f"use {', '.join(PENALTIES)}, or leave it out")
-    elif found.family == "linear":
-        allowed = "a linear model needs none, since no group can be separated; leave it out"
+    elif model.family == "linear":
+        allowed = "a linear model cannot be separated and needs no penalty; leave it out"
         yield Problem("penalty", formula.penalty, allowed)
 
 
@@ -246,44 +249,44 @@ def _interaction_problems(
 ) -> Iterator[Problem]:
     for part in dict.fromkeys(crossed):
         if part not in singles:
-            allowed = f"{part!r} should stand among the predictors by itself as well"
+            allowed = f"{part!r} should also be a predictor by itself"
             yield Problem("on", text, allowed)
     if len(set(crossed)) < len(crossed):
         yield Problem("on", text, "should name each predictor once")
 
 
-def _outcome_problems(formula: Formula, found: Meant) -> Iterator[Problem]:
-    """An outcome that noise hides, and a family that goes with it."""
-    if found.outcome.question.open:
-        allowed = "it is asked in clear; the outcome should be a question with noise"
+def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
+    """Check that the outcome is randomized and fits the family."""
+    if model.outcome.question.open:
+        allowed = "it is sent in the clear; the outcome should be a randomized question"
         yield Problem("outcome", formula.outcome, allowed)
-    if found.family not in FAMILIES:
-        yield Problem("family", found.family, f"use one of {', '.join(FAMILIES)}")
+    if model.family not in FAMILIES:
+        yield Problem("family", model.family, f"use one of {', '.join(FAMILIES)}")
         return
-    yield from _amount_problems(found)
-    yield from (_linear_problems if found.family == "linear" else _logistic_problems)(
-        formula, found.outcome
+    yield from _amount_problems(model)
+    yield from (_linear_problems if model.family == "linear" else _logistic_problems)(
+        formula, model.outcome
     )
 
 
-def _amount_problems(found: Meant) -> Iterator[Problem]:
-    """An amount that is more than an outcome: only its mean is kept."""
-    means = found.family == "linear" and found.outcome.answer is None
-    places = [("on", each) for each in found.singles.values()]
-    places += [] if means else [("outcome", found.outcome)]
+def _amount_problems(model: Meant) -> Iterator[Problem]:
+    """Amounts used other than as the outcome of a linear model: only their mean is known."""
+    means = model.family == "linear" and model.outcome.answer is None
+    places = [("on", each) for each in model.singles.values()]
+    places += [] if means else [("outcome", model.outcome)]
     for field, each in places:
         if each.question.rounded:
             allowed = (
-                "of an amount only the mean is kept: it should be the outcome of a linear model; "
-                "as a predictor use a question of type number"
+                "only the mean of an amount can be estimated: it should be the outcome of a "
+                "linear model; as a predictor use a question of type number"
             )
             yield Problem(field, each.question.id, allowed)
 
 
 def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
-    """Two levels without values."""
+    """Check that a logistic outcome has two levels, and no scores."""
     if formula.scores:
-        allowed = "a logistic model takes none; leave them out, or make it linear"
+        allowed = "a logistic model uses no scores; leave them out, or make it linear"
         yield Problem("scores", list(formula.scores), allowed)
     if len(outcome.levels) != 2:
         id, (first, *_) = outcome.question.id, outcome.levels
@@ -292,7 +295,7 @@ def _logistic_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
 
 
 def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
-    """A value for each level; bins have their middle, and two levels are 0 and 1."""
+    """Check that each level has a value; bins have their midpoint, and two levels are 0 and 1."""
     valued = outcome.is_number or len(outcome.levels) == 2
     if len(formula.scores) != len(outcome.levels) and (formula.scores or not valued):
         allowed = f"should be a number for each of {', '.join(outcome.levels)}"
@@ -302,14 +305,16 @@ def _linear_problems(formula: Formula, outcome: Named) -> Iterator[Problem]:
 def share_problems(
     shares: Mapping[str, Sequence[float]], formula: Formula, questions: Questions
 ) -> Iterator[Problem]:
-    """Shares of answers that no people can have, or that a right formula does not ask for."""
-    found = meant(formula, questions)
-    noisy = {each.id: each for each in found.questions if not each.open}
+    """Check the expected shares for a forecast against a valid formula."""
+    model = meant(formula, questions)
+    noisy = {each.id: each for each in model.questions if not each.open}
     for id, values in shares.items():
         question = noisy.get(id)
         if question is None or not question.exclusive:
             one = [id for id, each in noisy.items() if each.exclusive]
-            allowed = "should be of a question of the regression with noise and one answer"
+            allowed = (
+                "should be for a randomized question of the regression with exactly one answer"
+            )
             yield Problem("shares", id, f"{allowed}: use {', '.join(one)}" if one else allowed)
             continue
         fits = len(values) == len(question.recorded) and min(values) >= 0

@@ -1,7 +1,7 @@
-"""Merging of answers at analysis: several answers to a question are read as one.
+"""Merging of answers in an analysis: several answers to a question are treated as one.
 
-What is asked, sent and promised does not change. A question that is read with merged answers has
-fewer of them, and whatever reads reports follows: docs/estimates.md#merging-answers.
+What is asked, sent and guaranteed does not change. A question with merged answers has fewer
+answers, and everything that reads reports uses those: docs/estimates.md#merging-answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Merge = Mapping[str, Groups]  # of questions, by id
 
 
 def merged_answers(groups: Groups) -> tuple[Merged, ...]:
-    """The answers that are merged, with the names that were given, or made of them."""
+    """The merged answers, with the given names or with names composed of the answers."""
     if isinstance(groups, Mapping):
         return tuple(Merged(name, tuple(answers)) for name, answers in groups.items())
     return tuple(Merged(MERGED.join(answers), tuple(answers)) for answers in groups)
@@ -28,11 +28,11 @@ def merged_questions(questions: Sequence[AnyQuestion], merge: Merge) -> dict[str
 
     Raises UsageError for what cannot be merged.
     """
-    known = {question.id: question for question in questions}
-    if problems := tuple(merge_problems(known, merge)):
+    by_id = {question.id: question for question in questions}
+    if problems := tuple(merge_problems(by_id, merge)):
         raise UsageError(*problems)
-    return known | {
-        id: known[id].with_merged(merged_answers(groups)) for id, groups in merge.items()
+    return by_id | {
+        id: by_id[id].with_merged(merged_answers(groups)) for id, groups in merge.items()
     }
 
 
@@ -59,73 +59,72 @@ def _readable(groups: object) -> bool:
 
 
 def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator[Problem]:
-    field, known = f"merge.{question.id}", question.recorded
+    field, recorded = f"merge.{question.id}", question.recorded
     for name, answers in groups:
-        unknown = [answer for answer in answers if answer not in known]
+        unknown = [answer for answer in answers if answer not in recorded]
         for answer in unknown:
             allowed = (
-                f"it is not one of the answers to {question.id}; {likely(answer, known)}use "
-                f"{', '.join(known)}"
+                f"it is not one of the answers to {question.id}; {likely(answer, recorded)}use "
+                f"{', '.join(recorded)}"
             )
             yield Problem(field, answer, allowed)
         if len(set(answers)) < 2 and not unknown:
             yield Problem(field, name, "should name at least two answers to merge")
-        elif name in known:
+        elif name in recorded:
             allowed = "it is already the name of an answer; choose another name for the merged ones"
             yield Problem(field, name, allowed)
     counts = Counter(answer for _, answers in groups for answer in answers)
     for answer in (answer for answer, count in counts.items() if count > 1):
         yield Problem(field, answer, "it is in more than one group; put it in one of them")
-    if any(set(known) <= set(answers) for _, answers in groups):
-        said = InWords(f"all {len(known)} answers")
-        yield Problem(field, said, "one answer would be left; keep at least two apart")
-
-
-# --- as it is written on the command line ------------------------------------------------------
+    if any(set(recorded) <= set(answers) for _, answers in groups):
+        value = InWords(f"all {len(recorded)} answers")
+        yield Problem(field, value, "only one answer would be left; leave at least two answers")
 
 
 def parsed_merges(questions: Sequence[AnyQuestion], texts: Sequence[str]) -> dict[str, Groups]:
-    """Merges written as "QUESTION: a + b", or "QUESTION: NAME = a + b".
+    """Parse merges written as "QUESTION: a + b" or "QUESTION: NAME = a + b".
 
     Raises UsageError for a text without a question.
     """
-    found: dict[str, dict[str, Sequence[str]]] = {}
+    merges: dict[str, dict[str, Sequence[str]]] = {}
     for text in texts:
         ids = [q.id for q in questions if text.startswith(f"{q.id}:")]
         if not ids:
-            known = ", ".join(question.id for question in questions)
+            listed = ", ".join(question.id for question in questions)
             allowed = (
                 'should be "QUESTION: answer + answer", or "QUESTION: NAME = answer + answer"; '
-                f"the questions are {known}"
+                f"the questions are {listed}"
             )
             raise UsageError.of("merge", text, allowed)
         id = max(ids, key=len)
         answers = next(question.recorded for question in questions if question.id == id)
         name, group = _parsed_group(text[len(id) + 1 :].strip(), answers)
-        groups = found.setdefault(id, {})
+        groups = merges.setdefault(id, {})
         if name in groups:
-            raise UsageError.of("merge", text, "two groups have this name; give each its own")
+            raise UsageError.of(
+                "merge", text, "two groups have this name; give them different names"
+            )
         groups[name] = group
-    return dict(found)
+    return dict(merges)
 
 
-def _parsed_group(text: str, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """A name, and the answers that it is for; both signs may be part of an answer."""
-    if answers := _split(text, known):
+def _parsed_group(text: str, recorded: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The name and the answers of one group; answers may contain "+" and "=" themselves."""
+    if answers := _split(text, recorded):
         return MERGED.join(answers), answers
     for place in (at for at, letter in enumerate(text) if letter == "="):
-        if answers := _split(text[place + 1 :], known):
+        if answers := _split(text[place + 1 :], recorded):
             return text[:place].strip(), answers
     name, sign, rest = text.partition("=")
     answers = tuple(part.strip() for part in (rest if sign else text).split("+"))
     return (name.strip() if sign else MERGED.join(answers)), answers
 
 
-def _split(text: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known answers that a text names, with "+" between them; none if it is not such a text."""
-    if text.strip() in known:
+def _split(text: str, recorded: Sequence[str]) -> tuple[str, ...]:
+    """Split a text at "+" into recorded answers; return () if that is not possible."""
+    if text.strip() in recorded:
         return (text.strip(),)
     for place in (at for at, letter in enumerate(text) if letter == "+"):
-        if text[:place].strip() in known and (rest := _split(text[place + 1 :], known)):
+        if text[:place].strip() in recorded and (rest := _split(text[place + 1 :], recorded)):
             return (text[:place].strip(), *rest)
     return ()

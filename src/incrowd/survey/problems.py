@@ -1,7 +1,7 @@
-"""What is wrong with a survey, in words: every mistake at once.
+"""All mistakes in a survey at once, as problems.
 
-Pydantic finds what is wrong within a part, and where. What is wrong between parts is looked for in
-all parts that are right by themselves.
+Pydantic finds the mistakes within a part. Mistakes between parts are searched for among all parts
+that are valid by themselves.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Named = tuple[str, tuple[str, ...]]  # a field that names questions, and their i
 
 
 class LeftOut(NamedTuple):
-    """What is wrong by itself, and no part of the survey that is looked at.
+    """Invalid parts, which are left out of the survey that is checked.
 
-    ids: of questions. numbers: of the parts that are left, by the name of their list. lists: the
-    names of those in which something is wrong.
+    ids: of the questions left out. numbers: of the parts that remain, by the name of their list.
+    lists: the names of the lists with invalid parts.
     """
 
     ids: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class LeftOut(NamedTuple):
     lists: frozenset[str] = frozenset()
 
     def numbered(self, name: str, parts: Sequence[Any]) -> list[tuple[str, Any]]:
-        """Parts with the fields that they stand in."""
+        """The parts of a list, each with its field."""
         numbers = self.numbers.get(name, range(1, len(parts) + 1))
         return [(f"{name}[{number}]", part) for number, part in zip(numbers, parts, strict=True)]
 
@@ -51,7 +51,7 @@ NOTHING = LeftOut()
 
 
 def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Problem]:
-    """What is wrong between the parts of a survey that are right by themselves."""
+    """Mistakes between those parts of a raw survey that are valid by themselves."""
     wrong = {
         each["loc"][:2] if isinstance(raw.get(_key(each)), list | tuple) else each["loc"][:1]
         for each in error.errors()
@@ -69,7 +69,7 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
         right[key] = value
     try:
         survey = Written.model_validate(right)
-    except ValidationError:  # not one question is right
+    except ValidationError:  # no question is valid
         return []
     questions = raw["question"]
     ids = [_id_of(questions[place]) for key, *rest in wrong if key == "question" for place in rest]
@@ -87,12 +87,14 @@ def _id_of(question: Any) -> str:
 
 
 def cross_problems(survey: Written, left_out: LeftOut = NOTHING) -> Iterator[Problem]:
-    """What is wrong between the parts of a survey."""
+    """Mistakes between the parts of a survey."""
     questions = {question.id: question for question in survey.questions}
     ids = Counter([*(question.id for question in survey.questions), *left_out.ids])
     for id, count in ids.items():
         if count > 1:
-            yield Problem("question.id", id, f"{count} questions have this id; give each its own")
+            yield Problem(
+                "question.id", id, f"{count} questions have this id; give each a different id"
+            )
     yield from _crowd_problems(survey)
     tables = left_out.numbered("table", survey.joint_tables)
     groups = left_out.numbered("message", survey.messages)
@@ -107,7 +109,7 @@ def cross_problems(survey: Written, left_out: LeftOut = NOTHING) -> Iterator[Pro
     yield from _planning_problems(survey, ids)
     yield from open_problems(survey.questions, [(f, part.questions) for f, part in groups])
     if survey.small_strata != "delete" and not survey.open:
-        allowed = "no question is open, so that there are no strata; leave it out"
+        allowed = "no question is open, so there are no strata; leave it out"
         yield Problem("small_strata", survey.small_strata, allowed)
     if "language" not in left_out.lists:
         for question in survey.questions:
@@ -124,13 +126,13 @@ def _alone_problems(
 ) -> Iterator[Problem]:
     alone = [id for id in names if id in questions and questions[id].one_way_only]
     if alone and len(names) > 1:
-        yield Problem(field, alone[0], "it is a text question; give it a table of its own")
+        yield Problem(field, alone[0], "it is a text question; give it a separate table")
 
 
 def _regression_problems(
     survey: Written, questions: Mapping[str, AnyQuestion], left_out: LeftOut
 ) -> Iterator[Problem]:
-    """What cannot be meant, and what no report can hold."""
+    """Mistakes in regressions, and regressions that no message can serve."""
     for field, formula in left_out.numbered("regression", survey.regressions):
         if _names(formula, left_out.ids):
             continue
@@ -148,7 +150,7 @@ def _names(formula: Formula, ids: Sequence[str]) -> bool:
 
 
 def _crowd_problems(survey: Written) -> Iterator[Problem]:
-    """At least two honest people have to be left, whatever rows they have."""
+    """Check that at least two honest people are left in the crowd."""
     if survey.crowd // survey.rows_per_person - survey.colluding < 2:
         field = "colluding" if survey.colluding else "rows_per_person"
         allowed = "should leave at least 2 honest people in the crowd"
@@ -158,8 +160,8 @@ def _crowd_problems(survey: Written) -> Iterator[Problem]:
 def _name_problems(field: str, names: Sequence[str], ids: Counter[str]) -> Iterator[Problem]:
     for name in names:
         if name not in ids:
-            known = ", ".join(ids) or "the ids of questions"
-            allowed = f"no question has this id; {likely(name, ids)}use {known}"
+            listed = ", ".join(ids) or "the ids of questions"
+            allowed = f"no question has this id; {likely(name, ids)}use {listed}"
             yield Problem(field, name, allowed)
     if len(set(names)) < len(names):
         yield Problem(field, list(names), "should name each question once")
@@ -168,18 +170,21 @@ def _name_problems(field: str, names: Sequence[str], ids: Counter[str]) -> Itera
 def _memory_problems(
     field: str, names: Sequence[str], questions: Mapping[str, AnyQuestion]
 ) -> Iterator[Problem]:
-    """Memoized questions travel among themselves."""
+    """Check that memoized questions are combined only with one another."""
     asked = [questions[name] for name in names if name in questions]
     memoized_ids = [question.id for question in asked if question.memoized]
     if memoized_ids and not all(question.memoized or question.open for question in asked):
-        allowed = "it is memoized, and would link reports of different rounds; "
-        allowed += "put it only with other memoized questions"
+        allowed = "it is memoized and would link reports of different rounds; "
+        allowed += "put it with memoized questions only"
         yield Problem(field, memoized_ids[0], allowed)
 
 
 def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> Iterator[Problem]:
-    """What is drawn once, and by nothing again, is the same in all copies. So are the rows that one
-    key answers wherever the answers are equal, and no noise hides that."""
+    """Memoized questions in several copies or rows.
+
+    A memoized response is the same in all copies. It is also the same in all rows of one device
+    key whose answers are equal, and no noise hides that.
+    """
     once = [question.id for question in survey.questions if question.asked_memoized]
     sent = [("", tuple(once), survey.copies)]
     sent += [(f"{field}.", group.questions, group.copies) for field, group in groups]
@@ -190,12 +195,12 @@ def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> It
         memoized_ids = [name for name in names if name in once]
         if memoized_ids and copies != 1:
             allowed = (
-                f"{memoized_ids[0]!r} is memoized, and all its copies would be the same; leave "
+                f"{memoized_ids[0]!r} is memoized, so all its copies would be the same; leave "
                 "copies out, or give them only to a [[message]] of other questions"
             )
             yield Problem(f"{field}copies", copies, allowed)
         if memoized_ids and field and names in repeated:
-            allowed = "another message has the same, which is memoized; leave one of both out"
+            allowed = "another message has the same memoized questions; leave one of the two out"
             yield Problem(f"{field}questions", list(names), allowed)
     every = [question.id for question in survey.questions if question.memoized]
     if every and survey.rows_per_person != 1:
@@ -208,7 +213,7 @@ def _copies_problems(survey: Written, groups: Sequence[tuple[str, Group]]) -> It
 
 
 def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
-    """Keys that say what the planner is to choose, where it has nothing to choose."""
+    """Keys that direct the planner where the survey leaves it no choice."""
     ways = {
         "message": bool(survey.messages),
         "reports_per_person": survey.reports_per_person is not None,
@@ -216,24 +221,24 @@ def _planning_problems(survey: Written, ids: Counter[str]) -> Iterator[Problem]:
     }
     fixed = [key for key in ("message", "copies") if ways[key]]
     if survey.tables == "any" and survey.messages:
-        allowed = "[[message]] says which tables can be made; keep one of them"
+        allowed = "[[message]] fixes which tables can be estimated; keep one of them"
         yield Problem("tables", "any", allowed)
     if survey.explore is not None and (fixed or survey.tables == "any"):
         reason = f"{fixed[0]} fixes what is sent" if fixed else 'tables = "any" sends joint reports'
         yield Problem("explore", survey.explore, f"{reason}; keep one of them")
     if sum(ways.values()) > 1:
-        given = InWords(f"has {' and '.join(name for name, used in ways.items() if used)}")
-        yield Problem("survey", given, "each says how often to send; keep one of them")
+        value = InWords(f"has {' and '.join(name for name, used in ways.items() if used)}")
+        yield Problem("survey", value, "each of them sets the number of reports; keep one of them")
     yield from _name_problems("weights", survey.weights, ids)
     for question in survey.questions:
         if question.id in survey.weights and (question.one_way_only or question.memoized):
             why = "a text question" if question.one_way_only else "memoized"
-            allowed = f"it is {why}, and cannot be crossed with all others; leave it out"
+            allowed = f"it is {why} and cannot be crossed with all other questions; leave it out"
             yield Problem("weights", question.id, allowed)
 
 
 def _message_problems(survey: Written) -> Iterator[Problem]:
-    """What cannot be sent as the survey fixes it."""
+    """Mistakes in the messages that the survey fixes."""
     for number, group in enumerate(survey.messages, 1):
         field, questions = f"message[{number}]", [survey.question(id) for id in group.questions]
         problem = parities_problem if group.parities else crossing_problem
@@ -241,20 +246,20 @@ def _message_problems(survey: Written) -> Iterator[Problem]:
             allowed = f"{why}; use a joint report, or put its questions in other messages"
             yield Problem(f"{field}.cells", True, allowed)
         if group.cells and group.copies > 1:
-            allowed = "cells are sent once, which is as precise as several times; leave it out"
+            allowed = "copies do not make cells more precise; leave it out"
             yield Problem(f"{field}.copies", group.copies, allowed)
         if group.parities and not group.cells:
             allowed = "parities are a kind of cells; add cells = true"
             yield Problem(f"{field}.parities", True, allowed)
         for id in untold(group, survey.messages):
-            allowed = "parities tell no question alone; add a message of its cells alone"
+            allowed = "parities do not give its answers alone; add a message of cells for it"
             yield Problem(f"{field}.parities", id, allowed)
         for question in questions:
             if question.wide and not group.cells:
                 allowed = f"it has more than {MOST_TOGETHER:,} options; add cells = true"
                 yield Problem(f"{field}.questions", question.id, allowed)
     for ids in survey.not_held(survey.messages):
-        allowed = "no message holds this; put it in one, so that it can be counted"
+        allowed = "no message has all of these questions; put them in one message"
         yield Problem("message", ", ".join(ids), allowed)
 
 
@@ -264,7 +269,7 @@ def mistakes(
     survey: type[Frozen],
     parts: Mapping[str, type[Frozen]],
 ) -> list[Problem]:
-    """What pydantic found in a raw survey, in our words; parts: the models below the survey."""
+    """The errors of pydantic in a raw survey, as problems. parts: the models below the survey."""
     errors: list[Any] = [
         {**e, "loc": _as_written(e["loc"], raw)} for e in error.errors() if not _echo(e)
     ]
@@ -272,13 +277,13 @@ def mistakes(
 
 
 def _echo(error: Any) -> bool:
-    """Whether pydantic calls a list too short only because its items are wrong."""
+    """Whether a list is reported as too short only because its items are invalid."""
     too_short = error["type"] == "too_short"
     return too_short and bool(len(error["input"]) >= error["ctx"]["min_length"])
 
 
 def _as_written(place: tuple[str | int, ...], raw: Mapping[str, Any]) -> tuple[str | int, ...]:
-    """Codes stand at their questions."""
+    """The place of an error in the TOML file, where codes are keys of questions."""
     if len(place) < 3 or place[0] != "codes" or place[2] not in KEYS:
         return place
     id = raw["codes"][place[1]].get("question")
@@ -298,7 +303,7 @@ def _of(raw: Mapping[str, Any], place: tuple[str | int, ...]) -> str:
 def _problem(
     error: Any, raw: Mapping[str, Any], survey: type[Frozen], parts: Mapping[str, type[Frozen]]
 ) -> Problem:
-    """One error of pydantic."""
+    """Convert one error of pydantic."""
     place, value = error["loc"], error["input"]
     of = _of(raw, place)
     field = f"{_field(place)}{of}"
@@ -326,7 +331,7 @@ def _keys(
     survey: type[Frozen],
     parts: Mapping[str, type[Frozen]],
 ) -> str:
-    """The keys that would be known at that place, the likeliest first."""
+    """The keys that are allowed at a place, the most likely first."""
     model = survey
     if "randomizer" in location[:-1]:
         model = fields()
@@ -336,11 +341,11 @@ def _keys(
         model = parts[str(location[0])]
     keys, above = _names_of(model), _names_of(survey)
     if location[-1] in above:
-        return "it belongs to the survey itself: write it above the first [table]"
+        return "it is a key of the survey itself: write it above the first [table]"
     keys += [*KEYS, *([OPTIONS_FILE] if "options" in keys else [])] if "id" in keys else []
     return known_keys(str(location[-1]), keys)
 
 
 def _names_of(model: type[Frozen]) -> list[str]:
-    """The keys of a part, as they are written."""
+    """The keys of a part in the TOML file."""
     return [field.alias or name for name, field in model.model_fields.items()]

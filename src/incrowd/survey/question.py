@@ -1,4 +1,4 @@
-"""What all questions are: which answers they have, which bits carry these, and how they read."""
+"""What all types of questions share: their answers, the bits that carry them, their wording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Read = TypeVar("Read", covariant=True)
 
 
 class Column(Protocol[Read]):
-    """A column of a file of answers, which can be read in some ways."""
+    """A column of a file of answers, and the ways to read it."""
 
     def one_of(self, answers: Sequence[str]) -> Read:
         """One of some answers, by name."""
@@ -38,20 +38,20 @@ class Column(Protocol[Read]):
         """Yes or no, in any of the usual spellings. optional: each has a bit of its own."""
 
     def some_of(self, options: Sequence[str], most: int) -> Read:
-        """Several options, so many at most."""
+        """Several options, at most `most` of them."""
 
     def bins(self, edges: Sequence[float]) -> Read:
         """The bin of a number: from one edge to below the next; the last is open."""
 
     def between(self, edges: Sequence[float], one_bit: bool) -> Read:
-        """The edges beside a number. one_bit: of two edges, which a single bit tells apart."""
+        """The two edges around a number. one_bit: there are only two edges, encoded in one bit."""
 
     def words(self) -> Read:
-        """A word that nobody listed."""
+        """A word that is not from a list."""
 
 
 def listed(answers: Sequence[str]) -> str:
-    """Answers, for people; of many the first."""
+    """Answers as text for people; of a long list, only the first."""
     shown = "; ".join(answers[:MOST_LISTED])
     more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
     return f"{shown}{more}"
@@ -62,7 +62,7 @@ def _is_none(value: object) -> bool:
 
 
 class Merged(NamedTuple):
-    """Answers to a question that an analysis reads as one, and the name of that one."""
+    """Answers to a question that an analysis treats as one, and the name of the merged answer."""
 
     name: str
     answers: tuple[str, ...]
@@ -115,7 +115,7 @@ class AnyQuestion(Frozen):
     _merged: tuple[Merged, ...] = PrivateAttr(default=())  # of an analysis: no part of any file
 
     def __hash__(self) -> int:
-        """Tables of words have none of their own."""
+        """Hash type and id only: tables are not hashable."""
         return hash((type(self), self.id))
 
     @field_validator("id")
@@ -127,7 +127,7 @@ class AnyQuestion(Frozen):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What people choose from, without "no answer"; each type of question has its own."""
+        """The answers to choose from, without "no answer"; defined by each type."""
         return ()
 
     @property
@@ -137,7 +137,7 @@ class AnyQuestion(Frozen):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """Every answer that a table shows, in order: those of a record, some merged into one."""
+        """Every answer that a table shows, in order, with merged answers as one."""
         return tuple(dict.fromkeys(map(self.read_as, self.recorded)))
 
     @property
@@ -147,7 +147,7 @@ class AnyQuestion(Frozen):
 
     @property
     def merged(self) -> tuple[Merged, ...]:
-        """Answers that this analysis reads as one; none of a question as it was asked."""
+        """The merged answers of this analysis; empty for a question as it was asked."""
         return self._merged
 
     def with_merged(self, merged: tuple[Merged, ...]) -> Self:
@@ -182,7 +182,7 @@ class AnyQuestion(Frozen):
 
     @property
     def wide(self) -> bool:
-        """Whether it has too many answers for a joint report, and is sent as cells."""
+        """Whether it has too many answers for a joint report, so that it is sent as cells."""
         return False
 
     @property
@@ -192,12 +192,12 @@ class AnyQuestion(Frozen):
 
     @property
     def one_way_only(self) -> bool:
-        """Whether the question can stand in no table with another one."""
+        """Whether the question cannot be crossed with others in a table."""
         return self.hashed
 
     @property
     def cohort_bits(self) -> int:
-        """The bits, sent as they are, that say which cohort the device drew, if it draws one."""
+        """The number of bits, sent without noise, for the cohort of the device, if it has one."""
         return 0
 
     @property
@@ -207,12 +207,12 @@ class AnyQuestion(Frozen):
 
     @property
     def answers_given(self) -> float:
-        """How many answers a person gives, as far as that can be guessed."""
+        """The assumed mean number of answers per person."""
         return 1.0
 
     @property
     def values(self) -> tuple[float, ...] | None:
-        """The number that each answer (but "no answer") stands for; None if it stands for none."""
+        """The number of each answer except "no answer"; None if the answers are not numbers."""
         return None
 
     @property
@@ -222,18 +222,18 @@ class AnyQuestion(Frozen):
         return tuple(half / math.fsum(halves) for half in halves)
 
     def described(self, named: tuple[str, ...]) -> str:
-        """What people can answer. named: the answers as they read them."""
+        """Describe the possible answers. named: their labels."""
         return f"one of {listed(named)}"
 
     def in_words(self, label: Callable[[str], str] = str) -> str:
-        """All that can be answered, in one phrase. label: what people read for an answer."""
+        """All possible answers in one phrase. label: the label of an answer."""
         none = f"; or {label(NO_ANSWER)}, which is sent like any other" if self.optional else ""
-        openly = "; sent openly, without noise" if self.open else ""
+        openly = "; sent in the clear, without noise" if self.open else ""
         return f"{self.described(tuple(map(label, self.substantive)))}{none}{openly}"
 
     @property
     def advice(self) -> str:
-        """What to know before anybody plans with it, if there is anything."""
+        """Advice to read before planning with this question, or ""."""
         return ""
 
     def read(self, column: Column[Read]) -> Read:
@@ -283,10 +283,10 @@ class AnyQuestion(Frozen):
         return self
 
     def _wrong_share(self) -> tuple[object, str] | None:
-        """The value that is wrong with the shares, and what would work."""
+        """The invalid value among the shares, and what would work; None if they are valid."""
         shares = self.shares or {}
         if self.open:
-            return shares, "forecasts are of each stratum by itself; leave them out"
+            return shares, "forecasts are made for each stratum separately; leave them out"
         for answer, share in shares.items():
             if answer not in self.answers:
                 answers = ", ".join(self.answers[:SHOWN])
@@ -311,8 +311,8 @@ class AnyQuestion(Frozen):
             return self
         if self.asked_memoized:
             allowed = (
-                "it is for the planner's noise; leave out the randomizer, or take the kind "
-                "'rappor' and write memoized into it"
+                "it applies to the planner's noise; leave out the randomizer, or use the kind "
+                "'rappor' and put memoized in it"
             )
             raise Mistake("memoized", True, allowed)
         one_answer = self.domains == (self.domain,) and self.domain[1:] == (1, 1)

@@ -1,4 +1,4 @@
-"""The types of questions that there are, by the name that surveys give them."""
+"""The types of questions, by their names in surveys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES: dict[str, type[AnyQuestion]] = {
 
 
 def _typed(raw: Any) -> AnyQuestion:
-    """The question that a table of a survey is. Raises ValidationError or Mistake."""
+    """Create a question from its raw table. Raises ValidationError or Mistake."""
     if isinstance(raw, AnyQuestion):
         return raw
     if not isinstance(raw, Mapping):

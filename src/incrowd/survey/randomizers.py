@@ -1,4 +1,4 @@
-"""How a question is randomized where the survey says it, and the planner does not choose."""
+"""Randomizers that the survey fixes, so that the planner does not choose the noise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Randomizer(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _written(cls, raw: Any) -> Any:
-        """The keys that some channel has, each with a value that it can have."""
+        """Validate the keys and values against those of all channels."""
         if isinstance(raw, Randomizer):
             return raw
         return fields().model_validate(raw).model_dump(exclude_none=True)
@@ -65,7 +65,7 @@ class Randomizer(Frozen):
 
 
 def fields() -> type[Frozen]:
-    """The keys of a randomizer: those of all channels that there are."""
+    """The model of a randomizer's keys: those of all channels."""
     return _fields(tuple(CHANNELS), tuple(parameters().items()))
 
 

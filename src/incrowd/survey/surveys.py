@@ -23,7 +23,7 @@ SHOWN = 8  # questions, in one line
 
 
 class Survey(views.Notebook, Written):
-    """A survey in which everything fits together: see `Written` for its fields."""
+    """A survey whose parts are consistent. For its fields see `Written`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Survey:
@@ -47,16 +47,16 @@ class Survey(views.Notebook, Written):
         """
         raw, missing = with_options(read_toml(path), Path(path).parent)
         try:
-            found = cls.of(raw)
+            survey = cls.of(raw)
         except SurveyError as error:
             raise SurveyError(*missing, *error.problems) from None
         if missing:
             raise SurveyError(*missing)
-        return found
+        return survey
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Survey:
-        """Make a survey of a mapping with the keys of the TOML file.
+        """Create a survey from a mapping with the keys of the TOML file.
 
         Raises SurveyError with every mistake at once.
         """
@@ -68,46 +68,46 @@ class Survey(views.Notebook, Written):
             raise SurveyError(*wrong, *right_problems(raw, error), *hidden_problems(raw)) from None
 
     def codes_of(self, id: str) -> Codes:
-        """How a file of answers writes those to a question; none, if it says so itself."""
-        found = (codes for codes in self.codes if codes.question == id)
-        return next(found, Codes(question=id))
+        """The codes of a question in files of answers; empty if answers are written by name."""
+        of_question = (codes for codes in self.codes if codes.question == id)
+        return next(of_question, Codes(question=id))
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Those in which there is anything to read, the survey's own first."""
-        found = {tag for question in self.questions for tag in languages(question)}
-        return (self.language, *sorted(found - {self.language}))
+        """The languages of the survey's texts, its main language first."""
+        tags = {tag for question in self.questions for tag in languages(question)}
+        return (self.language, *sorted(tags - {self.language}))
 
     def text_of(self, id: str, language: str = "") -> str:
         """The wording of a question, in the survey's language or another; or its id."""
-        return self._said(self.question(id).text, language) or id
+        return self._in_language(self.question(id).text, language) or id
 
     def help_of(self, id: str, language: str = "") -> str:
-        """What helps to answer a question, or nothing."""
-        return self._said(self.question(id).help, language)
+        """The help text of a question, or ""."""
+        return self._in_language(self.question(id).help, language)
 
     def label_of(self, id: str, answer: str, language: str = "") -> str:
-        """What people read in the place of an answer, or the answer itself."""
+        """The label of an answer, or the answer itself."""
         question = self.question(id)
         for name, answers in question.merged:
             if name == answer:
                 labels = MERGED.join(self.label_of(id, each, language) for each in answers)
                 return labels if name == MERGED.join(answers) else f"{name} ({labels})"
-        return self._said((question.labels or {}).get(answer), language) or answer
+        return self._in_language((question.labels or {}).get(answer), language) or answer
 
     def answers_of(self, id: str, language: str = "") -> str:
-        """The answers that can be given to a question, as people read them, in one phrase."""
+        """The labels of all answers to a question, in one phrase."""
         return self.question(id).in_words(lambda answer: self.label_of(id, answer, language))
 
     def legend(self, *ids: str) -> tuple[str, ...]:
-        """The wording and the answers of the questions that have any words, a line for each."""
+        """A line with wording and answers for each of these questions that has a text or labels."""
         return tuple(
             f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
             for id in ids
             if self.question(id).text or self.question(id).labels
         )
 
-    def _said(self, words: str | dict[str, str] | None, language: str) -> str:
+    def _in_language(self, words: str | dict[str, str] | None, language: str) -> str:
         return in_language(words, language or self.language, self.language) if words else ""
 
     @property

@@ -12,17 +12,15 @@ from pydantic import BaseModel, ConfigDict
 
 from incrowd.errors import IncrowdError, SurveyError, UsageError, check_path, unreadable
 
-# What all parts of a survey have in common: they never change, and unknown keys are mistakes.
-
 
 class Frozen(BaseModel):
-    """Plain frozen data, read from TOML."""
+    """Plain frozen data, read from TOML; unknown keys are mistakes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
 
 class Mistake(ValueError):
-    """A field that does not go with the others of its part: name, value, what would work."""
+    """A field that is inconsistent with others of its part: name, value, what would work."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         super().__init__(f"{field}: {allowed}")
@@ -40,7 +38,7 @@ _DEEP = re.compile(rf"(?<![\w-]){_NAME}(?:[ \t]*+\.[ \t]*+{_NAME}){{{MOST_NAMES}
 def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
     """The content of a TOML file. what: the kind of file, as a message names it.
 
-    Raises SurveyError if a survey cannot be read or is no TOML, UsageError for another file.
+    Raises SurveyError if a survey cannot be read or is not TOML, UsageError for another file.
     """
     check_path(path, "path")
     _log.info("reading %s, a %s", path, what)
@@ -61,7 +59,7 @@ def read_toml(path: str | Path, what: str = SURVEY) -> dict[str, Any]:
 def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
     if _DEEP.search(text):
         raise _refused(
-            what, path, f"it has a key of more than {MOST_NAMES} names; write shorter keys"
+            what, path, f"it has a key of more than {MOST_NAMES} names; use shorter keys"
         )
     try:
         return tomllib.loads(text)
@@ -69,16 +67,16 @@ def _parsed(text: str, what: str, path: str | Path) -> dict[str, Any]:
         allowed = _other_kind(what, path) or f"it is not TOML: {error}; correct it there"
         raise _refused(what, path, allowed) from None
     except RecursionError:
-        raise _refused(what, path, f"it is nested too deeply; no {what} needs that") from None
+        raise _refused(what, path, "it is nested too deeply; use fewer levels") from None
     except ValueError:  # Python reads no more digits; TOML sets no limit
-        raise _refused(what, path, "it has a number of thousands of digits; shorten it") from None
+        raise _refused(what, path, "it has a number with thousands of digits; shorten it") from None
 
 
 def _other_kind(what: str, path: str | Path) -> str:
-    """What to do with data, or with a plan, that was named in the place of a survey."""
+    """Advice if data or a plan was named where a survey is needed, or ""."""
     if what != SURVEY or Path(path).suffix.lower() in ("", ".toml"):
         return ""
-    return "it is not TOML, as a survey is; name another file; `incrowd init` writes one from data"
+    return "it is not TOML; name a survey; `incrowd init` drafts one from data"
 
 
 def _refused(what: str, path: str | Path, allowed: str) -> IncrowdError:

@@ -1,4 +1,4 @@
-"""What is wrong with one value that a person wrote, in words."""
+"""Messages for the errors that pydantic finds in one value of a survey."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PARTS = {
 
 
 def wording(error: Mapping[str, Any]) -> str:
-    """What would work in the place of one error that pydantic found."""
+    """What would work instead of the value of one error of pydantic."""
     kind, limits = error["type"], error.get("ctx", {})
     if kind == "value_error":
         return str(limits["error"])
@@ -65,11 +65,11 @@ def wording(error: Mapping[str, Any]) -> str:
     if kind in SHAPES:
         key = [key for key in error["loc"] if isinstance(key, str)][-1]
         return PARTS.get(key, KINDS[kind])
-    return KINDS.get(kind, "it cannot stand here; leave it out")
+    return KINDS.get(kind, "it is not allowed here; leave it out")
 
 
 def known_keys(written: str, keys: Iterable[str], kind: str = "keys") -> str:
-    """What would be known in the place of a key that is not, the likeliest first."""
+    """The keys that are allowed instead of an unknown one, the most likely first."""
     names = sorted(keys)
     meant = likely(written, names)
     return f"{meant}{'Known' if meant else 'known'} {kind} are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""What people read of a survey: wordings and names of answers, in one language or in several."""
+"""The texts of a survey: wordings and labels of answers, in one language or several."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NO_WORDS = 'should be text, or a table of languages, such as { en = "Age", de = 
 
 
 def checked_tag(tag: str) -> str:
-    """The tag of a language. Raises ValueError for what is none."""
+    """Check the tag of a language. Raises ValueError if it is not one."""
     if len(tag) > MOST_LETTERS or not re.fullmatch(TAG, tag):
         raise ValueError(NO_TAG)
     return tag
 
 
 def _checked(words: Any) -> Any:
-    """Some text, or some in each language. Raises ValueError for anything else."""
+    """Check a text, or a table of texts by language. Raises ValueError for anything else."""
     texts = [*words.values()] if isinstance(words, dict) else [words]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise ValueError(NO_WORDS)
@@ -42,7 +42,7 @@ Words = Annotated[str | dict[str, str], BeforeValidator(_checked)]
 
 
 class Readable(Protocol):
-    """A question, as far as people read it."""
+    """The texts of a question."""
 
     @property
     def id(self) -> str:
@@ -54,7 +54,7 @@ class Readable(Protocol):
 
     @property
     def help(self) -> str | dict[str, str] | None:
-        """What helps to answer it."""
+        """The help text."""
 
     @property
     def labels(self) -> Mapping[str, str | dict[str, str]] | None:
@@ -62,7 +62,7 @@ class Readable(Protocol):
 
 
 def in_language(words: str | Mapping[str, str], language: str, survey: str) -> str:
-    """The words in a language; else in its main one, "de" of "de-AT"; else in the survey's."""
+    """The text in a language, else in its base language ("de" of "de-AT"), else the survey's."""
     if isinstance(words, str):
         return words
     tags = (language, language.partition("-")[0], survey)
@@ -70,13 +70,13 @@ def in_language(words: str | Mapping[str, str], language: str, survey: str) -> s
 
 
 def languages(question: Readable) -> Iterator[str]:
-    """Those in which there is anything to read of a question."""
+    """The languages of a question's texts."""
     for words in _all_words(question).values():
         yield from () if isinstance(words, str) else words
 
 
 def word_problems(question: Readable, survey: str) -> Iterator[Problem]:
-    """What is wrong with the words of a question, `survey` being the language of the survey."""
+    """Check the texts of a question. survey: the language of the survey."""
     words, of = _all_words(question), f" of {question.id}"
     for field, each in words.items():
         if not isinstance(each, str) and survey not in each:
@@ -87,26 +87,26 @@ def word_problems(question: Readable, survey: str) -> Iterator[Problem]:
     for language in sorted({survey, *languages(question)}):
         named = Counter(in_language(each, language, survey) for each in labels)
         if twice := [name for name, count in named.items() if count > 1]:
-            allowed = f"two answers have this name in {language!r}; tell them apart"
+            allowed = f"two answers have this label in {language!r}; use different labels"
             yield Problem(f"question.labels{of}", twice[0], allowed)
             return
 
 
 def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
-    """Characters of a raw survey that hide or reorder what people read.
+    """Characters in a raw survey that hide or reorder text.
 
-    Codes may have any: they name what stands in somebody's file, and nobody is shown them.
+    Codes may contain any characters: they match a data file and are never shown.
     """
     for place, text in texts(raw):
         paragraphs = place[:1] == ("question",) and len(place) > 2 and place[2] in _FIELDS
-        if place[:1] != ("codes",) and (found := hidden(text, paragraphs)):
+        if place[:1] != ("codes",) and (characters := hidden(text, paragraphs)):
             numbered = (f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in place)
             field = "".join(numbered).lstrip(".") or "survey"
-            yield Problem(field, InWords(f"holds {found}"), VISIBLE)
+            yield Problem(field, InWords(f"holds {characters}"), VISIBLE)
 
 
 def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) -> Iterator[str]:
-    """What to say of questions, answers and strata that a person can take for each other."""
+    """Warn of questions, answers and strata with names that look alike."""
     questions = list(questions)
     groups = {f"the answers to {each.id}": each.answers for each in questions}
     groups |= {"the questions": [each.id for each in questions], "the strata": strata}
@@ -116,20 +116,20 @@ def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) ->
             first = next((a, b) for a, b in points if a != b)
             differ = " and ".join(f"U+{ord(each):04X}" if each else "nothing" for each in first)
             yield (
-                f"{what}: {one!r} and {other!r} look alike, and differ in {differ}; rename one of "
+                f"{what}: {one!r} and {other!r} look alike and differ in {differ}; rename one of "
                 "them"
             )
 
 
 _FIELDS = ("text", "help")
 VISIBLE = (
-    "should have no control character, none that changes the direction of text, and none without "
-    "width; remove it"
+    "should have no control characters, no characters that change the direction of text, and none "
+    "of zero width; remove it"
 )
 
 
 def _all_words(question: Readable) -> dict[str, str | Mapping[str, str]]:
-    """What is readable in a question, by the name of the field; labels one by one."""
+    """All texts of a question, by field; labels one by one."""
     words = {"text": question.text, "help": question.help}
     words |= {f"labels.{answer}": label for answer, label in (question.labels or {}).items()}
     return {field: each for field, each in words.items() if each}

@@ -1,4 +1,4 @@
-"""A survey as it is written: its fields, and what follows from them.
+"""The fields of a survey, and what follows from them.
 
 Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 """
@@ -30,12 +30,12 @@ def _none(value: object) -> bool:
 class Privacy(Frozen):
     """The wanted guarantee. `delta` is not used by the analysis `local`.
 
-    Which analyses there are is known to the accountant; planning looks `analysis` up.
+    The accountant defines the analyses; planning looks `analysis` up.
 
     `shuffle` is a guarantee for every collection in which enough honest people take part, by the
-    least of all bounds that are proved; `blanket` and `seat` by one of them alone. `outlier` is the
-    papers' analysis, exact for homogeneous crowds and no guarantee. local_epsilon: the most
-    that may be left of the promise if nobody mixes the reports.
+    smallest of all proved bounds; `blanket` and `seat` by one of them alone. `outlier` is the
+    papers' analysis, exact for homogeneous crowds and no guarantee. local_epsilon: the
+    largest epsilon allowed if the reports are not mixed.
     """
 
     epsilon: FiniteFloat = Field(gt=0, strict=True)
@@ -61,14 +61,13 @@ class Group(Table):
     parities: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
 
     def holds(self, ids: Iterable[str]) -> bool:
-        """Whether all these questions are in it; of parities, whether they are a pair."""
+        """Whether it holds all these questions; parities hold pairs only."""
         wanted = set(ids)
         return wanted <= set(self.questions) and (len(wanted) == 2 or not self.parities)
 
 
 def untold(group: Group, groups: Iterable[Group]) -> Iterator[str]:
-    """The questions whose parities are in a message, and of which no message of cells tells the
-    answers by themselves."""
+    """The questions of a message of parities whose answers no message of cells gives."""
     alone = {id for other in groups if other.cells and not other.parities for id in other.questions}
     yield from (id for id in group.questions if group.parities and id not in alone)
 
@@ -141,21 +140,21 @@ class Written(Frozen):
         return self.hidden(self.crowd)
 
     def hidden(self, rows: int) -> int:
-        """The people a guarantee may count on if so many rows of answers came."""
+        """The people a guarantee may count on, given a number of rows of answers."""
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
 
     @property
     def open(self) -> tuple[AnyQuestion, ...]:
-        """The questions whose answers travel in clear."""
+        """The questions whose answers are sent in the clear."""
         return tuple(question for question in self.questions if question.open)
 
     @property
     def randomized(self) -> tuple[AnyQuestion, ...]:
-        """The questions that are answered through noise."""
+        """The questions whose answers are randomized."""
         return tuple(question for question in self.questions if not question.open)
 
     def closed(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """Those of some questions that are randomized."""
+        """The randomized ones among some questions."""
         clear = {question.id for question in self.open}
         return tuple(id for id in ids if id not in clear)
 
@@ -208,15 +207,17 @@ class Written(Frozen):
         return tuple(dict.fromkeys(map(self.crossed, (*self.counted, *self.regressed))))
 
     def crossed(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Some questions, and those that their table is to be weighted by."""
+        """Add the questions that the table is to be weighted by."""
         first = self.question(ids[0])
         if first.one_way_only or first.memoized:
             return ids
         return tuple(dict.fromkeys((*ids, *self.closed(self.weights))))
 
     def not_held(self, groups: Sequence[Group]) -> Iterator[tuple[str, ...]]:
-        """What is to be held and lies in no group. A linear regression can be read from the cells
-        of all pairs of its questions as well."""
+        """The sets of questions in `held` that no group holds together.
+
+        A linear regression can also be estimated from the cells of all pairs of its questions.
+        """
         by_id = {question.id: question for question in self.questions}
         linear = {
             self.crossed(ids): list(combinations(ids, 2))

@@ -15,10 +15,10 @@ from incrowd.survey.types.number import WithEdges
 
 
 class Amount(WithEdges):
-    """A number whose mean counts, rounded at random to one of the two edges beside it.
+    """A number whose mean counts, rounded at random to one of the two edges around it.
 
-    Up with the chance that keeps the mean; what lies outside of the edges is moved to the nearest.
-    Then exactly one edge; of two edges, and no more, one bit says whether it is the upper one.
+    The probability of rounding up preserves the mean; values outside the edges count as the nearest
+    edge. The record is exactly one edge; with only two edges, one bit for the upper one.
     """
 
     type: Literal["amount"] = "amount"
@@ -55,7 +55,7 @@ class Amount(WithEdges):
     @model_validator(mode="after")
     def _forgets(self) -> Amount:
         if self.memoized:
-            allowed = "every round draws another edge, and each one leaks; leave it out"
+            allowed = "every round draws a new edge, and each one leaks; leave it out"
             raise Mistake(
                 "memoized" if self.asked_memoized else "randomizer.memoized", True, allowed
             )
@@ -63,13 +63,13 @@ class Amount(WithEdges):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The edges, without bias: amounts are rounded to them so."""
+        """The edges; rounding to them is unbiased."""
         return self.edges
 
     def described(self, named: tuple[str, ...]) -> str:
         """The edges."""
-        return f"a number, rounded at random to one of the two edges beside it: {listed(named)}"
+        return f"a number, rounded at random to one of the two edges around it: {listed(named)}"
 
     def read(self, column: Column[Read]) -> Read:
-        """The edges beside a number."""
+        """The edges around a number."""
         return column.between(self.edges, self.bits < len(self.answers))

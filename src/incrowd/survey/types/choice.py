@@ -24,7 +24,7 @@ class WithOptions(AnyQuestion):
         if NO_ANSWER in options:
             raise ValueError(f"should not contain {NO_ANSWER!r}; set optional = true instead")
         if any(not name or name != name.strip() for name in options):
-            raise ValueError("should hold no empty option, and none with space around it")
+            raise ValueError("should have no empty option, and no option with spaces around it")
         return options
 
     @property

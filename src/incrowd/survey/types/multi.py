@@ -20,9 +20,7 @@ class Multi(WithOptions):
     type: Literal["multi"] = "multi"
     exclusive: ClassVar[bool] = False
     one_value: ClassVar[bool] = False
-    not_open: ClassVar[str] = (
-        "each combination of options would be a crowd of its own; use a choice"
-    )
+    not_open: ClassVar[str] = "each combination of options would be a separate crowd; use a choice"
     not_merged: ClassVar[str] = (
         "several of its options can be chosen at once, so the share of people who chose any of "
         "them is not the sum of their shares; use a question with one answer"
@@ -35,9 +33,7 @@ class Multi(WithOptions):
             allowed = f"should be at most {len(self.options)}, the number of options"
             raise Mistake("at_most", self.at_most, allowed)
         if NONE in self.options or any(SEPARATOR in name for name in self.options):
-            allowed = (
-                f"no option may be {NONE!r} or hold {SEPARATOR!r}, which answers use; rename it"
-            )
+            allowed = f"no option may be {NONE!r} or contain the separator {SEPARATOR!r}; rename it"
             raise Mistake("options", list(self.options), allowed)
         return self
 
@@ -68,7 +64,7 @@ class Multi(WithOptions):
 
     @property
     def answers_given(self) -> float:
-        """Half of what is allowed."""
+        """Half of the allowed number."""
         return self.at_most / 2
 
     @property

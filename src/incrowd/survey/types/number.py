@@ -15,7 +15,7 @@ class WithEdges(AnyQuestion):
 
     of_numbers: ClassVar[bool] = True
     named: ClassVar[bool] = False
-    not_open: ClassVar[str] = "what travels in clear should be named; use a choice of ranges"
+    not_open: ClassVar[str] = "only named answers can be sent in the clear; use a choice of ranges"
 
     edges: tuple[FiniteFloat, ...] = Field(min_length=2)
 

@@ -1,4 +1,4 @@
-"""A word that nobody listed."""
+"""A word that is not from a list."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from incrowd.survey.toml import Mistake
 
 
 class Text(AnyQuestion):
-    """A word that nobody listed before: a Bloom filter of `hashes` blocks of `block` bits.
+    """A word that is not from a list: a Bloom filter of `hashes` blocks of `block` bits.
 
-    The device draws one of `cohorts` hash functions, says which, and each word sets one bit in
-    every block: as many exclusive choices. Estimates need a list of candidate words.
+    The device draws one of `cohorts` hash functions and sends which one. A word sets one bit in
+    each block, so each block is an exclusive choice. Estimates need a list of candidate words.
     """
 
     type: Literal["text"] = "text"
@@ -24,14 +24,14 @@ class Text(AnyQuestion):
     named: ClassVar[bool] = False
     one_value: ClassVar[bool] = False
     not_open: ClassVar[str] = (
-        "everybody could write another word, and would be a crowd of one; use a choice"
+        "everyone could write a different word and be a crowd of one; use a choice"
     )
     not_merged: ClassVar[str] = (
-        "it is a text question, which has words and no answers; leave it out"
+        "it is a text question, which has words instead of answers; leave it out"
     )
     not_crossed: ClassVar[str] = "a text question"
     not_explained: ClassVar[str] = (
-        "it is a text question, of which reports tell no category; use another question"
+        "it is a text question, which has no categories; use another question"
     )
     block: int = Field(default=64, ge=2, le=1024, strict=True)
     hashes: int = Field(default=1, ge=1, le=8, strict=True)
@@ -56,7 +56,7 @@ class Text(AnyQuestion):
 
     @property
     def cohort_bits(self) -> int:
-        """The bits, sent as they are, that say which cohort the device drew."""
+        """The number of bits, sent without noise, for the cohort of the device."""
         return (self.cohorts - 1).bit_length()
 
     @property
@@ -65,19 +65,21 @@ class Text(AnyQuestion):
         return self.cohort_bits + self.hashes * self.block
 
     def _wrong_share(self) -> tuple[object, str] | None:
-        return self.shares, "the words are not known beforehand; leave them out"
+        return self.shares, "the words are not known in advance; leave them out"
 
     @model_validator(mode="after")
     def _symmetric(self) -> Text:
         if self.randomizer and self.randomizer.kind != BitFlip.kind:
-            allowed = "a text question takes the randomizer 'bit flip', or none"
+            allowed = (
+                "a text question can only have the randomizer 'bit flip'; use that, or leave it out"
+            )
             raise Mistake("randomizer.kind", self.randomizer.kind, allowed)
         return self
 
     @model_validator(mode="after")
     def _forgets(self) -> Text:
         if self.asked_memoized:
-            allowed = "every round draws another cohort, and each one leaks; leave it out"
+            allowed = "every round draws a new cohort, and each one leaks; leave it out"
             raise Mistake("memoized", True, allowed)
         return self
 
@@ -87,13 +89,13 @@ class Text(AnyQuestion):
         return (0.5,)
 
     def described(self, named: tuple[str, ...]) -> str:
-        """What is sent of a word."""
+        """Describe what is sent."""
         words = f"{self.hashes} hash{'es' if self.hashes > 1 else ''}"
-        return f"a word of one's own, of which only {words} with {self.block} values are sent"
+        return f"any word, of which only {words} with {self.block} values are sent"
 
     @property
     def advice(self) -> str:
-        """What a question for a word can tell, and what it costs."""
+        """Explain what a text question can and cannot estimate."""
         return (
             f"{self.id} is for a word, not for free text: of its {self.bits:,} bits "
             "`estimate --words` counts the words of a list that you bring, and no others can "
@@ -107,5 +109,5 @@ class Text(AnyQuestion):
 
 
 def takes_words(question: AnyQuestion) -> TypeGuard[Text]:
-    """Whether people answer by a word that nobody listed."""
+    """Whether it is a text question."""
     return question.hashed
